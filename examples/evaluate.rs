@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use nnuance::export::load;
+use nnuance::export::load_net;
 use nnuance::features::DirtyPieces;
 use nnuance::net::{Accumulator, Evaluate as _};
 use nnuance::sample::Position;
@@ -22,17 +22,17 @@ fn search(chess: &Chess, accumulator: &mut Accumulator, depth: u32) -> i32 {
     for played in chess.legal_moves() {
         let mut after = chess.clone();
         after.play_unchecked(played);
-        let moved = DirtyPieces::of(chess.turn(), &played);
-        accumulator.play(Some(&moved), &Position::from_chess(&after));
+        let moved = DirtyPieces::from_move(chess.turn(), &played);
+        accumulator.play_move(Some(&moved), &Position::from_chess(&after));
         best = best.max(-search(&after, accumulator, depth - 1));
-        accumulator.undo();
+        accumulator.undo_move();
     }
     best
 }
 
 fn main() -> Result<()> {
     let path = std::env::args().nth(1).context("name a net")?;
-    let net = load(Path::new(&path))?.net;
+    let net = load_net(Path::new(&path))?.net;
     let chess = Chess::default();
     let mut accumulator = Accumulator::new(&net, &Position::from_chess(&chess));
     println!("{}: {} cp at once", net.architecture(), accumulator.value());

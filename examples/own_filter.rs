@@ -19,7 +19,7 @@ fn is_played_out(sample: &Sample) -> bool {
 
 /// Positions of late games weigh more; the largest weight is 1.
 fn lateness(sample: &Sample) -> f64 {
-    1.0 - sample.position.count() as f64 / 64.0
+    1.0 - sample.position.piece_count() as f64 / 64.0
 }
 
 fn queens(position: &Position) -> usize {

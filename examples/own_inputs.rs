@@ -19,7 +19,7 @@ impl FeatureSet for KingDistance {
         "king-distance"
     }
 
-    fn rows(&self) -> usize {
+    fn row_count(&self) -> usize {
         96
     }
 
@@ -27,18 +27,19 @@ impl FeatureSet for KingDistance {
         30
     }
 
-    fn repeats(&self) -> bool {
+    fn has_repeats(&self) -> bool {
         true // two own pawns may be equally far away
     }
 
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
-        let (seen, king) = (Perspective::mirrored(board, perspective), board.king(perspective));
+    fn add_active_rows(&self, board: &Board, perspective: Color, rows: &mut Rows) {
+        let (seen, king) =
+            (Perspective::mirrored_by_king(board, perspective), board.king_square(perspective));
         for piece in board.pieces().filter(|piece| piece.role != Role::King) {
-            rows.push(8 * seen.kind(piece) as u32 + king.distance(piece.square));
+            rows.push(8 * seen.piece_kind(piece) as u32 + king.distance(piece.square));
         }
     }
 
-    fn describe(&self, row: u32) -> String {
+    fn describe_row(&self, row: u32) -> String {
         format!("{} {} from the king", KINDS[row as usize / 8], row % 8)
     }
 }

@@ -17,7 +17,7 @@ const CONFIG: &str = "
 fn main() -> Result<(), nnuance::Error> {
     let path = std::env::args().nth(1).unwrap_or("runs/from-code".into());
     let overrides: Vec<String> = std::env::args().skip(2).collect();
-    let config = Config::parse(CONFIG, "the config", &overrides)?;
+    let config = Config::parse_text(CONFIG, "the config", &overrides)?;
     let run = nnuance::train(config, &path)?;
     let net = run.net().expect("the config has a net");
     println!("{path}: {}", net.architecture());

@@ -1,6 +1,6 @@
 //! Files of a corpus, changed at random from a seed: bytes, and words where they are text.
 
-use nnuance::sample::mix;
+use nnuance::sample::mix_hash;
 
 /// Longest input in bytes.
 const MOST: usize = 1 << 15;
@@ -16,7 +16,7 @@ struct Random(u64, u64);
 impl Random {
     fn next(&mut self) -> u64 {
         self.1 += 1;
-        mix(self.0, self.1)
+        mix_hash(self.0, self.1)
     }
 
     fn below(&mut self, end: usize) -> usize {
@@ -36,7 +36,7 @@ impl Random {
 
 /// A file of the corpus with up to eight changes.
 pub fn mutated(corpus: &[Vec<u8>], seed: u64) -> Vec<u8> {
-    let mut random = Random(mix(seed, 0), 0);
+    let mut random = Random(mix_hash(seed, 0), 0);
     let mut bytes = random.one(corpus).clone();
     let is_text = std::str::from_utf8(&bytes).is_ok();
     for _ in 0..1 << random.below(4) {

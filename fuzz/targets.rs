@@ -20,16 +20,16 @@ use nnuance::export::{self, Manifest, StoredEvaluation};
 use nnuance::features::{self, DirtyPieces};
 use nnuance::format::trace::Traces;
 use nnuance::format::{ALL, Fault, Format, Source, book, fen_of_line, pgn, unpack};
-use nnuance::hce::terms::list;
+use nnuance::hce::terms::built_in_list;
 use nnuance::hce::{HceEvaluator, HceWeights};
 use nnuance::interface::{self, Command};
 use nnuance::log::{self, Log};
-use nnuance::net::{Accumulator, Evaluate as _, Hints, Net, stored};
+use nnuance::net::{Accumulator, Evaluate as _, Hints, Net, stored_arrays};
 use nnuance::progress::Progress;
 use nnuance::report::html::{self, Run};
-use nnuance::run::arena::{MatchRules, Recorder, TimeControl, play};
+use nnuance::run::arena::{MatchRules, Recorder, TimeControl, play_match};
 use nnuance::run::report::ShownRun;
-use nnuance::sample::{Position, Sample, mix};
+use nnuance::sample::{Position, Sample, mix_hash};
 use nnuance::scales::{HeadFormat, Scales};
 use nnuance::shakmaty::fen::Fen;
 use nnuance::shakmaty::{CastlingMode, Chess, Color, Piece, Position as _, Role, Setup, Square};
@@ -49,10 +49,12 @@ pub const TARGETS: [Target; 19] = [
     ("fen", |data| text(data, fen)),
     ("features", feature_lists),
     ("net", net),
-    ("import", |data| data.len() > 1 && export::import(&data[1..], &shape(data[0])).is_ok()),
+    ("import", |data| {
+        data.len() > 1 && export::import_weights(&data[1..], &shape(data[0])).is_ok()
+    }),
     ("checkpoint", checkpoint),
     ("manifest", manifest),
-    ("description", |data| text(data, |it| export::described(it).is_ok())),
+    ("description", |data| text(data, |it| export::parse_description(it).is_ok())),
     ("config", |data| text(data, config)),
     ("hce", |data| text(data, hce)),
     ("terms", terms),
@@ -82,7 +84,7 @@ pub fn read(format: &Format, bytes: &[u8]) -> (Vec<Sample>, usize) {
     let mut reader = (format.reader)(Box::new(Cursor::new(bytes.to_vec())));
     let (mut samples, mut faults) = (Vec::new(), 0);
     loop {
-        match reader.read(&mut samples) {
+        match reader.read_samples(&mut samples) {
             Ok(true) => {}
             Ok(false) => return (samples, faults),
             Err(Fault::Io(error)) => panic!("{error}"),
@@ -112,21 +114,21 @@ fn formats(data: &[u8]) -> bool {
     let Some(new) = to.writer else { return !samples.is_empty() };
     for sample in samples.iter().take(8) {
         let (mut writer, mut written) = (new(), Vec::new());
-        if writer.write(sample, &mut written).is_err() {
+        if writer.write_sample(sample, &mut written).is_err() {
             continue;
         }
-        writer.finish(&mut written);
+        writer.finish_output(&mut written);
         let (back, faults) = read(to, &written);
         assert_eq!((back.len(), faults), (1, 0), "{sample:?} as {}", to.name);
-        let known = |it: &Sample| (it.result, it.position.count());
+        let known = |it: &Sample| (it.result, it.position.piece_count());
         assert_eq!(known(&back[0]), known(sample));
         if from.name == to.name && from.name != "pgn" {
             assert_eq!(Sample { game: sample.game, ..back[0] }, *sample);
         }
         // Written again, it is the same.
         let (mut writer, mut again) = (new(), Vec::new());
-        writer.write(&back[0], &mut again).expect("what was held can be held");
-        writer.finish(&mut again);
+        writer.write_sample(&back[0], &mut again).expect("what was held can be held");
+        writer.finish_output(&mut again);
         assert_eq!(read(to, &again).0, back, "{}", to.name);
     }
     !samples.is_empty()
@@ -135,7 +137,9 @@ fn formats(data: &[u8]) -> bool {
 /// Games in any dialect, as training data and as scoresheets.
 fn pgn_text(data: &[u8]) -> bool {
     let (samples, faults) = read(&pgn::FORMAT, data);
-    let Ok(sheets) = pgn::scoresheets(Box::new(Cursor::new(data.to_vec()))) else { return false };
+    let Ok(sheets) = pgn::read_scoresheets(Box::new(Cursor::new(data.to_vec()))) else {
+        return false;
+    };
     assert!(faults > 0 || samples.is_empty() || !sheets.is_empty());
     for sheet in sheets {
         assert!(sheet.white_result.is_none_or(|it| [0.0, 0.5, 1.0].contains(&it)));
@@ -161,7 +165,7 @@ fn write(name: &str, bytes: &[u8]) -> PathBuf {
 /// The samples of a file under a name of no format, and whether it was read to its end.
 fn samples(bytes: &[u8]) -> (Vec<Sample>, bool) {
     let mut samples = Vec::new();
-    let Ok(mut source) = Source::open(&write("data", bytes), None, 3) else {
+    let Ok(mut source) = Source::open_file(&write("data", bytes), None, 3) else {
         return (samples, false);
     };
     while samples.len() < 1 << 16 {
@@ -223,9 +227,12 @@ fn zip(content: &[u8], packed: &[u8], method: u16) -> Vec<u8> {
 
 /// Openings, whose positions come back as lines of FEN.
 fn book(data: &[u8]) -> bool {
-    let Ok(found) = book::read(&write("book", data)) else { return false };
-    let lines: Vec<String> = found.iter().map(Position::fen).collect();
-    assert_eq!(book::read(&write("book", lines.join("\n").as_bytes())).expect("our lines"), found);
+    let Ok(found) = book::read_book(&write("book", data)) else { return false };
+    let lines: Vec<String> = found.iter().map(Position::to_fen).collect();
+    assert_eq!(
+        book::read_book(&write("book", lines.join("\n").as_bytes())).expect("our lines"),
+        found
+    );
     true
 }
 
@@ -239,30 +246,30 @@ fn fen(text: &str) -> bool {
 }
 
 fn comes_back(position: &Position) {
-    assert_eq!(Position::from_fen(&position.fen()).as_ref(), Ok(position));
+    assert_eq!(Position::from_fen(&position.to_fen()).as_ref(), Ok(position));
     assert_eq!(Position::from_bytes(&position.to_bytes()).as_ref(), Ok(position));
     assert_eq!(Position::from_chess(&position.to_chess().expect("it is legal")), *position);
-    assert_eq!(position.flipped().flipped(), *position);
+    assert_eq!(position.flip_colours().flip_colours(), *position);
 }
 
 /// A net with all feature sets, all but the pieces mirrored.
 static ALL_SETS: LazyLock<Net> = LazyLock::new(|| {
     let buckets: Vec<u8> = (0..32).map(|square| square / 8).collect();
     let kings = Kings::new(true, &buckets).expect("the buckets have no gaps");
-    let sets = features::names();
-    let sets = sets.iter().map(|name| features::named(name, kings).expect("a set")).collect();
+    let sets = features::set_names();
+    let sets = sets.iter().map(|name| features::set_named(name, kings).expect("a set")).collect();
     let inputs = Inputs::new(Views::Perspective, sets, false);
     let net =
         Architecture { inputs, ..Architecture::simple(Views::Perspective, 2, Activation::SCReLU) };
-    let bytes: Vec<u8> = (0..1 << 10).map(|i| (mix(7, i) >> 32) as u8).collect();
+    let bytes: Vec<u8> = (0..1 << 10).map(|i| (mix_hash(7, i) >> 32) as u8).collect();
     let hints = Hints { net, scales: Scales::default() };
     Net::read(&repeated(&bytes, &hints), &hints).expect("the size of the net")
 });
 
 /// The bytes as often as the file of a net has room for.
 fn repeated(bytes: &[u8], Hints { net, scales }: &Hints) -> Vec<u8> {
-    let arrays = stored(net, *scales);
-    let size = arrays.iter().map(|it| it.array.len() * it.number.bytes()).sum();
+    let arrays = stored_arrays(net, *scales);
+    let size = arrays.iter().map(|it| it.array.len() * it.number.byte_size()).sum();
     bytes.iter().copied().cycle().take(size).collect()
 }
 
@@ -296,24 +303,25 @@ fn feature_lists(data: &[u8]) -> bool {
     let net = &*ALL_SETS;
     let mut along = Accumulator::new(net, &here);
     for byte in data.iter().rev().take(3) {
-        if let Err(wrong) = net.architecture().inputs.check(&here, false) {
+        if let Err(wrong) = net.architecture().inputs.check_position(&here, false) {
             panic!("{wrong}");
         }
-        let terms = HceWeights::of_list(list(), 400.0);
-        let [one, other] = [here, here.flipped()].map(|it| HceEvaluator::new(&terms).evaluate(&it));
-        assert!((one - other).abs() < 1e-6, "{one} {other} {}", here.fen());
+        let terms = HceWeights::of_list(built_in_list(), 400.0);
+        let [one, other] =
+            [here, here.flip_colours()].map(|it| HceEvaluator::new(&terms).evaluate(&it));
+        assert!((one - other).abs() < 1e-6, "{one} {other} {}", here.to_fen());
         let chess = here.to_chess().expect("it is legal");
         let moves = chess.legal_moves();
         if moves.is_empty() {
             return true;
         }
         let played = moves[usize::from(*byte) % moves.len()];
-        let moved = DirtyPieces::of(chess.turn(), &played);
+        let moved = DirtyPieces::from_move(chess.turn(), &played);
         here = Position::from_chess(&chess.play(played).expect("it is legal"));
-        along.play(Some(&moved), &here);
-        assert_eq!(along.value(), net.evaluate(&here), "{played} to {}", here.fen());
+        along.play_move(Some(&moved), &here);
+        assert_eq!(along.value(), net.evaluate(&here), "{played} to {}", here.to_fen());
     }
-    assert_eq!(along.value(), net.evaluate_slowly(&here), "{}", here.fen());
+    assert_eq!(along.value(), net.evaluate_slowly(&here), "{}", here.to_fen());
     true
 }
 
@@ -344,7 +352,7 @@ fn net(data: &[u8]) -> bool {
     assert!(net.to_bytes().starts_with(&file));
     let start = Position::from_chess(&Chess::default());
     assert_eq!(net.evaluate(&start), net.evaluate_slowly(&start), "{}", net.architecture());
-    export::dequantise(&net).check_finite().is_ok()
+    export::dequantise_net(&net).check_finite().is_ok()
 }
 
 /// A checkpoint whose header ends at the last `}`; its length is written before it, so that changes
@@ -353,7 +361,7 @@ fn checkpoint(data: &[u8]) -> bool {
     let end = data.iter().rposition(|byte| *byte == b'}').map_or(0, |at| at + 1);
     let bytes = [&(end as u64).to_le_bytes(), data].concat();
     let path = Path::new("fuzz");
-    let _ = export::import(&bytes, &shape(0));
+    let _ = export::import_weights(&bytes, &shape(0));
     let Ok(first) = Checkpoint::from_bytes(&bytes, path) else { return false };
     let again = Checkpoint::from_bytes(&first.to_bytes(), path).expect("our own file");
     assert_eq!((&first.weights, &first.facts), (&again.weights, &again.facts));
@@ -363,10 +371,10 @@ fn checkpoint(data: &[u8]) -> bool {
 
 fn manifest(data: &[u8]) -> bool {
     let Ok(found) = Manifest::from_json(data) else { return false };
-    let _ = Net::read(data, &found.hints());
+    let _ = Net::read(data, &found.to_hints());
     if let Some(StoredEvaluation::Net(net)) = found.provenance.base.as_ref().map(|base| &base.below)
     {
-        let _ = net.read();
+        let _ = net.read_net();
     }
     let again = serde_json::to_vec(&found).expect("it has a JSON form");
     assert_eq!(Manifest::from_json(&again).as_ref(), Ok(&found));
@@ -375,17 +383,17 @@ fn manifest(data: &[u8]) -> bool {
 
 /// A config that is accepted is so again when written whole, and its numbers are in range.
 fn config(text: &str) -> bool {
-    let Ok(found) = Config::parse(text, "fuzz", &[]) else { return false };
+    let Ok(found) = Config::parse_text(text, "fuzz", &[]) else { return false };
     let whole = found.to_toml();
-    let again = Config::parse(&whole, "fuzz", &[]).expect("our own file");
+    let again = Config::parse_text(&whole, "fuzz", &[]).expect("our own file");
     assert_eq!(again.to_toml(), whole);
     for positions in [1, 1000, 1 << 30, 1 << 50] {
-        let span = found.span(positions);
+        let span = found.run_span(positions);
         assert!(span.steps >= 1);
-        if let Ok(rate) = found.learning_rate.over(&span) {
-            assert!([0.0, 0.3, 1.0].iter().all(|done| rate.at(*done).is_finite()));
+        if let Ok(rate) = found.learning_rate.fit_to_span(&span) {
+            assert!([0.0, 0.3, 1.0].iter().all(|done| rate.value_at(*done).is_finite()));
         }
-        black_box((found.pairs(positions), found.window(positions)));
+        black_box((found.pair_count(positions), found.window_positions(positions)));
     }
     black_box((found.source_targets(), found.needs_scores(), found.final_wdl()));
     true
@@ -395,7 +403,8 @@ fn config(text: &str) -> bool {
 /// change or add a value in a file of all terms.
 fn hce(text: &str) -> bool {
     static ALL_TERMS: LazyLock<Value> = LazyLock::new(|| {
-        serde_json::from_str(&HceWeights::of_list(list(), 400.0).to_json()).expect("our own file")
+        serde_json::from_str(&HceWeights::of_list(built_in_list(), 400.0).to_json())
+            .expect("our own file")
     });
     let mut file = ALL_TERMS.clone();
     for (path, value) in text.lines().filter_map(|line| line.split_once(' ')) {
@@ -437,8 +446,10 @@ fn terms(data: &[u8]) -> bool {
     let trace = trace.get(1..).unwrap_or_default().to_vec();
     let mut traces = Traces::new(Box::new(Cursor::new(trace)), Some(&own));
     for _ in 0..=data.len() {
-        match traces.read() {
-            Ok(Some(traced)) => drop(black_box(traced.value(&own, &weights, own.list.tempo))),
+        match traces.read_position() {
+            Ok(Some(traced)) => {
+                drop(black_box(traced.evaluate_white(&own, &weights, own.list.tempo)))
+            }
             Ok(None) => return is_valid,
             Err(_) => {}
         }
@@ -451,9 +462,11 @@ fn sketch(text: &str) -> bool {
     let Ok(found) = Sketch::try_from(text.to_string()) else { return false };
     assert_eq!(Sketch::try_from(String::from(found.clone())).as_ref(), Ok(&found));
     let mut joined = Sketch::default();
-    joined.join(&found);
-    assert!(joined.shared(&found) <= found.shared(&found) && joined.bound() >= 1);
-    assert!((0.0..=1.0).contains(&found.known_share([0, found.bound(), u64::MAX].into_iter())));
+    joined.join_sketch(&found);
+    assert!(joined.count_shared(&found) <= found.count_shared(&found) && joined.upper_bound() >= 1);
+    assert!(
+        (0.0..=1.0).contains(&found.known_share([0, found.upper_bound(), u64::MAX].into_iter()))
+    );
     true
 }
 
@@ -461,21 +474,21 @@ fn sketch(text: &str) -> bool {
 struct Idle;
 
 impl PlayerFactory for Idle {
-    fn name(&self) -> String {
+    fn player_name(&self) -> String {
         "a".into()
     }
 
-    fn player(&self) -> Result<Box<dyn Player + '_>, EngineError> {
+    fn start_player(&self) -> Result<Box<dyn Player + '_>, EngineError> {
         Err(EngineError::SameGames)
     }
 
-    fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
+    fn list_settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
         Ok(Vec::new())
     }
 }
 
 impl Progress for Idle {
-    fn stop(&self) -> bool {
+    fn should_stop(&self) -> bool {
         true
     }
 }
@@ -496,15 +509,17 @@ fn journal(data: &[u8]) -> bool {
     };
     let resume = || match choice & 1 {
         0 => {
-            let found = Journal::<SkippedItem>::open(&output, &[("job", "label".into())]).ok()?;
+            let found =
+                Journal::<SkippedItem>::open_job(&output, &[("job", "label".into())]).ok()?;
             assert!(found.progress.bytes <= 512);
             Some((found.progress.items, found.notes.len() as u64))
         }
         _ => {
             let recorder =
-                Recorder::open(&output, &players, &rules, (3, JobPart::WHOLE), None).ok()?;
+                Recorder::open_match_file(&output, &players, &rules, (3, JobPart::WHOLE), None)
+                    .ok()?;
             let pairs = (3, JobPart::WHOLE);
-            let played = play(&players, &rules, pairs, None, Some(recorder), &Idle).ok()?;
+            let played = play_match(&players, &rules, pairs, None, Some(recorder), &Idle).ok()?;
             assert!(played.meetings[0].pairs.0.iter().sum::<u64>() <= 3);
             Some((played.forfeits.unwrap_or(0), played.meetings[0].pairs.0[0]))
         }
@@ -535,8 +550,8 @@ fn report(data: &[u8]) -> bool {
     let facts = facts.map(|(key, text)| (key.to_string(), text)).into();
     write("last.safetensors", &Checkpoint { facts, ..Checkpoint::default() }.to_bytes());
     let folder = log_file.parent().expect("a folder");
-    let rows = log::read(&log_file).map_or(0, |rows| rows.len());
-    let Ok(found) = ShownRun::read(folder) else { return false };
+    let rows = log::read_rows(&log_file).map_or(0, |rows| rows.len());
+    let Ok(found) = ShownRun::read_folder(folder) else { return false };
     let plain = |text: &String| -> String {
         let mark = |at: usize| ['\u{e000}', '\u{e001}', '\u{e002}', '\u{e003}'][at];
         text.chars().map(|it| "<>\"&".find(it).map_or(it, mark)).collect()
@@ -557,14 +572,18 @@ fn report(data: &[u8]) -> bool {
         let runs = [run, other];
         let page = draw::page(
             &runs[0].about[0].1,
-            &html::facts(&runs),
-            &[html::curves(&runs), html::curves(&runs[..1]), html::settings(&runs)],
+            &html::run_facts(&runs),
+            &[
+                html::curves_section(&runs),
+                html::curves_section(&runs[..1]),
+                html::settings_section(&runs),
+            ],
         );
         page.matches(['<', '>', '"']).count()
     };
     assert_eq!(marks(run), marks(harmless));
-    drop(Log::open(&log_file, rows as u64 / 2));
-    assert_eq!(log::read(&log_file).expect("it was one").len(), rows / 2);
+    drop(Log::open_truncated(&log_file, rows as u64 / 2));
+    assert_eq!(log::read_rows(&log_file).expect("it was one").len(), rows / 2);
     true
 }
 
@@ -584,10 +603,11 @@ fn answer(line: &str) -> bool {
 /// A line that an interface sends to our own engine.
 fn command(line: &str) -> bool {
     let modes = [CastlingMode::Standard, CastlingMode::Chess960];
-    let commands = modes.iter().filter_map(|mode| interface::read(line, *mode).ok().flatten());
+    let commands =
+        modes.iter().filter_map(|mode| interface::parse_command(line, *mode).ok().flatten());
     let check = |command: &Command| {
         if let Command::Go(go) = command {
-            for budget in Color::ALL.iter().filter_map(|turn| go.budget(*turn, 10)) {
+            for budget in Color::ALL.iter().filter_map(|turn| go.time_budget(*turn, 10)) {
                 assert!((1..=budget.hard).contains(&budget.soft), "{line}");
             }
         }

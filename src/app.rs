@@ -27,7 +27,7 @@ impl App {
 
     /// Adds a feature set for `net.sets`.
     pub fn features(self, set: impl FeatureSet) -> Self {
-        self.and(move || features::register(Set::new(set)))
+        self.with_addition(move || features::register_set(Set::new(set)))
     }
 
     /// Adds output buckets for `net.output_buckets`: their number, 1 to 32, and the one of a position.
@@ -37,7 +37,7 @@ impl App {
         count: usize,
         of: impl Fn(&Position) -> usize + Send + Sync + 'static,
     ) -> Self {
-        self.and(move || add(name, CustomBuckets { count, of: Box::new(of) }))
+        self.with_addition(move || add(name, CustomBuckets { count, of: Box::new(of) }))
     }
 
     /// Adds a filter for `data.filter.own`; it returns whether a position passes.
@@ -46,7 +46,7 @@ impl App {
         name: &'static str,
         passes: impl Fn(&Sample) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.and(move || add(name, CustomFilter(Box::new(passes))))
+        self.with_addition(move || add(name, CustomFilter(Box::new(passes))))
     }
 
     /// Adds weights of positions for `target.weights.own`, from 0 to 1.
@@ -55,15 +55,15 @@ impl App {
         name: &'static str,
         weight: impl Fn(&Sample) -> f64 + Send + Sync + 'static,
     ) -> Self {
-        self.and(move || add(name, CustomWeight(Box::new(weight))))
+        self.with_addition(move || add(name, CustomWeight(Box::new(weight))))
     }
 
     /// Adds a format of files, which is recognised and named as the others are.
     pub fn format(self, format: Format) -> Self {
-        self.and(move || format.register())
+        self.with_addition(move || format.register_format())
     }
 
-    fn and(mut self, addition: impl FnOnce() -> Result<(), NameTaken> + 'static) -> Self {
+    fn with_addition(mut self, addition: impl FnOnce() -> Result<(), NameTaken> + 'static) -> Self {
         self.0.push(Box::new(addition));
         self
     }
@@ -75,6 +75,6 @@ impl App {
 
     /// Runs the command line of `nnuance`.
     pub fn run(self) -> ExitCode {
-        cli::main(|| Ok(self.install()?))
+        cli::run_program(|| Ok(self.install()?))
     }
 }

@@ -9,17 +9,17 @@ mod operation;
 
 pub use activation::{Activation, Curve};
 pub use buckets::{BucketChoice, BucketTable, Buckets, CustomBuckets};
-pub use fixed_point::{FixedMap, FixedPoint, FixedValue, LayerIntegers, convert};
-pub use form::{Form, LayerForm, is_pieces, pieces};
+pub use fixed_point::{FixedMap, FixedPoint, FixedValue, LayerIntegers, convert_unit};
+pub use form::{Form, LayerForm, default_sets, is_pieces};
 pub use graph::{Graph, Node};
 pub use operation::{
-    Arithmetic, CodeContext, CodeValue, Combination, Operation, ValueRows, ValueRowsMut, columns,
-    multiply,
+    Arithmetic, CodeContext, CodeValue, Combination, Operation, ValueRows, ValueRowsMut,
+    multiply_columns, select_columns,
 };
 
 pub use crate::features::{
     FirstView, Inputs, Integer, Kings, MAX_ACTIVE, MIRRORED, NUMBERS, PIECES, Row, Set, Views,
-    flipped, is_mirrored,
+    flip_row, is_mirrored,
 };
 
 use std::ops::Range;
@@ -79,7 +79,7 @@ impl Layer {
         Self { size: Some(1), ..Self::default() }
     }
 
-    fn combinations(&self) -> impl Iterator<Item = (Combination, usize)> {
+    fn combined_layers(&self) -> impl Iterator<Item = (Combination, usize)> {
         let all = [
             (Combination::Product, self.multiply),
             (Combination::Sum, self.add),
@@ -89,8 +89,8 @@ impl Layer {
     }
 
     /// Whether it takes the values of the layer before alone.
-    fn follows(&self) -> bool {
-        self.inputs.is_empty() && self.columns.is_none() && self.combinations().next().is_none()
+    fn follows_previous(&self) -> bool {
+        self.inputs.is_empty() && self.columns.is_none() && self.combined_layers().next().is_none()
     }
 }
 
@@ -119,16 +119,16 @@ impl Architecture {
     }
 
     /// The same net as engines have it, without what only training needs.
-    pub fn merged(&self) -> Self {
-        Self { inputs: self.inputs.merged(), ..self.clone() }
+    pub fn without_factoriser(&self) -> Self {
+        Self { inputs: self.inputs.without_factoriser(), ..self.clone() }
     }
 
     pub fn views(&self) -> usize {
         self.inputs.views.count()
     }
 
-    pub fn rows(&self) -> usize {
-        self.inputs.rows()
+    pub fn row_count(&self) -> usize {
+        self.inputs.row_count()
     }
 
     /// Inputs that one perspective gives to the layers behind it.
@@ -137,7 +137,7 @@ impl Architecture {
     }
 
     /// Inputs of all perspectives, side by side, the side to move's first.
-    pub fn features(&self) -> usize {
+    pub fn feature_count(&self) -> usize {
         self.views() * self.outputs_of_view()
     }
 
@@ -147,13 +147,13 @@ impl Architecture {
     }
 
     /// Numbers of an accumulator: its neurons, and the piece-square values.
-    pub fn columns(&self) -> usize {
+    pub fn column_count(&self) -> usize {
         self.hidden + self.psqt_columns()
     }
 
     /// Inputs and outputs of each affine map; the skip neuron is the first one's last output.
     pub fn maps(&self) -> Vec<[usize; 2]> {
-        self.graph().maps()
+        self.graph().list_maps()
     }
 
     /// The layers behind the accumulators, the output last.
@@ -191,7 +191,7 @@ impl Architecture {
     }
 
     /// The output bucket of a position with `pieces` pieces, unless a function chooses it.
-    pub fn bucket(&self, pieces: usize) -> usize {
+    pub fn bucket_by_pieces(&self, pieces: usize) -> usize {
         match &self.bucket_choice {
             BucketChoice::Table(table) => table.0[pieces.min(MOST_PIECES)].into(),
             _ => pieces.saturating_sub(2).min(MOST_PIECES - 2) / self.pieces_per_bucket(),
@@ -259,7 +259,7 @@ pub enum Factor {
 
 impl ArrayKind {
     /// Name of the array in a net of these sets; the first set's is `accumulator.weight`.
-    pub fn name(self, sets: &[Set]) -> String {
+    pub fn array_name(self, sets: &[Set]) -> String {
         match self {
             ArrayKind::Rows(0) => "accumulator.weight".into(),
             ArrayKind::Factor(0) => "factoriser.weight".into(),
@@ -278,7 +278,7 @@ impl ArrayKind {
 
 impl ArrayKind {
     /// The affine map that it is of, in a net of so many.
-    pub fn map(self, maps: usize) -> Option<usize> {
+    pub fn map_index(self, maps: usize) -> Option<usize> {
         match self {
             ArrayKind::Layer(map) | ArrayKind::LayerBias(map) => Some(map),
             ArrayKind::Output | ArrayKind::OutputBias => Some(maps - 1),
@@ -295,10 +295,10 @@ impl Array {
 
 impl Architecture {
     /// All arrays, in the order of files and of the first draws.
-    pub fn arrays(&self) -> Vec<Array> {
+    pub fn list_arrays(&self) -> Vec<Array> {
         let array = |part: ArrayKind, shape: Vec<usize>, fan_in, factor| Array {
             part,
-            name: part.name(self.inputs.sets()),
+            name: part.array_name(self.inputs.sets()),
             shape,
             fan_in,
             factor,
@@ -313,7 +313,7 @@ impl Architecture {
             let mut of_set = |part, rows| {
                 arrays.push(array(part, vec![rows, hidden], PIECES, Factor::Qa));
             };
-            of_set(ArrayKind::Rows(place), set.rows());
+            of_set(ArrayKind::Rows(place), set.row_count());
             match self.inputs.factor_rows(place) {
                 0 => {}
                 rows => of_set(ArrayKind::Factor(place), rows),
@@ -332,13 +332,13 @@ impl Architecture {
         arrays.push(array(ArrayKind::OutputBias, of_bucket(&[]), width, Factor::QaQb));
         let sets = self.inputs.sets().iter().enumerate().filter(|_| self.psqt);
         arrays.extend(sets.map(|(place, set)| {
-            array(ArrayKind::Psqt(place), vec![set.rows(), self.buckets], PIECES, Factor::QaQb)
+            array(ArrayKind::Psqt(place), vec![set.row_count(), self.buckets], PIECES, Factor::QaQb)
         }));
         arrays
     }
 
-    pub fn array(&self, part: ArrayKind) -> Option<Array> {
-        self.arrays().into_iter().find(|array| array.part == part)
+    pub fn find_array(&self, part: ArrayKind) -> Option<Array> {
+        self.list_arrays().into_iter().find(|array| array.part == part)
     }
 }
 
@@ -360,12 +360,13 @@ const MOST_WEIGHTS: usize = 350_000_000;
 
 impl Architecture {
     fn first_repeated_name(&self) -> Option<String> {
-        let mut names: Vec<String> = self.arrays().into_iter().map(|array| array.name).collect();
+        let mut names: Vec<String> =
+            self.list_arrays().into_iter().map(|array| array.name).collect();
         names.sort_unstable();
         names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone())
     }
 
-    pub fn check(&self) -> Result<(), ImpossibleNet> {
+    pub fn check_layers(&self) -> Result<(), ImpossibleNet> {
         let Self { inputs, hidden, head, buckets, .. } = self;
         let (kings, sets) = (inputs.kings(), inputs.sets());
         let again = (1..sets.len()).find(|place| sets[..*place].contains(&sets[*place]));
@@ -403,7 +404,7 @@ impl Architecture {
             ("head", format!("expected at most {MOST_LAYERS} layers, found {}", head.len()))
         } else if let Some(size) = size {
             ("head", format!("a layer has 1 to {MOST_SIZE} neurons, found {size}"))
-        } else if let Err(reason) = self.connect() {
+        } else if let Err(reason) = self.connect_layers() {
             ("head", reason)
         } else if self.psqt && self.inputs.views != Views::Perspective {
             let reason = "piece-square values need both perspectives; use `inputs = \
@@ -416,7 +417,7 @@ impl Architecture {
         } else if let Some(name) = self.first_repeated_name() {
             ("sets", format!("two arrays are named {name:?}; rename a feature set"))
         } else {
-            let weights: usize = self.arrays().iter().map(Array::len).sum();
+            let weights: usize = self.list_arrays().iter().map(Array::len).sum();
             if weights <= MOST_WEIGHTS {
                 return Ok(());
             }

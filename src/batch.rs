@@ -12,12 +12,12 @@ mod touched;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use choices::{ChoiceLoss, Choices, first};
+pub use choices::{ChoiceLoss, Choices, probability_of_first};
 pub use columns::{COLUMN, SUMS, TermColumn, TermRun};
 pub use first::{FirstPlanner, FirstViews, plan_first_views_slowly};
 pub use indices::Indices;
 pub(crate) use indices::{Index, with_vector};
-pub use listed::{ListShape, lists};
+pub use listed::{ListShape, expand_lists};
 pub use pairs::{Bits, Pairs, most_pairs};
 pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner, plan_slowly};
 pub use touched::RowSet;
@@ -43,7 +43,7 @@ impl RankShare {
     pub const ALL: Self = Self { rank: 0, size: 1 };
 
     /// This rank's part of `count` consecutive items.
-    pub fn range(self, count: usize) -> Range<usize> {
+    pub fn range_of_rank(self, count: usize) -> Range<usize> {
         let cut = |rank: usize| (count as u128 * rank as u128 / self.size as u128) as usize;
         cut(self.rank)..cut(self.rank + 1)
     }
@@ -131,7 +131,7 @@ impl ActiveRows {
     }
 
     /// Cuts each list to `width` entries; the rest must be blank.
-    pub fn trim(&mut self, width: usize) {
+    pub fn trim_width(&mut self, width: usize) {
         fn trim<T: Copy>(indices: &mut Vec<T>, old: usize, new: usize) {
             let lists = indices.len() / old;
             for list in 1..lists {
@@ -177,7 +177,7 @@ pub struct FrozenSums {
 
 impl FrozenSums {
     /// Sums of a row; 0 where there are none.
-    fn sums(&self, row: usize) -> Sums {
+    fn sum_row(&self, row: usize) -> Sums {
         let safety = self.safety.get(row).copied().unwrap_or_default();
         let [white_mg, white_eg, black_mg, black_eg] = safety.map(f64::from);
         Sums {
@@ -199,8 +199,8 @@ pub struct TermRows<C> {
 }
 
 impl<C: Copy> TermRows<C> {
-    pub fn row(&self, row: usize) -> impl Iterator<Item = (usize, C)> + '_ {
-        let range = self.range(row);
+    pub fn entries_of_row(&self, row: usize) -> impl Iterator<Item = (usize, C)> + '_ {
+        let range = self.entry_range(row);
         self.term[range.clone()]
             .iter()
             .map(|term| usize::from(*term))
@@ -208,11 +208,11 @@ impl<C: Copy> TermRows<C> {
     }
 
     /// Copies row `row` of another list behind the `rows` existing ones.
-    fn copy(&mut self, rows: usize, from: &TermRows<C>, row: usize) {
-        let range = from.range(row);
+    fn append_row(&mut self, rows: usize, from: &TermRows<C>, row: usize) {
+        let range = from.entry_range(row);
         self.term.extend_from_slice(&from.term[range.clone()]);
         self.count.extend_from_slice(&from.count[range]);
-        self.end(rows);
+        self.end_row(rows);
     }
 
     /// Appends a row behind the `rows` existing ones.
@@ -221,10 +221,10 @@ impl<C: Copy> TermRows<C> {
             self.term.push(term);
             self.count.push(count);
         }
-        self.end(rows);
+        self.end_row(rows);
     }
 
-    fn end(&mut self, rows: usize) {
+    fn end_row(&mut self, rows: usize) {
         if self.offsets.is_empty() && !self.term.is_empty() {
             self.offsets.resize(rows + 1, 0);
         }
@@ -233,7 +233,7 @@ impl<C: Copy> TermRows<C> {
         }
     }
 
-    fn range(&self, row: usize) -> std::ops::Range<usize> {
+    fn entry_range(&self, row: usize) -> std::ops::Range<usize> {
         match self.offsets.get(row..row + 2) {
             Some(ends) => ends[0] as usize..ends[1] as usize,
             None => 0..0,
@@ -251,8 +251,8 @@ impl Terms {
     }
 
     /// Sums of a row with these weights, middlegame and endgame of each; frozen terms included.
-    pub fn sums(&self, row: usize, weights: &[[f64; 2]]) -> Sums {
-        self.add_entries(self.frozen.sums(row), row, weights)
+    pub fn sum_row(&self, row: usize, weights: &[[f64; 2]]) -> Sums {
+        self.add_entries(self.frozen.sum_row(row), row, weights)
     }
 
     /// Adds the entries of a row, without frozen terms.
@@ -262,36 +262,36 @@ impl Terms {
                 *sum += f64::from(count) * weight;
             }
         }
-        for (term, count) in self.normal.row(row) {
+        for (term, count) in self.normal.entries_of_row(row) {
             add(&mut sums.normal, weights[term], count);
         }
-        for (term, counts) in self.safety.row(row) {
+        for (term, counts) in self.safety.entries_of_row(row) {
             for (sums, count) in sums.safety.iter_mut().zip(counts) {
                 add(sums, weights[term], count);
             }
         }
-        for (term, count) in self.complexity.row(row) {
+        for (term, count) in self.complexity.entries_of_row(row) {
             sums.complexity += f64::from(count) * weights[term][1];
         }
         sums
     }
 
     /// Adds to `counts` the number of positions with each term; repeated entries count once.
-    pub fn count(&self, counts: &mut [u64]) {
+    pub fn count_positions(&self, counts: &mut [u64]) {
         // The last position that had the term, plus one.
         let mut last = vec![0; counts.len()];
         for row in 0..self.len() {
-            let terms = self.normal.row(row).map(|(term, _)| term);
-            let terms = terms.chain(self.safety.row(row).map(|(term, _)| term));
-            for term in terms.chain(self.complexity.row(row).map(|(term, _)| term)) {
+            let terms = self.normal.entries_of_row(row).map(|(term, _)| term);
+            let terms = terms.chain(self.safety.entries_of_row(row).map(|(term, _)| term));
+            for term in terms.chain(self.complexity.entries_of_row(row).map(|(term, _)| term)) {
                 counts[term] += u64::from(last[term] != row + 1);
                 last[term] = row + 1;
             }
         }
     }
 
-    pub fn gather<'a>(rows: impl Iterator<Item = (&'a Terms, usize)>) -> Self {
-        fn frozen<T: Copy + Default>(to: &mut Vec<T>, from: &[T], row: usize, len: usize) {
+    pub fn gather_rows<'a>(rows: impl Iterator<Item = (&'a Terms, usize)>) -> Self {
+        fn gather_frozen<T: Copy + Default>(to: &mut Vec<T>, from: &[T], row: usize, len: usize) {
             if !(from.is_empty() && to.is_empty()) {
                 to.resize(len, T::default());
                 to.push(from.get(row).copied().unwrap_or_default());
@@ -300,12 +300,12 @@ impl Terms {
         let mut terms = Terms::default();
         for (from, row) in rows {
             let len = terms.len();
-            terms.normal.copy(len, &from.normal, row);
-            terms.safety.copy(len, &from.safety, row);
-            terms.complexity.copy(len, &from.complexity, row);
-            frozen(&mut terms.frozen.normal, &from.frozen.normal, row, len);
-            frozen(&mut terms.frozen.safety, &from.frozen.safety, row, len);
-            frozen(&mut terms.frozen.complexity, &from.frozen.complexity, row, len);
+            terms.normal.append_row(len, &from.normal, row);
+            terms.safety.append_row(len, &from.safety, row);
+            terms.complexity.append_row(len, &from.complexity, row);
+            gather_frozen(&mut terms.frozen.normal, &from.frozen.normal, row, len);
+            gather_frozen(&mut terms.frozen.safety, &from.frozen.safety, row, len);
+            gather_frozen(&mut terms.frozen.complexity, &from.frozen.complexity, row, len);
             terms.middlegame.push(from.middlegame[row]);
             terms.endgame.push(from.endgame[row]);
             terms.turn.push(from.turn[row]);
@@ -343,7 +343,7 @@ impl Batch {
     }
 
     /// Weights divided by their mean: factors of the losses in a weighted mean. Empty: all 1.
-    pub fn shares(&self) -> Vec<f32> {
+    pub fn normalised_weights(&self) -> Vec<f32> {
         let sum: f64 = self.weights.iter().map(|weight| f64::from(*weight)).sum();
         // Without any weight nothing is learnt.
         let unit = if sum > 0.0 { self.weights.len() as f64 / sum } else { 0.0 };
@@ -351,7 +351,7 @@ impl Batch {
     }
 
     /// Values at some indices; empty if there are no values.
-    pub(crate) fn pick<T: Copy>(
+    pub(crate) fn pick_values<T: Copy>(
         values: &Arc<[T]>,
         indices: impl Iterator<Item = usize>,
     ) -> Arc<[T]> {

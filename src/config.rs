@@ -71,19 +71,20 @@ pub struct Config {
 impl Config {
     /// The text of the complete config, after [`RUN_HEADER`]; it starts the same run again.
     pub fn to_toml(&self) -> String {
-        RUN_HEADER.to_string() + &toml::to_string(self.written()).expect("a config has a TOML form")
+        RUN_HEADER.to_string()
+            + &toml::to_string(self.written_file()).expect("a config has a TOML form")
     }
 
     /// The file as it is written, with stages if it has any.
-    fn written(&self) -> &ConfigFile {
+    fn written_file(&self) -> &ConfigFile {
         self.staged.as_deref().unwrap_or(&self.file)
     }
 
     /// The config with some values changed, checked again.
-    pub fn with(&self, change: impl FnOnce(&mut ConfigFile)) -> Result<Self, ConfigError> {
-        let mut file = self.written().clone();
+    pub fn with_changes(&self, change: impl FnOnce(&mut ConfigFile)) -> Result<Self, ConfigError> {
+        let mut file = self.written_file().clone();
         change(&mut file);
-        Self::resolve(file)
+        Self::resolve_file(file)
     }
 
     /// The architecture of the net, if there is one.
@@ -103,7 +104,7 @@ impl Config {
 
     /// Weight of results at the end of the run, with which its losses are measured.
     pub fn final_wdl(&self) -> f64 {
-        self.file.target.wdl.end().unwrap_or_default()
+        self.file.target.wdl.final_value().unwrap_or_default()
     }
 
     /// Targets of positions: first without a source, then of each source.
@@ -117,9 +118,9 @@ impl Config {
     }
 
     /// How the files of a source are read, or those without one.
-    pub fn reading(&self, source: Option<&Source>) -> ReadOptions {
+    pub fn read_options(&self, source: Option<&Source>) -> ReadOptions {
         let format = source.and_then(|it| it.format.as_ref()).or(self.file.data.format.as_ref());
-        let wdl = source.and_then(|it| it.wdl).unwrap_or(self.file.target.wdl.range().0);
+        let wdl = source.and_then(|it| it.wdl).unwrap_or(self.file.target.wdl.value_range().0);
         ReadOptions {
             format: format.map(|name| Format::named(name).expect("the config was checked")),
             views: GivenViews {
@@ -136,13 +137,13 @@ impl Config {
     }
 
     /// The split into training and held-out games.
-    pub fn split(&self) -> Split {
+    pub fn game_split(&self) -> Split {
         Split { share: self.file.data.held_out, seed: self.file.data.held_out_seed }
     }
 
     /// Whether the targets need scores; where there are several sources, those of any.
     pub fn needs_scores(&self) -> bool {
-        let usual = self.file.target.wdl.range().0;
+        let usual = self.file.target.wdl.value_range().0;
         let sources = &self.file.data.source;
         let least = sources.iter().map(|source| source.wdl.unwrap_or(usual)).reduce(f64::min);
         !self.learns_moves() && least.unwrap_or(usual) < 1.0
@@ -154,7 +155,7 @@ impl Config {
     }
 
     /// Positions that are shuffled together, for data of `positions`.
-    pub fn window(&self, positions: u64) -> usize {
+    pub fn window_positions(&self, positions: u64) -> usize {
         let streamed = if self.learns_moves() { 1 << 18 } else { 1 << 22 };
         let is_kept = positions <= self.most_kept();
         self.file.data.window.unwrap_or(if is_kept { positions as usize } else { streamed })
@@ -167,23 +168,23 @@ impl Config {
     }
 
     /// Number of input pairs that share a row, for data of `positions`.
-    pub fn pairs(&self, positions: u64) -> usize {
+    pub fn pair_count(&self, positions: u64) -> usize {
         // A run that is made longer keeps the pairs of its beginning.
         let began = self.earlier_spans(positions).into_iter().next().map(|(span, _)| span);
-        let Span { steps, batch, .. } = began.unwrap_or(self.span(positions));
+        let Span { steps, batch, .. } = began.unwrap_or(self.run_span(positions));
         let comes_again = steps.saturating_mul(batch) >= PASSES * positions;
         let is_worth = |net: &&Architecture| net.hidden >= WIDE || !net.inputs.is_pieces();
         self.architecture().filter(|net| comes_again && is_worth(net)).map_or(0, most_pairs)
     }
 
     /// Length of the run in steps, for data of `positions`.
-    pub fn steps(&self, positions: u64) -> u64 {
-        self.span(positions).steps
+    pub fn step_count(&self, positions: u64) -> u64 {
+        self.run_span(positions).steps
     }
 
     /// Lengths of the run by unit, for data of `positions`.
-    pub fn span(&self, positions: u64) -> Span {
-        self.span_of(&self.file.schedule.length(), positions)
+    pub fn run_span(&self, positions: u64) -> Span {
+        self.span_of(&self.file.schedule.total_length(), positions)
     }
 
     /// Earlier lengths of the run, each with the step up to which it was valid.
@@ -208,7 +209,7 @@ impl Config {
 
 impl Schedule {
     /// The length of the run, as one that will be an earlier one.
-    pub fn length(&self) -> EarlierLength {
+    pub fn total_length(&self) -> EarlierLength {
         let &Self { epochs, positions, superbatches, .. } = self;
         EarlierLength { epochs, positions, superbatches, until_step: 0 }
     }
@@ -216,7 +217,7 @@ impl Schedule {
 
 impl Data {
     /// Whether there are validation positions; else there is no validation loss.
-    pub fn validates(&self) -> bool {
+    pub fn has_validation(&self) -> bool {
         !self.validation.is_empty() || self.held_out > 0.0 && self.test != Some(1.0)
     }
 

@@ -14,7 +14,8 @@ pub fn few_for_nets(games: u64, gameless: u64) -> bool {
 pub fn are_few_for_nets(files: &[DataFile]) -> bool {
     let positions: Option<u64> = files.iter().map(|file| file.positions).sum();
     let sum = |of: fn(&DataFile) -> u64| files.iter().map(of).sum();
-    positions.is_some() && few_for_nets(sum(|file| file.games), sum(DataFile::unknown))
+    positions.is_some()
+        && few_for_nets(sum(|file| file.games), sum(DataFile::positions_of_unknown_games))
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +39,7 @@ pub struct DataFile {
 
 impl DataFile {
     /// Positions of unknown games: all where none is known.
-    pub fn unknown(&self) -> u64 {
+    pub fn positions_of_unknown_games(&self) -> u64 {
         if self.games > 0 { self.gameless } else { self.positions.unwrap_or(0) }
     }
 }

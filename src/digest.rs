@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::input::regular;
+use crate::input::require_regular;
 
 const BLOCK: usize = 1 << 20;
 /// Digits of a digest that names a file, where no forgery is expected.
@@ -19,20 +19,20 @@ pub fn short_of_file(path: &Path) -> Result<String> {
     Ok(digest)
 }
 
-pub fn digest(bytes: &[u8]) -> String {
-    hexadecimal(Sha256::new_with_prefix(bytes))
+pub fn sha256_prefix(bytes: &[u8]) -> String {
+    to_hexadecimal(Sha256::new_with_prefix(bytes))
 }
 
 /// The length of a file, and its SHA-256.
 pub fn of_file(path: &Path) -> Result<(u64, String)> {
-    regular(path)?;
+    require_regular(path)?;
     let mut input = BufReader::with_capacity(BLOCK, File::open(path)?);
     let (mut hash, mut block) = (Sha256::new(), vec![0; BLOCK]);
     let mut bytes = 0;
     loop {
         let count = input.read(&mut block)?;
         if count == 0 {
-            return Ok((bytes, hexadecimal(hash)));
+            return Ok((bytes, to_hexadecimal(hash)));
         }
         hash.update(&block[..count]);
         bytes += count as u64;
@@ -53,7 +53,7 @@ const BLOCKS: u64 = 16;
 
 /// Hashes a file of positions, or a sample of it: to read a large one would take minutes.
 pub fn of_data(path: &Path) -> Result<DataDigest> {
-    let bytes = regular(path).and_then(|()| Ok(path.metadata()?.len()))?;
+    let bytes = require_regular(path).and_then(|()| Ok(path.metadata()?.len()))?;
     if bytes <= WHOLE {
         let (bytes, sha256) = of_file(path)?;
         return Ok(DataDigest { bytes, sha256, is_sampled: false });
@@ -67,9 +67,9 @@ pub fn of_data(path: &Path) -> Result<DataDigest> {
         file.read_exact(&mut block)?;
         hash.update(&block);
     }
-    Ok(DataDigest { bytes, sha256: hexadecimal(hash), is_sampled: true })
+    Ok(DataDigest { bytes, sha256: to_hexadecimal(hash), is_sampled: true })
 }
 
-fn hexadecimal(hash: Sha256) -> String {
+fn to_hexadecimal(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

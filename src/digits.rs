@@ -1,7 +1,7 @@
 //! Numbers in readable form.
 
 /// A share of 0 to 1 as "3.4 %", with two significant digits.
-pub fn percent(share: f64) -> String {
+pub fn format_percent(share: f64) -> String {
     let percent = 100.0 * share;
     match percent {
         0.0 => "0 %".to_string(),
@@ -14,12 +14,12 @@ pub fn percent(share: f64) -> String {
 }
 
 /// `part` of `all` as a share, 0 of nothing.
-pub fn share(part: u64, all: u64) -> f64 {
+pub fn share_of(part: u64, all: u64) -> f64 {
     part as f64 / all.max(1) as f64
 }
 
 /// 1234567 as "1,234,567".
-pub fn grouped(number: u64) -> String {
+pub fn group_digits(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -32,16 +32,17 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// "1 game", "2,000 games".
-pub fn counted(number: u64, noun: &str) -> String {
+pub fn count_noun(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(number))
+    format!("{} {noun}{plural}", group_digits(number))
 }
 
 /// Positions by their games, some of which may be unknown.
 pub fn positions_of_games(positions: u64, games: u64, gameless: u64) -> String {
-    let some = |games: String, positions| format!("{} of {games}", counted(positions, "position"));
+    let some =
+        |games: String, positions| format!("{} of {games}", count_noun(positions, "position"));
     let unknown = some("unknown games".into(), gameless);
-    let known = some(counted(games, "game"), positions.saturating_sub(gameless));
+    let known = some(count_noun(games, "game"), positions.saturating_sub(gameless));
     match (games, gameless) {
         (0, _) => some("unknown games".into(), positions),
         (_, 0) => known,
@@ -50,7 +51,7 @@ pub fn positions_of_games(positions: u64, games: u64, gameless: u64) -> String {
 }
 
 /// Seconds as "0.4 s", "12 s", "3 min 20 s" or "2 h 10 min".
-pub fn duration(seconds: f64) -> String {
+pub fn format_duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {
         0..10 => format!("{seconds:.1} s"),
@@ -60,12 +61,12 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-pub fn gigabytes(bytes: u64) -> String {
+pub fn format_gigabytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
 /// 1234567 as "1.23 M".
-pub fn short(number: f64) -> String {
+pub fn format_short(number: f64) -> String {
     match number.abs() {
         n if n >= 1e9 => format!("{:.2} G", number / 1e9),
         n if n >= 1e6 => format!("{:.2} M", number / 1e6),

@@ -12,7 +12,7 @@ use crate::weights::{Weights, WeightsError};
 
 /// A net's definition in f64, from f32 weights, its factoriser merged.
 pub struct Float<'a> {
-    /// In the order of [`Architecture::arrays`].
+    /// In the order of [`Architecture::list_arrays`].
     arrays: Vec<(Array, Cow<'a, [f32]>)>,
     pub net: Architecture,
     graph: Graph,
@@ -22,26 +22,26 @@ impl<'a> Float<'a> {
     /// Fails if an array is missing or has another shape.
     pub fn new(weights: &'a Weights, net: &Architecture) -> Result<Self, WeightsError> {
         let mut arrays = Vec::new();
-        for array in net.merged().arrays() {
+        for array in net.without_factoriser().list_arrays() {
             let mut values = Cow::Borrowed(weights.get(&array.name, &array.shape)?);
             if let ArrayKind::Rows(place) = array.part
-                && let Some(shared) = net.array(ArrayKind::Factor(place))
+                && let Some(shared) = net.find_array(ArrayKind::Factor(place))
             {
                 let (set, hidden) = (&net.inputs.sets()[place], net.hidden);
                 let shared = weights.get(&shared.name, &shared.shape)?;
                 for (row, values) in values.to_mut().chunks_exact_mut(hidden).enumerate() {
-                    let Some(factor) = set.factor(row as u32) else { continue };
+                    let Some(factor) = set.factor_row(row as u32) else { continue };
                     let shared = &shared[factor as usize * hidden..][..hidden];
                     values.iter_mut().zip(shared).for_each(|(to, it)| *to += it);
                 }
             }
             arrays.push((array, values));
         }
-        Ok(Self { arrays, graph: net.graph(), net: net.merged() })
+        Ok(Self { arrays, graph: net.graph(), net: net.without_factoriser() })
     }
 
     /// The numbers of one array; none where the net has no such array.
-    pub fn get(&self, part: ArrayKind) -> &[f32] {
+    pub fn get_array(&self, part: ArrayKind) -> &[f32] {
         let found = self.arrays.iter().find(|(array, _)| array.part == part);
         found.map_or(&[], |(_, values)| values)
     }
@@ -56,9 +56,9 @@ impl<'a> Float<'a> {
     }
 
     /// The weights of one row of the accumulator, `[hidden]`.
-    pub fn row(&self, row: usize) -> &[f32] {
+    pub fn row_weights(&self, row: usize) -> &[f32] {
         let (set, row) = self.net.inputs.set_of(row);
-        &self.get(ArrayKind::Rows(set))[row * self.net.hidden..][..self.net.hidden]
+        &self.get_array(ArrayKind::Rows(set))[row * self.net.hidden..][..self.net.hidden]
     }
 
     /// Adds `times` times a row to an accumulator.
@@ -67,7 +67,7 @@ impl<'a> Float<'a> {
         let (set, place) = self.net.inputs.set_of(row);
         for (part, sums) in [(ArrayKind::Rows(set), neurons), (ArrayKind::Psqt(set), values)] {
             if !sums.is_empty() {
-                let row = &self.get(part)[place * sums.len()..];
+                let row = &self.get_array(part)[place * sums.len()..];
                 sums.iter_mut().zip(row).for_each(|(sum, &term)| *sum += times * f64::from(term));
             }
         }
@@ -76,19 +76,19 @@ impl<'a> Float<'a> {
     /// The logit for the side to move; times SCALE it is centipawns.
     pub fn logit(&self, position: &Position) -> f64 {
         let bucket = self.net.bucket_of(position);
-        let output = self.output(&self.accumulators(position), bucket, |_, _| ());
-        output * f64::from(self.net.inputs.sign(position))
+        let output = self.evaluate_output(&self.accumulators(position), bucket, |_, _| ());
+        output * f64::from(self.net.inputs.sign_of_output(position))
     }
 
     /// The accumulator of each perspective, before the activation, then its piece-square values.
     pub fn accumulators(&self, position: &Position) -> Vec<Vec<f64>> {
-        self.sums(&self.net.inputs.lists(position))
+        self.sum_rows(&self.net.inputs.active_rows(position))
     }
 
     /// The accumulators of each perspective's active rows.
-    pub fn sums(&self, lists: &[Rows]) -> Vec<Vec<f64>> {
+    pub fn sum_rows(&self, lists: &[Rows]) -> Vec<Vec<f64>> {
         let of_view = |rows: &Rows| {
-            let biases = self.get(ArrayKind::AccumulatorBias);
+            let biases = self.get_array(ArrayKind::AccumulatorBias);
             let mut accumulator: Vec<f64> = biases.iter().map(|&bias| bias.into()).collect();
             accumulator.resize(biases.len() + self.net.psqt_columns(), 0.0);
             for row in rows.entries() {
@@ -100,7 +100,7 @@ impl<'a> Float<'a> {
     }
 
     /// The output from the accumulators; `see` receives each operation with the values before it.
-    pub fn output(
+    pub fn evaluate_output(
         &self,
         accumulators: &[Vec<f64>],
         bucket: usize,
@@ -112,9 +112,9 @@ impl<'a> Float<'a> {
     }
 
     /// The inputs of the first map, all views side by side, `[features]`.
-    pub fn activations(&self, accumulators: &[Vec<f64>]) -> Vec<f64> {
+    pub fn first_inputs(&self, accumulators: &[Vec<f64>]) -> Vec<f64> {
         let mut found = Vec::new();
-        self.output(accumulators, 0, |operation, x| {
+        self.evaluate_output(accumulators, 0, |operation, x| {
             if *operation == Operation::Affine(0) {
                 found = x.to_vec();
             }
@@ -137,12 +137,12 @@ impl Arithmetic for Doubles<'_> {
         values
     }
 
-    fn columns(&self, x: &Vec<f64>, parts: usize, columns: Range<usize>) -> Vec<f64> {
-        architecture::columns(x, parts, columns)
+    fn select_columns(&self, x: &Vec<f64>, parts: usize, columns: Range<usize>) -> Vec<f64> {
+        architecture::select_columns(x, parts, columns)
     }
 
     fn multiply(&self, x: Vec<f64>, parts: usize, factors: [Range<usize>; 2]) -> Vec<f64> {
-        architecture::multiply(&x, parts, factors, |x, y| x * y)
+        architecture::multiply_columns(&x, parts, factors, |x, y| x * y)
     }
 
     fn combine(&self, x: Vec<f64>, y: Vec<f64>, how: Combination) -> Vec<f64> {
@@ -153,19 +153,19 @@ impl Arithmetic for Doubles<'_> {
         parts.concat()
     }
 
-    fn neurons(&self, x: Vec<f64>) -> Vec<f64> {
-        self.columns(&x, 2, 0..self.float.net.hidden)
+    fn select_neurons(&self, x: Vec<f64>) -> Vec<f64> {
+        self.select_columns(&x, 2, 0..self.float.net.hidden)
     }
 
     fn piece_squares(&self, x: Vec<f64>) -> Vec<f64> {
         let Self { float: Float { net, .. }, bucket } = *self;
-        let values = self.columns(&x, 2, net.hidden + bucket..net.hidden + bucket + 1);
+        let values = self.select_columns(&x, 2, net.hidden + bucket..net.hidden + bucket + 1);
         vec![(values[0] - values[1]) / 2.0]
     }
 
-    fn affine(&self, map: usize, x: Vec<f64>) -> Vec<f64> {
+    fn apply_map(&self, map: usize, x: Vec<f64>) -> Vec<f64> {
         let Self { float, bucket } = *self;
-        let [weights, biases] = float.net.parts_of_map(map).map(|part| float.get(part));
+        let [weights, biases] = float.net.parts_of_map(map).map(|part| float.get_array(part));
         let outputs = biases.len() / float.net.buckets;
         let rows = weights.chunks_exact(x.len()).skip(bucket * outputs);
         let of = |(row, bias): (&[f32], &f32)| {

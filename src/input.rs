@@ -13,8 +13,8 @@ pub const WEIGHTS: u64 = 4 << 30;
 
 /// Reads a file of at most `most` bytes. Fails if it cannot be read, is longer, or is not a regular
 /// file.
-pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    regular(path)?;
+pub fn read_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    require_regular(path)?;
     let file = File::open(path)?;
     let length = file.metadata()?.len();
     let mut bytes = Vec::with_capacity(usize::try_from(length.min(most)).unwrap_or(0));
@@ -25,14 +25,14 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a UTF-8 text file of at most `most` bytes. Fails as [`read`] and [`decode`] do.
-pub fn text(path: &Path, most: u64) -> io::Result<String> {
-    read(path, most).and_then(|bytes| decode(bytes).map_err(io::Error::other))
+/// Reads a UTF-8 text file of at most `most` bytes. Fails as [`read_bytes`] and [`decode_utf8`] do.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    read_bytes(path, most).and_then(|bytes| decode_utf8(bytes).map_err(io::Error::other))
 }
 
 /// Converts UTF-8 to text, without the byte order mark that editors on Windows put before it. Fails
 /// if the bytes are no UTF-8.
-pub fn decode(bytes: Vec<u8>) -> Result<String, String> {
+pub fn decode_utf8(bytes: Vec<u8>) -> Result<String, String> {
     if let Some(encoding) = wide_encoding(&bytes) {
         return Err(format!("it is {encoding} text; save it as UTF-8 text"));
     }
@@ -68,7 +68,7 @@ pub fn wide_encoding(head: &[u8]) -> Option<&'static str> {
 }
 
 /// Metadata of a path. Fails if the path does not exist.
-pub fn metadata(path: &Path) -> io::Result<Metadata> {
+pub fn read_metadata(path: &Path) -> io::Result<Metadata> {
     path.metadata().map_err(|error| match error.kind() {
         ErrorKind::NotFound if path == Path::new("-") => {
             let reason = "standard input cannot be read twice; write it to a file";
@@ -84,8 +84,8 @@ pub fn metadata(path: &Path) -> io::Result<Metadata> {
 }
 
 /// Fails if the path is not a regular file, which has to be read whole, or more than once.
-pub fn regular(path: &Path) -> io::Result<()> {
-    let found = metadata(path)?;
+pub fn require_regular(path: &Path) -> io::Result<()> {
+    let found = read_metadata(path)?;
     if found.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
     }

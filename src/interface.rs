@@ -42,21 +42,21 @@ pub struct GoCommand {
 
 impl GoCommand {
     /// Time for the side to move, less `overhead` milliseconds; none without a limit.
-    pub fn budget(&self, turn: Color, overhead: u64) -> Option<Budget> {
+    pub fn time_budget(&self, turn: Color, overhead: u64) -> Option<Budget> {
         if self.infinite {
             return None;
         }
         let clock = self.clocks[turn.fold_wb(0, 1)];
         match self.movetime {
-            Some(time) => Some(Budget::exactly(time, overhead)),
-            None => clock.map(|clock| clock.budget(overhead)),
+            Some(time) => Some(Budget::exact_time(time, overhead)),
+            None => clock.map(|clock| clock.divide_time(overhead)),
         }
     }
 
     /// Whether no limit ends the search within about a day, so that it has to be stopped.
     pub fn is_endless(&self, turn: Color, overhead: u64) -> bool {
         let Limits { depth, nodes, .. } = self.limits;
-        let is_timed = self.budget(turn, overhead).is_some_and(|budget| budget.hard < DAY);
+        let is_timed = self.time_budget(turn, overhead).is_some_and(|budget| budget.hard < DAY);
         let is_small = depth.is_some_and(|depth| depth < ENDLESS_DEPTH)
             || nodes.is_some_and(|nodes| nodes < ENDLESS_NODES);
         self.infinite || !(is_timed || is_small)
@@ -70,7 +70,7 @@ const ENDLESS_DEPTH: u32 = 64;
 const ENDLESS_NODES: u64 = 1 << 37;
 
 /// Parses a line; none if it has no known command. Fails if the arguments of a command are wrong.
-pub fn read(line: &str, mode: CastlingMode) -> Result<Option<Command>, String> {
+pub fn parse_command(line: &str, mode: CastlingMode) -> Result<Option<Command>, String> {
     let mut words = line.split_ascii_whitespace();
     // Words before the first command are skipped.
     Ok(Some(loop {
@@ -79,9 +79,9 @@ pub fn read(line: &str, mode: CastlingMode) -> Result<Option<Command>, String> {
             Some("uci") => Command::Uci,
             Some("isready") => Command::IsReady,
             Some("ucinewgame") => Command::NewGame,
-            Some("setoption") => option(words),
-            Some("position") => Command::Position(Box::new(position(words, mode)?)),
-            Some("go") => Command::Go(go(words)),
+            Some("setoption") => parse_option(words),
+            Some("position") => Command::Position(Box::new(parse_position(words, mode)?)),
+            Some("go") => Command::Go(parse_go(words)),
             Some("stop") => Command::Stop,
             Some("quit") => Command::Quit,
             Some("eval") => Command::Eval,
@@ -92,7 +92,7 @@ pub fn read(line: &str, mode: CastlingMode) -> Result<Option<Command>, String> {
 }
 
 /// `name NAME [value VALUE]`, both of any number of words.
-fn option<'a>(words: impl Iterator<Item = &'a str>) -> Command {
+fn parse_option<'a>(words: impl Iterator<Item = &'a str>) -> Command {
     let (mut name, mut value) = (Vec::new(), Vec::new());
     let mut behind = false;
     for word in words {
@@ -107,7 +107,7 @@ fn option<'a>(words: impl Iterator<Item = &'a str>) -> Command {
 }
 
 /// `startpos | fen FEN`, then `moves MOVE...`.
-fn position<'a>(
+fn parse_position<'a>(
     mut words: impl Iterator<Item = &'a str>,
     mode: CastlingMode,
 ) -> Result<Game, String> {
@@ -129,7 +129,7 @@ fn position<'a>(
     let mut game = Game::new(chess);
     for word in words {
         let played = word.parse::<UciMove>().ok().and_then(|it| it.to_move(game.chess()).ok());
-        game.play(played.ok_or_else(|| format!("`{word}` is not a legal move"))?);
+        game.play_move(played.ok_or_else(|| format!("`{word}` is not a legal move"))?);
     }
     Ok(game)
 }
@@ -138,7 +138,7 @@ fn position<'a>(
 const LARGEST: f64 = (1u64 << 53) as f64;
 
 /// Reads any arguments, since every `go` needs a move; those that are no numbers are ignored.
-fn go<'a>(words: impl Iterator<Item = &'a str>) -> GoCommand {
+fn parse_go<'a>(words: impl Iterator<Item = &'a str>) -> GoCommand {
     let mut words = words.peekable();
     let mut go = GoCommand::default();
     let (mut times, mut increments, mut to_go) = ([None; 2], [0; 2], None);
@@ -181,19 +181,19 @@ fn go<'a>(words: impl Iterator<Item = &'a str>) -> GoCommand {
 }
 
 /// Formats a move for UCI.
-pub fn word(played: Move, mode: CastlingMode) -> String {
+pub fn format_move(played: Move, mode: CastlingMode) -> String {
     UciMove::from_move(played, mode).to_string()
 }
 
 /// The `info` line of an iteration, `milliseconds` after the start.
-pub fn info(found: &SearchResult, milliseconds: u64, mode: CastlingMode) -> String {
+pub fn format_info(found: &SearchResult, milliseconds: u64, mode: CastlingMode) -> String {
     let SearchResult { score, pv, depth, seldepth, nodes } = found;
     let score = match score {
         Score::Centipawns(score) => format!("cp {score}"),
         Score::Mate(moves) => format!("mate {moves}"),
     };
     let speed = nodes * 1000 / milliseconds.max(1);
-    let pv: String = pv.iter().map(|&played| format!(" {}", word(played, mode))).collect();
+    let pv: String = pv.iter().map(|&played| format!(" {}", format_move(played, mode))).collect();
     let pv = if pv.is_empty() { pv } else { format!(" pv{pv}") };
     format!(
         "info depth {depth} seldepth {seldepth} score {score} nodes {nodes} nps {speed} \
@@ -202,8 +202,8 @@ pub fn info(found: &SearchResult, milliseconds: u64, mode: CastlingMode) -> Stri
 }
 
 /// The last line of a search; `0000` if there is no move.
-pub fn best(found: Option<Move>, mode: CastlingMode) -> String {
-    format!("bestmove {}", found.map_or("0000".into(), |best| word(best, mode)))
+pub fn format_best_move(found: Option<Move>, mode: CastlingMode) -> String {
+    format!("bestmove {}", found.map_or("0000".into(), |best| format_move(best, mode)))
 }
 
 /// Time of a side, in milliseconds.
@@ -228,7 +228,7 @@ const MOVES: u64 = 25;
 
 impl Clock {
     /// Divides the clock, less `overhead` a move, among the remaining moves.
-    pub fn budget(self, overhead: u64) -> Budget {
+    pub fn divide_time(self, overhead: u64) -> Budget {
         let Self { time, increment, moves_to_go } = self;
         let left = time.saturating_sub(overhead).max(1);
         let moves = moves_to_go.unwrap_or(MOVES).min(MOVES);
@@ -242,7 +242,7 @@ impl Clock {
 
 impl Budget {
     /// All of a fixed time but the overhead.
-    pub fn exactly(time: u64, overhead: u64) -> Self {
+    pub fn exact_time(time: u64, overhead: u64) -> Self {
         let all = time.saturating_sub(overhead).max(1);
         Self { soft: all, hard: all }
     }

@@ -127,7 +127,7 @@ pub use shakmaty;
 /// Trains by a config, and leaves checkpoints, log, page and the evaluation in a folder, as `nnuance
 /// train` does. A folder that does not exist is made.
 ///
-/// [`run::train::begin`] does the same with progress, a device, and a way to stop.
+/// [`run::train::begin_training`] does the same with progress, a device, and a way to stop.
 ///
 /// # Errors
 ///
@@ -141,8 +141,8 @@ pub use shakmaty;
 /// ```
 pub fn train(config: Config, folder: impl AsRef<Path>) -> Result<FinishedRun, Error> {
     let (listener, device) = (&SilentProgress, &DeviceOptions::default());
-    let folder = RunFolder::take(folder.as_ref(), false, listener)?;
+    let folder = RunFolder::take_folder(folder.as_ref(), false, listener)?;
     let context = RunContext { device, listener, page: true, ranks: &SingleRank };
-    let finished = run::train::begin(config, &folder, &context)?;
+    let finished = run::train::begin_training(config, &folder, &context)?;
     Ok(finished.expect("nothing stops it"))
 }

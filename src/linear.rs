@@ -56,7 +56,7 @@ impl Cholesky {
             for row in start..end {
                 let (above, of_row) = above.split_at_mut(row * size);
                 let of_row = &mut of_row[..size];
-                finish(of_row, above, start..row);
+                finish_columns(of_row, above, start..row);
                 let rest = of_row[row] - of_row[..row].iter().map(|it| it * it).sum::<f64>();
                 if !(rest > 0.0 && rest.is_finite()) {
                     return None;
@@ -64,19 +64,19 @@ impl Cholesky {
                 of_row[row] = rest.sqrt();
             }
             let above = &*above;
-            below.par_chunks_mut(size).for_each(|of_row| finish(of_row, above, start..end));
+            below.par_chunks_mut(size).for_each(|of_row| finish_columns(of_row, above, start..end));
         }
         Some(Self(matrix))
     }
 
     /// An element of `L`, at or below the diagonal.
-    pub fn lower(&self, row: usize, column: usize) -> f64 {
+    pub fn lower_element(&self, row: usize, column: usize) -> f64 {
         self.0[(row, column)]
     }
 
-    pub fn solve(&self, right: &mut Matrix) {
+    pub fn solve_in_place(&self, right: &mut Matrix) {
         let (size, columns) = (self.0.rows, right.columns);
-        self.forward(right, 0);
+        self.solve_forward(right, 0);
         for row in (0..size).rev() {
             let factors = &self.0.values[row * size..][..=row];
             let (above, of_row) = right.values.split_at_mut(row * columns);
@@ -94,7 +94,7 @@ impl Cholesky {
             let width = STRIP.min(size - first);
             let mut strip = Matrix::zeros(size, STRIP);
             (0..width).for_each(|column| strip[(first + column, column)] = 1.0);
-            self.forward(&mut strip, first);
+            self.solve_forward(&mut strip, first);
             let mut squares = [0.0; STRIP];
             for row in strip.values.chunks_exact(STRIP) {
                 squares.iter_mut().zip(row).for_each(|(sum, it)| *sum += it * it);
@@ -105,7 +105,7 @@ impl Cholesky {
     }
 
     /// Solves `L x = right`, where the rows before `first` are 0.
-    fn forward(&self, right: &mut Matrix, first: usize) {
+    fn solve_forward(&self, right: &mut Matrix, first: usize) {
         let (size, columns) = (self.0.rows, right.columns);
         for row in first..size {
             let factors = &self.0.values[row * size..][first..=row];
@@ -121,12 +121,12 @@ impl Cholesky {
 }
 
 /// Finishes some columns of a row, as all rows `above` are finished; so must its columns before be.
-fn finish(row: &mut [f64], above: &[f64], columns: std::ops::Range<usize>) {
+fn finish_columns(row: &mut [f64], above: &[f64], columns: std::ops::Range<usize>) {
     let size = row.len();
     for first in columns.clone().step_by(4) {
         let last = columns.end - 1;
         let others = [0, 1, 2, 3].map(|k| &above[(first + k).min(last) * size..][..size]);
-        let sums = dots(&row[..first], others.map(|other| &other[..first]));
+        let sums = four_dots(&row[..first], others.map(|other| &other[..first]));
         for (k, column) in (first..columns.end.min(first + 4)).enumerate() {
             let known: f64 = (first..column).map(|it| row[it] * others[k][it]).sum();
             row[column] = (row[column] - sums[k] - known) / others[k][column];
@@ -134,7 +134,7 @@ fn finish(row: &mut [f64], above: &[f64], columns: std::ops::Range<usize>) {
     }
 }
 
-fn dots(one: &[f64], others: [&[f64]; 4]) -> [f64; 4] {
+fn four_dots(one: &[f64], others: [&[f64]; 4]) -> [f64; 4] {
     const LANES: usize = 8;
     let mut sums = [[0.0; LANES]; 4];
     let (whole, rest) = one.as_chunks::<LANES>();

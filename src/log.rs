@@ -45,7 +45,7 @@ pub struct Row {
 
 impl Row {
     /// The row as a line of the log.
-    pub fn line(&self) -> String {
+    pub fn to_line(&self) -> String {
         let cell = |value: Option<f64>, digits: usize| {
             value.map_or(String::new(), |value| format!("{value:.digits$}"))
         };
@@ -63,24 +63,24 @@ impl Row {
     }
 
     /// Parses a line without its end; none if it is not a row.
-    pub fn parse(line: &str) -> Option<Self> {
+    pub fn parse_line(line: &str) -> Option<Self> {
         let cells: Vec<&str> = line.split(',').collect();
         let cells: [&str; 8] = cells.try_into().ok()?;
         Some(Self {
             step: cells[0].parse().ok()?,
             positions: cells[1].parse().ok()?,
-            train_loss: number(cells[2])?,
-            held_out_loss: number(cells[3])?,
-            held_out_result_loss: number(cells[4])?,
-            learning_rate: number(cells[5])?,
+            train_loss: parse_cell(cells[2])?,
+            held_out_loss: parse_cell(cells[3])?,
+            held_out_result_loss: parse_cell(cells[4])?,
+            learning_rate: parse_cell(cells[5])?,
             wdl: cells[6].parse().ok()?,
-            positions_per_second: number(cells[7])?,
+            positions_per_second: parse_cell(cells[7])?,
         })
     }
 }
 
 /// Parses a cell that may be empty; none if it is not a number.
-fn number(cell: &str) -> Option<Option<f64>> {
+fn parse_cell(cell: &str) -> Option<Option<f64>> {
     if cell.is_empty() { Some(None) } else { cell.parse().ok().map(Some) }
 }
 
@@ -93,9 +93,9 @@ pub struct Log {
 
 impl Log {
     /// Opens a log and drops all rows behind the first `rows`, which a resumed run writes again.
-    pub fn open(path: &Path, rows: u64) -> Result<Self, OutputError> {
+    pub fn open_truncated(path: &Path, rows: u64) -> Result<Self, OutputError> {
         let failed = |error| OutputError::new(path, error);
-        let text = match input::read(path, input::TEXT) {
+        let text = match input::read_bytes(path, input::TEXT) {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             read => read.map_err(failed)?,
         };
@@ -111,19 +111,19 @@ impl Log {
         let rows = (kept.len() as u64).saturating_sub(1);
         let mut log = Self { path: path.to_path_buf(), file, rows };
         if bytes == 0 {
-            log.write(HEADER)?;
+            log.write_line(HEADER)?;
         }
         Ok(log)
     }
 
     /// Appends a row; returns the number of rows.
     pub fn add(&mut self, line: &str) -> Result<u64, OutputError> {
-        self.write(line)?;
+        self.write_line(line)?;
         self.rows += 1;
         Ok(self.rows)
     }
 
-    fn write(&mut self, text: &str) -> Result<(), OutputError> {
+    fn write_line(&mut self, text: &str) -> Result<(), OutputError> {
         let written = self.file.write_all(text.as_bytes());
         written.map_err(|error| OutputError::new(&self.path, error))
     }
@@ -139,9 +139,9 @@ pub struct LogError {
 
 /// Reads the rows of a log. An unfinished last line is skipped. Fails if the file cannot be read,
 /// or a line is not a row of this version.
-pub fn read(path: &Path) -> Result<Vec<Row>, LogError> {
+pub fn read_rows(path: &Path) -> Result<Vec<Row>, LogError> {
     let failed = |error| LogError { path: path.to_path_buf(), error };
-    let text = input::text(path, input::TEXT).map_err(failed)?;
+    let text = input::read_text(path, input::TEXT).map_err(failed)?;
     let bad = |line: usize| {
         let reason = format!("line {line} is not a row of a log of this version");
         failed(Error::new(ErrorKind::InvalidData, reason))
@@ -151,5 +151,7 @@ pub fn read(path: &Path) -> Result<Vec<Row>, LogError> {
         return Err(bad(1));
     }
     let whole = lines.filter(|(_, line)| line.ends_with('\n'));
-    whole.map(|(number, line)| Row::parse(line.trim_end()).ok_or_else(|| bad(number + 1))).collect()
+    whole
+        .map(|(number, line)| Row::parse_line(line.trim_end()).ok_or_else(|| bad(number + 1)))
+        .collect()
 }

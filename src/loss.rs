@@ -48,11 +48,11 @@ impl Loss {
         Self { shape, power: 2.5, asymmetry: 0.0 }
     }
 
-    pub const fn power(power: f64) -> Self {
+    pub const fn from_power(power: f64) -> Self {
         Self { power, ..Self::of_shape(LossShape::Power) }
     }
 
-    pub fn of(self, logit: f64, target: f64) -> f64 {
+    pub fn value_at(self, logit: f64, target: f64) -> f64 {
         let error = sigmoid(logit) - target;
         let cost = match self.shape {
             LossShape::Squared => error * error,
@@ -61,7 +61,7 @@ impl Loss {
                 logit.max(0.0) - target * logit + (-logit.abs()).exp().ln_1p()
             }
         };
-        cost * self.weight(error)
+        cost * self.error_weight(error)
     }
 
     /// Derivative of the loss by the logit; 0 where it is undefined.
@@ -75,10 +75,10 @@ impl Loss {
             }
             LossShape::CrossEntropy => error,
         };
-        derivative * self.weight(error)
+        derivative * self.error_weight(error)
     }
 
-    fn weight(self, error: f64) -> f64 {
+    fn error_weight(self, error: f64) -> f64 {
         if error > 0.0 { 1.0 + self.asymmetry } else { 1.0 }
     }
 }

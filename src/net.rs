@@ -1,6 +1,6 @@
 //! The quantised net: its numbers, its file and its evaluation ([`Net`]).
 //! The file is bullet's `quantised.bin`: no header, little-endian arrays in the order of
-//! [`stored`]; the weights of each feature set, `[row][neuron]`, i16 or i8 by set, and i16
+//! [`stored_arrays`]; the weights of each feature set, `[row][neuron]`, i16 or i8 by set, and i16
 //! biases of the accumulators, both times QA; then i16 output weights
 //! `[bucket][view * N + neuron]` times QB and biases times QA * QB, or map by map f32 weights
 //! `[bucket][output][input]` and biases, the first map in i8 times QB where
@@ -16,7 +16,9 @@ pub mod format;
 mod many;
 
 pub use accumulator::{Accumulator, Evaluate};
-pub use definition::{Number, Numbers, StoredArray, fixed_point, has_bytes, stored, transposed};
+pub use definition::{
+    Number, Numbers, StoredArray, fixed_point, has_bytes, stored_arrays, transpose,
+};
 pub use format::NetError;
 pub use many::PositionEvaluator;
 
@@ -91,20 +93,20 @@ pub struct Net {
 }
 
 impl Net {
-    /// A net of these arrays, in the order of [`stored`].
-    pub fn of(
+    /// A net of these arrays, in the order of [`stored_arrays`].
+    pub fn from_arrays(
         architecture: &Architecture,
         scales: Scales,
         numbers: Vec<Numbers>,
     ) -> Result<Self, NetError> {
-        let architecture = architecture.merged();
-        Self::check(&architecture, scales)?;
-        let arrays = stored(&architecture, scales);
+        let architecture = architecture.without_factoriser();
+        Self::check_architecture(&architecture, scales)?;
+        let arrays = stored_arrays(&architecture, scales);
         assert_eq!(numbers.len(), arrays.len(), "arrays of a net");
         for (StoredArray { array, number, .. }, found) in arrays.iter().zip(&numbers) {
             let (name, expected) = (array.name.clone(), array.len());
-            if found.len() != expected || found.number() != *number || expected == 0 {
-                let found = format!("{} of {}", found.len(), found.number().name());
+            if found.len() != expected || found.number_type() != *number || expected == 0 {
+                let found = format!("{} of {}", found.len(), found.number_type().name());
                 let expected = format!("{expected} of {}", number.name());
                 return Err(NetError::Parts { name, found, expected });
             }
@@ -117,11 +119,13 @@ impl Net {
         let maps = architecture.maps();
         let behind = architecture.inputs.sets().len() + 1;
         let columns = maps.iter().zip(numbers[behind..].iter().step_by(2));
-        let columns = columns.map(|(map, weights)| definition::columns(*map, weights)).collect();
-        let (graph, unit) = (architecture.graph(), definition::unit(&architecture, scales));
+        let columns =
+            columns.map(|(map, weights)| definition::transpose_buckets(*map, weights)).collect();
+        let (graph, unit) =
+            (architecture.graph(), definition::shift_and_unit(&architecture, scales));
         let fixed = fixed_point(&architecture, scales);
         let fixed = fixed.map_err(|reason| ImpossibleNet { key: "head", reason })?;
-        let write = format::write;
+        let write = format::write_net;
         let header = None;
         Ok(Self { architecture, scales, write, header, numbers, maps, graph, fixed, columns, unit })
     }
@@ -150,33 +154,33 @@ impl Net {
         self.scales
     }
 
-    /// All numbers, in the order of [`stored`].
+    /// All numbers, in the order of [`stored_arrays`].
     pub fn numbers(&self) -> &[Numbers] {
         &self.numbers
     }
 
     /// `[hidden]`, times QA.
     pub fn accumulator_bias(&self) -> &[i16] {
-        self.numbers[self.sets()].i16s()
+        self.numbers[self.set_count()].i16s()
     }
 
-    fn sets(&self) -> usize {
+    fn set_count(&self) -> usize {
         self.architecture.inputs.sets().len()
     }
 
     /// The piece-square values of a feature set, `[rows][buckets]`, times QA * QB.
-    pub fn psqt(&self, set: usize) -> &[i32] {
-        self.numbers[self.numbers.len() - self.sets() + set].i32s()
+    pub fn psqt_values(&self, set: usize) -> &[i32] {
+        self.numbers[self.numbers.len() - self.set_count() + set].i32s()
     }
 
     /// Weights and biases of a map behind the accumulators.
     pub fn map_numbers(&self, map: usize) -> [&Numbers; 2] {
-        let first = self.sets() + 1 + 2 * map;
+        let first = self.set_count() + 1 + 2 * map;
         [&self.numbers[first], &self.numbers[first + 1]]
     }
 
     /// Weights and biases of a map, and the first output of a bucket.
-    fn map(&self, map: usize, bucket: usize) -> (&Numbers, &Numbers, usize) {
+    fn map_numbers_of_bucket(&self, map: usize, bucket: usize) -> (&Numbers, &Numbers, usize) {
         let [weights, biases] = self.map_numbers(map);
         (weights, biases, bucket * self.maps[map][1])
     }
@@ -188,18 +192,18 @@ impl Net {
 
     /// The shift that brings the product, square or value of accumulators down to 0 to 127 where
     /// the head is `int8`, and the value of one unit of a sum of its first map.
-    pub fn unit(&self) -> (u32, f32) {
+    pub fn shift_and_unit(&self) -> (u32, f32) {
         self.unit
     }
 
     /// Largest product, square or value of accumulators, clamped at QA.
-    pub fn top(&self) -> i64 {
-        definition::top(&self.architecture, self.scales.qa)
+    pub fn largest_product(&self) -> i64 {
+        definition::largest_input(&self.architecture, self.scales.qa)
     }
 
     /// Bytes of the file before the padding.
-    pub fn payload(&self) -> usize {
-        definition::payload(&self.architecture, self.scales)
+    pub fn payload_bytes(&self) -> usize {
+        definition::payload_bytes(&self.architecture, self.scales)
     }
 
     /// Bytes of its file.
@@ -208,8 +212,8 @@ impl Net {
     }
 
     /// Checks an architecture and its scales together.
-    pub fn check(net: &Architecture, scales: Scales) -> Result<(), NetError> {
-        net.check()?;
+    pub fn check_architecture(net: &Architecture, scales: Scales) -> Result<(), NetError> {
+        net.check_layers()?;
         for (name, value) in [("QA", scales.qa), ("QB", scales.qb), ("SCALE", scales.scale)] {
             if !(1..=MAX_SCALE).contains(&value) {
                 return Err(NetError::Scale { name, value });
@@ -232,9 +236,9 @@ impl Net {
             return Err(NetError::RoundOfFloats);
         }
         if let Some(shift) = scales.head_shift {
-            let top = definition::top(net, scales.qa);
+            let top = definition::largest_input(net, scales.qa);
             let inputs = |shift: u32| {
-                (top + definition::half(shift, scales)).checked_shr(shift).unwrap_or(0)
+                (top + definition::rounding_half(shift, scales)).checked_shr(shift).unwrap_or(0)
             };
             let fits = |shift: &u32| (1..=u8::MAX.into()).contains(&inputs(*shift));
             if !has_bytes(net, scales) {

@@ -25,7 +25,7 @@ impl OutputError {
     }
 }
 
-/// A file being written. Dropped before [`Output::finish`], it leaves nothing behind.
+/// A file being written. Dropped before [`Output::commit_file`], it leaves nothing behind.
 pub struct Output {
     path: PathBuf,
     file: BufWriter<Target>,
@@ -40,34 +40,34 @@ enum Target {
 impl Output {
     /// Creates a file, and its folder. A link stays, and its target is replaced. Fails for `-`,
     /// too: see [`Output::stream`].
-    pub fn create(path: &Path) -> Result<Self, OutputError> {
+    pub fn create_file(path: &Path) -> Result<Self, OutputError> {
         if path == Path::new(STANDARD) {
             let reason = "standard output is not possible here; name a file (./- for one of that \
                  name)";
             let error = io::Error::new(io::ErrorKind::InvalidInput, reason);
             return Err(OutputError::new(path, error));
         }
-        let target = begin(path).map_err(|error| OutputError::new(path, error))?;
-        Ok(Self::over(path, target))
+        let target = create_target(path).map_err(|error| OutputError::new(path, error))?;
+        Ok(Self::over_target(path, target))
     }
 
     /// As [`Output::create`], but standard output is allowed, see [`is_standard`].
-    pub fn stream(path: &Path) -> Result<Self, OutputError> {
+    pub fn create_stream(path: &Path) -> Result<Self, OutputError> {
         match is_standard(path) {
-            true => Ok(Self::over(path, Target::Direct(Box::new(io::stdout())))),
-            false => Self::create(path),
+            true => Ok(Self::over_target(path, Target::Direct(Box::new(io::stdout())))),
+            false => Self::create_file(path),
         }
     }
 
-    fn over(path: &Path, target: Target) -> Self {
+    fn over_target(path: &Path, target: Target) -> Self {
         Self { path: path.to_path_buf(), file: BufWriter::with_capacity(1 << 20, target) }
     }
 
     /// Syncs the file and gives it its final name.
-    pub fn finish(self) -> Result<(), OutputError> {
+    pub fn commit_file(self) -> Result<(), OutputError> {
         let Self { path, file } = self;
         let finished =
-            file.into_inner().map_err(|error| error.into_error()).and_then(Target::finish);
+            file.into_inner().map_err(|error| error.into_error()).and_then(Target::commit_target);
         finished.map_err(|error| OutputError::new(&path, error))
     }
 
@@ -76,7 +76,7 @@ impl Output {
     }
 
     /// Turns an error of a write to this file into one with its name.
-    pub fn failed(&self, error: io::Error) -> OutputError {
+    pub fn name_error(&self, error: io::Error) -> OutputError {
         OutputError::new(&self.path, error)
     }
 }
@@ -92,13 +92,13 @@ impl Write for Output {
 }
 
 impl Target {
-    fn finish(self) -> io::Result<()> {
+    fn commit_target(self) -> io::Result<()> {
         match self {
             Target::Temporary(file, path) => {
                 file.as_file().sync_all()?;
                 file.persist(&path).map_err(|error| error.error)?;
                 // The rename must survive a power cut; only Unix can sync a folder.
-                if cfg!(unix) { File::open(folder(&path))?.sync_all() } else { Ok(()) }
+                if cfg!(unix) { File::open(parent_folder(&path))?.sync_all() } else { Ok(()) }
             }
             Target::Direct(mut file) => file.flush(),
         }
@@ -119,8 +119,8 @@ impl Write for Target {
     }
 }
 
-fn begin(path: &Path) -> io::Result<Target> {
-    std::fs::create_dir_all(folder(path))?;
+fn create_target(path: &Path) -> io::Result<Target> {
+    std::fs::create_dir_all(parent_folder(path))?;
     if path.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
@@ -136,7 +136,7 @@ fn begin(path: &Path) -> io::Result<Target> {
         // Temporary files are private; this one gets the usual mode, which the umask limits.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let folder = folder(&target);
+    let folder = parent_folder(&target);
     remove_unfinished(&folder);
     loop {
         let file = builder.tempfile_in(&folder)?;
@@ -163,10 +163,10 @@ fn remove_unfinished(folder: &Path) {
     }
 }
 
-pub fn write(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
-    let mut output = Output::create(path)?;
-    output.write_all(bytes).map_err(|error| output.failed(error))?;
-    output.finish()
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
+    let mut output = Output::create_file(path)?;
+    output.write_all(bytes).map_err(|error| output.name_error(error))?;
+    output.commit_file()
 }
 
 const PREFIX: &str = ".nnuance-";
@@ -190,14 +190,14 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
         let whole = path.canonicalize();
         whole.or_else(|_| {
             Ok::<_, io::Error>(
-                folder(path).canonicalize()?.join(path.file_name().unwrap_or_default()),
+                parent_folder(path).canonicalize()?.join(path.file_name().unwrap_or_default()),
             )
         })
     };
     matches!((resolved(one), resolved(other)), (Ok(one), Ok(other)) if one == other) || one == other
 }
 
-pub fn folder(path: &Path) -> PathBuf {
+pub fn parent_folder(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
         _ => PathBuf::from("."),

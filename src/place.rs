@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::digits::{grouped, positions_of_games};
+use crate::digits::{group_digits, positions_of_games};
 use crate::sketch::Sketch;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -48,15 +48,18 @@ pub struct ReadFacts {
 }
 
 impl ReadFacts {
-    pub fn summary(&self) -> String {
+    pub fn to_summary(&self) -> String {
         let [read, games, bad] = [0, 1, 2].map(|i| self.files.iter().map(|it| it[i]).sum::<u64>());
         let gameless = self.gameless.iter().sum();
         let amounts = positions_of_games(read, games, gameless);
         let bad = if bad > 0 {
-            format!(", {} bad records left out", grouped(bad))
+            format!(", {} bad records left out", group_digits(bad))
         } else {
             String::new()
         };
-        format!("all files were read once: {amounts}, {} to train on{bad}", grouped(self.train))
+        format!(
+            "all files were read once: {amounts}, {} to train on{bad}",
+            group_digits(self.train)
+        )
     }
 }

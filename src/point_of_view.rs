@@ -17,11 +17,11 @@ words!(PointOfView: White = "white", SideToMove = "side-to-move");
 
 impl PointOfView {
     /// Sign that converts a value of the side to move to this point of view.
-    pub fn sign(self, turn: Color) -> i32 {
+    pub fn sign_for(self, turn: Color) -> i32 {
         if self == PointOfView::White && turn.is_black() { -1 } else { 1 }
     }
 
-    pub fn other(self) -> Self {
+    pub fn opposite(self) -> Self {
         match self {
             PointOfView::White => PointOfView::SideToMove,
             PointOfView::SideToMove => PointOfView::White,

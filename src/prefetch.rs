@@ -3,7 +3,7 @@
 /// Prefetches the cache line of an element, into the first-level cache if `near`, else into the
 /// second; the index may lie beyond the slice.
 #[inline(always)]
-pub fn prefetch<T>(slice: &[T], index: usize, near: bool) {
+pub fn prefetch_line<T>(slice: &[T], index: usize, near: bool) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};

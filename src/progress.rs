@@ -5,33 +5,33 @@ use crate::log::{Row, TrainStep};
 /// Callbacks of long work; most do nothing by default.
 pub trait Progress: Sync {
     /// Whether the work should end soon, in a resumable state.
-    fn stop(&self) -> bool {
+    fn should_stop(&self) -> bool {
         false
     }
     /// Seconds since a fixed moment.
-    fn seconds(&self) -> f64 {
+    fn elapsed_seconds(&self) -> f64 {
         0.0
     }
     /// Date and time for pages, if a clock is at hand.
-    fn date(&self) -> Option<String> {
+    fn current_date(&self) -> Option<String> {
         None
     }
     /// Reports the facts of a run before its first step.
-    fn opening(&self, _table: &str) {}
+    fn report_opening(&self, _table: &str) {}
     /// Reports a remark of one or more lines.
-    fn remark(&self, _text: &str) {}
+    fn report_remark(&self, _text: &str) {}
     /// Starts work on `total` items, if their number is known; an earlier run did `done` of them.
-    fn begin(&self, _work: &'static str, _total: Option<u64>, _done: u64) {}
+    fn begin_work(&self, _work: &'static str, _total: Option<u64>, _done: u64) {}
     /// Adds `count` finished items.
-    fn advance(&self, _count: u64) {}
+    fn advance_work(&self, _count: u64) {}
     /// Reports an intermediate result.
-    fn message(&self, _text: &str) {}
+    fn report_message(&self, _text: &str) {}
     /// Ends the work that began last.
-    fn end(&self) {}
+    fn end_work(&self) {}
     /// Called after each step of training.
-    fn step(&self, _step: &TrainStep) {}
+    fn report_step(&self, _step: &TrainStep) {}
     /// Called after each validation.
-    fn row(&self, _row: &Row) {}
+    fn report_validation(&self, _row: &Row) {}
 }
 
 /// Shows no progress and never stops.
@@ -46,18 +46,18 @@ pub struct WorkGuard<'a>(&'a dyn Progress);
 pub type Counter<'a> = Box<dyn Fn(u64) + Sync + 'a>;
 
 impl dyn Progress + '_ {
-    /// [`Progress::begin`] with an end when the guard is dropped.
+    /// [`Progress::begin_work`] with an end when the guard is dropped.
     pub fn begin_guarded(
         &self,
         work: &'static str,
         total: Option<u64>,
         done: u64,
     ) -> WorkGuard<'_> {
-        self.begin(work, total, done);
+        self.begin_work(work, total, done);
         WorkGuard(self)
     }
 
-    /// [`Progress::begin`] with a function that adds finished items.
+    /// [`Progress::begin_work`] with a function that adds finished items.
     pub fn count(&self, total: Option<u64>, work: &'static str) -> Counter<'_> {
         let begun = self.begin_guarded(work, total, 0);
         Box::new(move |count| begun.advance(count))
@@ -66,12 +66,12 @@ impl dyn Progress + '_ {
 
 impl WorkGuard<'_> {
     fn advance(&self, count: u64) {
-        self.0.advance(count);
+        self.0.advance_work(count);
     }
 }
 
 impl Drop for WorkGuard<'_> {
     fn drop(&mut self) {
-        self.0.end();
+        self.0.end_work();
     }
 }

@@ -63,13 +63,13 @@ impl Position {
 
     /// Parses ordinary FENs fast; None where anything is unusual.
     pub(crate) fn from_plain_fen(fen: &str) -> Option<Self> {
-        fen::plain(fen.as_bytes())
+        fen::parse_plain(fen.as_bytes())
     }
 
     /// Checks a raw board against the rules, as [`Position::from_fen`] does.
     pub fn from_setup(setup: Setup) -> Result<Self, IllegalPosition> {
         at_most_32(setup.board.occupied().count())?;
-        Ok(Self::from_chess(&legal(setup)?))
+        Ok(Self::from_chess(&check_legal(setup)?))
     }
 
     /// Converts a position of shakmaty.
@@ -86,7 +86,7 @@ impl Position {
         ]
         .map(u64::from);
         let occupied = board.occupied().into();
-        let nibbles = Planes { occupied, bits }.nibbles();
+        let nibbles = Planes { occupied, bits }.to_nibbles();
         let ep = chess.pseudo_legal_ep_square().map_or(NO_EP, |square| square as u8);
         Self {
             occupied,
@@ -161,12 +161,12 @@ impl Position {
 
     /// Converts to a position for move generation; an error if it is illegal.
     pub fn to_chess(&self) -> Result<Chess, IllegalPosition> {
-        legal(self.setup())
+        check_legal(self.to_setup())
     }
 
-    fn setup(&self) -> Setup {
+    fn to_setup(&self) -> Setup {
         let mut setup = Setup::empty();
-        setup.board = self.board();
+        setup.board = self.to_board();
         setup.castling_rights = Bitboard(self.planes().castling_rooks());
         setup.turn = self.turn();
         setup.ep_square = self.ep_square();
@@ -177,19 +177,19 @@ impl Position {
     }
 
     /// The board of shakmaty.
-    pub fn board(&self) -> Board {
+    pub fn to_board(&self) -> Board {
         let planes = self.planes();
-        let [pawn, knight, bishop, rook, queen, king] = planes.roles().map(Bitboard);
+        let [pawn, knight, bishop, rook, queen, king] = planes.by_role().map(Bitboard);
         let roles = ByRole { pawn, knight, bishop, rook, queen, king };
         let colors = ByColor::new_with(|color| Bitboard(planes.of_color(color)));
         Board::try_from_bitboards(roles, colors).expect("every piece has one role and one colour")
     }
 
     /// The FEN, with files of rooks where castling starts from unusual squares.
-    pub fn fen(&self) -> String {
+    pub fn to_fen(&self) -> String {
         match self.to_chess() {
             Ok(chess) => Fen::from_position(&chess, EnPassantMode::PseudoLegal).to_string(),
-            Err(_) => Fen::try_from(self.setup())
+            Err(_) => Fen::try_from(self.to_setup())
                 .map_or_else(|_| "(no FEN)".to_string(), |fen| fen.to_string()),
         }
     }
@@ -206,7 +206,7 @@ impl Position {
     }
 
     /// The number of pieces, kings included.
-    pub fn count(&self) -> usize {
+    pub fn piece_count(&self) -> usize {
         self.occupied.count_ones() as usize
     }
 
@@ -216,7 +216,7 @@ impl Position {
         let differs = u128::from_le_bytes(self.nibbles) ^ (king * LOWEST);
         // The lowest bit of each nibble that is the king's.
         let kings = !(differs | differs >> 1 | differs >> 2 | differs >> 3) & LOWEST;
-        planes::nth(self.occupied, kings.trailing_zeros() / 4).filter(|_| kings != 0)
+        planes::nth_square(self.occupied, kings.trailing_zeros() / 4).filter(|_| kings != 0)
     }
 
     /// Occupied squares as bits, a1 lowest.
@@ -233,17 +233,17 @@ impl Position {
     pub fn bitboards(&self) -> [[u64; 6]; 2] {
         let planes = self.planes();
         let white = planes.of_color(Color::White);
-        [white, planes.bits[3]].map(|side| planes.roles().map(|pieces| pieces & side))
+        [white, planes.bits[3]].map(|side| planes.by_role().map(|pieces| pieces & side))
     }
 
     /// The pieces as bitboards.
     pub fn planes(&self) -> Planes {
-        Planes::of(self.occupied, u128::from_le_bytes(self.nibbles))
+        Planes::from_nibbles(self.occupied, u128::from_le_bytes(self.nibbles))
     }
 
     /// Checks the rules that evaluations rely on, as [`Position::to_chess`] does.
-    pub fn check(&self) -> Result<(), String> {
-        self.planes().check(self.turn())
+    pub fn check_rules(&self) -> Result<(), String> {
+        self.planes().check_rules(self.turn())
     }
 
     /// Whether the side to move is in check.
@@ -277,17 +277,17 @@ impl Position {
     }
 
     /// The position with another move number.
-    pub fn numbered(&self, fullmove: u16) -> Self {
+    pub fn with_fullmove(&self, fullmove: u16) -> Self {
         Self { fullmove, ..*self }
     }
 
     /// The same position with colours swapped and the board mirrored top to bottom.
-    pub fn flipped(&self) -> Self {
-        let turned = self.planes().flipped();
+    pub fn flip_colours(&self) -> Self {
+        let turned = self.planes().flip_colours();
         let ep = self.ep_square().map_or(NO_EP, |square| square.flip_vertical() as u8);
         Self {
             occupied: turned.occupied,
-            nibbles: turned.nibbles().to_le_bytes(),
+            nibbles: turned.to_nibbles().to_le_bytes(),
             turn_ep: ep | (self.turn().is_white() as u8) << 7,
             ..*self
         }
@@ -295,21 +295,21 @@ impl Position {
 
     /// A hash of pieces, turn, castling and en passant, equal for the flipped position. As in FIDE's
     /// rule of repetition, an en passant square counts if a capture is legal.
-    pub fn key(&self) -> u64 {
+    pub fn zobrist_key(&self) -> u64 {
         let legal = |_: &Square| self.to_chess().is_ok_and(|it| it.legal_ep_square().is_some());
         let ep = self.ep_square().filter(legal).map_or(NO_EP, |square| square as u8);
         let it = Self { turn_ep: self.turn_ep & 128 | ep, ..*self };
-        let seen = if self.turn().is_black() { it.flipped() } else { it };
+        let seen = if self.turn().is_black() { it.flip_colours() } else { it };
         let nibbles = u128::from_le_bytes(seen.nibbles);
         [seen.occupied, nibbles as u64, (nibbles >> 64) as u64, seen.turn_ep.into()]
             .into_iter()
-            .fold(0, mix)
+            .fold(0, mix_hash)
     }
 }
 
 impl std::fmt::Debug for Position {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Position({})", self.fen())
+        write!(f, "Position({})", self.to_fen())
     }
 }
 
@@ -317,7 +317,7 @@ const ROLES: [Role; 6] =
     [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
 
 /// One round of a 64-bit hash, the same on every machine (finaliser of SplitMix64).
-pub fn mix(hash: u64, word: u64) -> u64 {
+pub fn mix_hash(hash: u64, word: u64) -> u64 {
     let mut z = hash.rotate_left(23) ^ word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -325,7 +325,7 @@ pub fn mix(hash: u64, word: u64) -> u64 {
 }
 
 /// Checks a board against the rules; castling rights and en passant that contradict it are dropped.
-pub(crate) fn legal(setup: Setup) -> Result<Chess, IllegalPosition> {
+pub(crate) fn check_legal(setup: Setup) -> Result<Chess, IllegalPosition> {
     Chess::from_setup(setup, CastlingMode::Chess960)
         .or_else(PositionError::ignore_invalid_castling_rights)
         .or_else(PositionError::ignore_invalid_ep_square)
@@ -360,7 +360,9 @@ fn is_legal(chess: &Chess, played: Move) -> bool {
     let (board, us) = (chess.board(), chess.turn());
     let (own, occupied) = (chess.us(), board.occupied());
     let targets = match role {
-        Role::Pawn => attacks::pawn_attacks(us, from) & chess.them() | steps(from, us, occupied),
+        Role::Pawn => {
+            attacks::pawn_attacks(us, from) & chess.them() | pawn_steps(from, us, occupied)
+        }
         _ => attacks::attacks(from, role.of(us), occupied) & !own,
     };
     let promotes = role == Role::Pawn && Bitboard::BACKRANKS.contains(to);
@@ -373,7 +375,7 @@ fn is_legal(chess: &Chess, played: Move) -> bool {
 }
 
 /// The empty squares in front of a pawn, two from its first rank.
-pub(crate) fn steps(from: Square, color: Color, occupied: Bitboard) -> Bitboard {
+pub(crate) fn pawn_steps(from: Square, color: Color, occupied: Bitboard) -> Bitboard {
     let free = !occupied.0;
     let pawn = 1u64 << from as u32;
     Bitboard(if color.is_white() {
@@ -407,14 +409,14 @@ pub struct Sample {
 
 impl Sample {
     /// A position with no other facts; its result counts as a draw.
-    pub fn of(position: Position) -> Self {
+    pub fn from_position(position: Position) -> Self {
         let (score, ply, played, game, forfeit) = (None, None, None, None, false);
         Self { position, result: 0.5, score, ply, played, game, forfeit, source: 0 }
     }
 
     /// Key of a split: the game if it is known, else the position.
-    pub fn group(&self) -> u64 {
-        self.game.map_or_else(|| self.position.key(), NonZeroU64::get)
+    pub fn split_group(&self) -> u64 {
+        self.game.map_or_else(|| self.position.zobrist_key(), NonZeroU64::get)
     }
 }
 
@@ -424,17 +426,17 @@ pub struct GameHash(u64);
 
 impl GameHash {
     /// Hash of a start position without moves.
-    pub fn of(start: &Position) -> Self {
-        Self(start.key())
+    pub fn from_start(start: &Position) -> Self {
+        Self(start.zobrist_key())
     }
 
     /// Adds a move.
-    pub fn play(&mut self, played: PlayedMove) {
-        self.0 = mix(self.0, u64::from(played.0.get()));
+    pub fn add_move(&mut self, played: PlayedMove) {
+        self.0 = mix_hash(self.0, u64::from(played.0.get()));
     }
 
     /// The hash after the last move.
-    pub fn game(self) -> NonZeroU64 {
+    pub fn to_game(self) -> NonZeroU64 {
         NonZeroU64::new(self.0).unwrap_or(NonZeroU64::MIN)
     }
 }
@@ -485,7 +487,7 @@ impl SampleDraw {
     /// Draws a sample, or not.
     pub fn add(&mut self, sample: &Sample) {
         // In a game every second sample has White to move: the draw has to be irregular.
-        let lot = mix(0, self.seen);
+        let lot = mix_hash(0, self.seen);
         self.seen += 1;
         if lot.leading_zeros() < self.level {
             return;
@@ -517,7 +519,7 @@ impl PlayedMove {
     }
 
     /// The square that the piece reaches; of castling, that of the rook.
-    pub fn to(self) -> Square {
+    pub fn target_square(self) -> Square {
         Square::new(u32::from(self.0.get() >> 6 & 63))
     }
 
@@ -539,7 +541,7 @@ impl PlayedMove {
 
     /// Whether the move takes a piece of the other side.
     pub fn is_capture(self, position: &Position) -> bool {
-        let target = position.occupied >> self.to() as u32 & 1 == 1;
+        let target = position.occupied >> self.target_square() as u32 & 1 == 1;
         self.is_en_passant() || target && !self.is_castling()
     }
 
@@ -559,12 +561,12 @@ impl PlayedMove {
     pub fn legal_move(self, chess: &Chess) -> Option<Move> {
         let role = chess.board().role_at(self.from())?;
         let played = if self.is_castling() {
-            Move::Castle { king: self.from(), rook: self.to() }
+            Move::Castle { king: self.from(), rook: self.target_square() }
         } else if self.is_en_passant() {
-            Move::EnPassant { from: self.from(), to: self.to() }
+            Move::EnPassant { from: self.from(), to: self.target_square() }
         } else {
-            let capture = chess.board().role_at(self.to());
-            let (from, to, promotion) = (self.from(), self.to(), self.promotion());
+            let capture = chess.board().role_at(self.target_square());
+            let (from, to, promotion) = (self.from(), self.target_square(), self.promotion());
             Move::Normal { role, from, capture, to, promotion }
         };
         is_legal(chess, played).then_some(played)

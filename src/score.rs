@@ -17,7 +17,7 @@ impl Score {
     pub const HIGHEST: i32 = 31_000;
 
     /// Score in 16 bits: centipawns within 31,000, mate in n as 32,000 - n.
-    pub fn centipawns(self) -> i16 {
+    pub fn to_centipawns(self) -> i16 {
         let score = match self {
             Score::Centipawns(score) => score.clamp(-Self::HIGHEST, Self::HIGHEST),
             Score::Mate(moves) => {

@@ -15,16 +15,16 @@ impl Sketch {
     const SIZE: usize = 2048;
 
     /// Adds the hashes of games.
-    pub fn extend(&mut self, hashes: impl IntoIterator<Item = u64>) {
+    pub fn add_hashes(&mut self, hashes: impl IntoIterator<Item = u64>) {
         for hash in hashes {
-            if hash <= self.bound() && self.0.insert(hash) && self.0.len() > Self::SIZE {
+            if hash <= self.upper_bound() && self.0.insert(hash) && self.0.len() > Self::SIZE {
                 self.0.pop_last();
             }
         }
     }
 
     /// Bound of the sketch: larger hashes are not among the smallest.
-    pub fn bound(&self) -> u64 {
+    pub fn upper_bound(&self) -> u64 {
         self.0.last().copied().filter(|_| !self.is_whole()).unwrap_or(u64::MAX)
     }
 
@@ -36,19 +36,19 @@ impl Sketch {
     /// The share of some games that are in the data, estimated by those with small hashes.
     pub fn known_share(&self, groups: impl Iterator<Item = u64>) -> f64 {
         let (mut known, mut all) = (0_u64, 0_u64);
-        for group in groups.filter(|group| *group <= self.bound()) {
-            known += u64::from(self.contains(group));
+        for group in groups.filter(|group| *group <= self.upper_bound()) {
+            known += u64::from(self.contains_hash(group));
             all += 1;
         }
         known as f64 / all.max(1) as f64
     }
 
-    pub fn join(&mut self, other: &Sketch) {
-        self.extend(other.0.iter().copied());
+    pub fn join_sketch(&mut self, other: &Sketch) {
+        self.add_hashes(other.0.iter().copied());
     }
 
     /// The number of games in both sketches: a few of those that the data share, or none.
-    pub fn shared(&self, other: &Sketch) -> usize {
+    pub fn count_shared(&self, other: &Sketch) -> usize {
         self.0.intersection(&other.0).count()
     }
 
@@ -56,7 +56,7 @@ impl Sketch {
         self.0.is_empty()
     }
 
-    pub fn contains(&self, group: u64) -> bool {
+    pub fn contains_hash(&self, group: u64) -> bool {
         self.0.contains(&group)
     }
 }

@@ -28,7 +28,7 @@ pub const SAFETY_ENDGAME: f64 = 20.0;
 
 impl Sums {
     /// Middlegame and endgame value before COMPLEXITY, White minus Black.
-    pub fn tapered(&self) -> [f64; 2] {
+    pub fn tapered_values(&self) -> [f64; 2] {
         let [[white_mg, white_eg], [black_mg, black_eg]] = self.safety;
         let mg = |sum: f64| -sum * sum.max(0.0) / SAFETY_MIDDLEGAME;
         let eg = |sum: f64| -sum.max(0.0) / SAFETY_ENDGAME;
@@ -37,11 +37,11 @@ impl Sums {
 
     /// Centipawns for White, without the tempo, by middlegame and scaled endgame share. COMPLEXITY
     /// moves the endgame value towards zero or away from it, never across.
-    pub fn white(&self, shares: [f64; 2]) -> f64 {
-        let [mg, eg] = self.tapered();
-        let eg = match self.crossed(eg) {
+    pub fn white_centipawns(&self, shares: [f64; 2]) -> f64 {
+        let [mg, eg] = self.tapered_values();
+        let eg = match self.crosses_zero(eg) {
             true => 0.0,
-            false => eg + sign(eg) * self.complexity,
+            false => eg + sign_or_zero(eg) * self.complexity,
         };
         shares[0] * mg + shares[1] * eg
     }
@@ -49,8 +49,8 @@ impl Sums {
     /// Derivatives of [`Sums::white`]. At its kinks: `eg = 0` and `|eg| + complexity = 0` count as
     /// not crossed, and a SAFETY sum of 0 as not positive.
     pub fn derivatives(&self, shares: [f64; 2]) -> SumDerivatives {
-        let [_, eg] = self.tapered();
-        let crossed = self.crossed(eg);
+        let [_, eg] = self.tapered_values();
+        let crossed = self.crosses_zero(eg);
         let endgame = if crossed { 0.0 } else { shares[1] };
         let [white, black] = self.safety;
         let mg = |sum: f64| -2.0 * sum.max(0.0) / SAFETY_MIDDLEGAME * shares[0];
@@ -59,16 +59,16 @@ impl Sums {
         SumDerivatives {
             normal: [shares[0], endgame],
             safety: [[mg(white[0]), eg_slope(white[1])], [-mg(black[0]), -eg_slope(black[1])]],
-            complexity: if crossed { 0.0 } else { shares[1] * sign(eg) },
+            complexity: if crossed { 0.0 } else { shares[1] * sign_or_zero(eg) },
         }
     }
 
     /// Whether COMPLEXITY would move the endgame value across zero.
-    fn crossed(&self, eg: f64) -> bool {
+    fn crosses_zero(&self, eg: f64) -> bool {
         eg != 0.0 && eg.abs() + self.complexity < 0.0
     }
 }
 
-fn sign(value: f64) -> f64 {
+fn sign_or_zero(value: f64) -> f64 {
     if value == 0.0 { 0.0 } else { value.signum() }
 }

@@ -124,7 +124,7 @@ pub struct TermListError {
 
 impl EngineTerms {
     pub fn read(path: &Path) -> Result<Self, TermListError> {
-        let text = input::text(path, input::TEXT).map_err(|error| TermListError {
+        let text = input::read_text(path, input::TEXT).map_err(|error| TermListError {
             path: path.to_path_buf(),
             reason: format!("cannot read the term list: {error}"),
         })?;

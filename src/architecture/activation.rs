@@ -1,4 +1,4 @@
-//! Activations of neurons. A row of [`Activation::row`] defines one completely: values,
+//! Activations of neurons. A row of [`Activation::table_row`] defines one completely: values,
 //! derivatives, bounds, integers, kernels and engine code follow from its curves.
 
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ impl Activation {
     ];
 
     /// Name, and the curves that the values go through, side by side.
-    fn row(self) -> (&'static str, &'static [Curve]) {
+    fn table_row(self) -> (&'static str, &'static [Curve]) {
         const RELU: Curve = Curve { inner: 1, bounded: false, outer: 1, gated: false };
         const CRELU: Curve = Curve { bounded: true, ..RELU };
         const SCRELU: Curve = Curve { outer: 2, ..CRELU };
@@ -59,11 +59,11 @@ impl Activation {
     }
 
     pub fn name(self) -> &'static str {
-        self.row().0
+        self.table_row().0
     }
 
     pub fn curves(self) -> &'static [Curve] {
-        self.row().1
+        self.table_row().1
     }
 
     pub fn curve(self) -> Curve {
@@ -127,15 +127,15 @@ impl Curve {
     }
 
     /// The power of large values: 1 or 2.
-    pub fn degree(self) -> u32 {
+    pub fn growth_degree(self) -> u32 {
         self.inner * self.outer
     }
 
     /// Appends the values of integers in units of `one`, in units of `one^degree`. Engines have
     /// i16: curves without an upper end end at that of i16.
     #[inline(always)]
-    pub fn integers(self, x: &[i32], one: i32, to: &mut Vec<i32>) {
-        let top = self.ceiling(one);
+    pub fn apply_to_integers(self, x: &[i32], one: i32, to: &mut Vec<i32>) {
+        let top = self.integer_ceiling(one);
         let squared = |x: i32| x * x;
         // Not by `clamp`, whose check of the ends would be in the loop.
         match (self.inner, self.outer) {
@@ -146,26 +146,27 @@ impl Curve {
     }
 
     /// Largest integer that is not clamped, in units of `one`.
-    pub fn ceiling(self, one: i32) -> i32 {
+    pub fn integer_ceiling(self, one: i32) -> i32 {
         if self.bounded { one } else { i16::MAX.into() }
     }
 
     /// Engine code of the value of a variable.
-    pub fn code(self, language: Language, x: &str) -> String {
+    pub fn engine_code(self, language: Language, x: &str) -> String {
         let clamp = |x: &str, bounded: bool| {
             let rust =
                 format!("({x}).clamp(0.0, {})", if bounded { "1.0" } else { "f32::INFINITY" });
             let c = format!("nnue_clamp({x}, {})", if bounded { "1" } else { "INFINITY" });
-            language.choose(rust, c)
+            language.choose_between(rust, c)
         };
         if self.gated {
-            let f = language.choose("", "F");
+            let f = language.choose_between("", "F");
             return format!("{x} * {}", clamp(&format!("{x} / 6.0{f} + 0.5{f}"), true));
         }
         let raised = if self.inner == 2 { format!("{x} * {x}") } else { x.into() };
         let clamped = clamp(&raised, self.bounded);
         match self.outer {
-            2 => language.choose(format!("{clamped}.powi(2)"), format!("nnue_square({clamped})")),
+            2 => language
+                .choose_between(format!("{clamped}.powi(2)"), format!("nnue_square({clamped})")),
             _ => clamped,
         }
     }

@@ -42,7 +42,7 @@ impl BucketTable {
         };
         let table = Self(numbers.try_into().map_err(|_| wrong())?);
         // Boards have at least two kings.
-        let missing = (0..table.count() as u8).find(|bucket| !numbers[2..].contains(bucket));
+        let missing = (0..table.bucket_count() as u8).find(|bucket| !numbers[2..].contains(bucket));
         match missing {
             None => Ok(table),
             Some(missing) => Err(format!(
@@ -52,7 +52,7 @@ impl BucketTable {
         }
     }
 
-    pub fn count(&self) -> usize {
+    pub fn bucket_count(&self) -> usize {
         usize::from(self.0.into_iter().max().unwrap_or(0)) + 1
     }
 }
@@ -67,15 +67,15 @@ pub enum Buckets {
 }
 
 impl Buckets {
-    pub fn count(self) -> usize {
+    pub fn bucket_count(self) -> usize {
         match self {
             Self::Pieces(count) => count,
-            Self::Table(table) => table.count(),
+            Self::Table(table) => table.bucket_count(),
             Self::Own(own) => own.value.count,
         }
     }
 
-    pub fn choice(self) -> BucketChoice {
+    pub fn choose_bucketing(self) -> BucketChoice {
         match self {
             Self::Pieces(_) => BucketChoice::Pieces,
             Self::Table(table) => BucketChoice::Table(table),
@@ -128,7 +128,9 @@ impl Architecture {
     pub fn bucket_of(&self, position: &Position) -> usize {
         match self.bucket_choice {
             BucketChoice::Own(own) => (own.value.of)(position).min(self.buckets - 1),
-            BucketChoice::Pieces | BucketChoice::Table(_) => self.bucket(position.count()),
+            BucketChoice::Pieces | BucketChoice::Table(_) => {
+                self.bucket_by_pieces(position.piece_count())
+            }
         }
     }
 }

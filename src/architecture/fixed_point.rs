@@ -11,7 +11,7 @@ use crate::features::Language;
 #[serde(deny_unknown_fields)]
 pub struct LayerIntegers {
     /// Type of the weights in a file; biases are i32.
-    #[serde(default = "bytes")]
+    #[serde(default = "byte_integer")]
     pub weights: Integer,
     /// Of the inputs, which are shifted to it; none: as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,20 +36,20 @@ pub struct LayerIntegers {
     pub most: Option<i64>,
 }
 
-fn bytes() -> Integer {
+fn byte_integer() -> Integer {
     Integer::I8
 }
 
 impl LayerIntegers {
-    fn biases(&self) -> i64 {
+    fn bias_unit(&self) -> i64 {
         self.biases.unwrap_or(self.sums)
     }
 
-    fn shifted(&self) -> i64 {
-        self.shifted.unwrap_or_else(|| self.biases())
+    fn shifted_unit(&self) -> i64 {
+        self.shifted.unwrap_or_else(|| self.bias_unit())
     }
 
-    fn units(&self) -> impl Iterator<Item = i64> {
+    fn list_units(&self) -> impl Iterator<Item = i64> {
         let Self { inputs, sums, biases, shifted, values, psqt, most, .. } = *self;
         [inputs, Some(sums), biases, shifted, values, psqt, most].into_iter().flatten()
     }
@@ -112,15 +112,15 @@ impl FixedMap {
 
     /// An input of the sums.
     #[inline(always)]
-    pub fn input(&self, x: i64) -> i64 {
+    pub fn scale_input(&self, x: i64) -> i64 {
         x >> self.input_shift
     }
 
     /// An output from a sum of products.
     #[inline(always)]
-    pub fn output(&self, sum: i64, bias: i64) -> i64 {
+    pub fn scale_output(&self, sum: i64, bias: i64) -> i64 {
         let reduce = |sum: i64| match self.shift {
-            None => convert(sum, self.sums, self.unit),
+            None => convert_unit(sum, self.sums, self.unit),
             Some(shift) => sum >> shift,
         };
         match self.biases_first() {
@@ -131,13 +131,13 @@ impl FixedMap {
 
     /// Bits by which the values of a curve are shifted to the right; negative: to the left.
     pub fn shift_of(&self, curve: Curve) -> i32 {
-        self.shifts[curve.degree() as usize - 1]
+        self.shifts[curve.growth_degree() as usize - 1]
     }
 
     /// The least and the largest output that its curve tells from others.
     pub fn ends_of(&self, curve: Curve) -> [i64; 2] {
         let shift = self.shift_of(curve);
-        match curve.degree() {
+        match curve.growth_degree() {
             1 if shift <= 0 => [0, self.most >> -shift],
             1 => [0, ((self.most + 1) << shift) - 1],
             _ => [if curve.inner == 2 { -self.root } else { 0 }, self.root],
@@ -145,17 +145,17 @@ impl FixedMap {
     }
 
     /// Engine code of the activation of a variable.
-    pub fn code(&self, curve: Curve, language: Language, z: &str) -> String {
+    pub fn engine_code(&self, curve: Curve, language: Language, z: &str) -> String {
         let ([least, most], shift) = (self.ends_of(curve), self.shift_of(curve));
         let clamp = |x: &str, least: i64, most: i64| {
-            language.choose(
+            language.choose_between(
                 format!("{x}.clamp({least}, {most})"),
                 format!("nnue_between({x}, {least}, {most})"),
             )
         };
         let y = clamp(z, least, most);
-        let raised = match curve.degree() {
-            2 => language.choose(format!("{y}.pow(2)"), format!("nnue_squared({y})")),
+        let raised = match curve.growth_degree() {
+            2 => language.choose_between(format!("{y}.pow(2)"), format!("nnue_squared({y})")),
             _ => y,
         };
         let shifted = match shift {
@@ -164,23 +164,23 @@ impl FixedMap {
             _ => format!("{raised} << {}", -shift),
         };
         // The root was rounded up.
-        let goes_beyond = curve.degree() == 2 && (most * most) >> shift > self.most;
+        let goes_beyond = curve.growth_degree() == 2 && (most * most) >> shift > self.most;
         if goes_beyond { clamp(&format!("({shifted})"), 0, self.most) } else { shifted }
     }
 
     /// The activation of an output.
     #[inline(always)]
-    pub fn value(&self, curve: Curve, y: i64) -> i64 {
+    pub fn activate_value(&self, curve: Curve, y: i64) -> i64 {
         let ([least, most], shift) = (self.ends_of(curve), self.shift_of(curve));
         let y = y.clamp(least, most);
-        let raised = if curve.degree() == 2 { y * y } else { y };
+        let raised = if curve.growth_degree() == 2 { y * y } else { y };
         if shift < 0 { raised << -shift } else { (raised >> shift).min(self.most) }
     }
 }
 
 /// Converts a number from one unit to another, toward zero; saturates.
 #[inline(always)]
-pub fn convert(x: i64, from: i64, to: i64) -> i64 {
+pub fn convert_unit(x: i64, from: i64, to: i64) -> i64 {
     if from == to { x } else { x.saturating_mul(to) / from }
 }
 
@@ -210,13 +210,13 @@ impl Architecture {
         let mut planned: Vec<Option<Planned>> = Vec::new();
         for node in graph.nodes() {
             let of = |input: usize| planned[input].as_ref();
-            let first = || node.inputs().next().and_then(of);
+            let first = || node.input_nodes().next().and_then(of);
             let next = match &node.operation {
                 Operation::Affine(map) => {
                     let (number, integers) = layers[*map];
                     let name = self.name_of_layer(number);
                     let inputs = match map {
-                        0 => integers.map(|_| vec![first_unit; self.features()]),
+                        0 => integers.map(|_| vec![first_unit; self.feature_count()]),
                         _ => first().map(|it| it.units.clone()),
                     };
                     let unit = if *map == 0 { None } else { first().map(|it| it.value.unit) };
@@ -240,7 +240,7 @@ impl Architecture {
                         return Err(format!("{name} takes integers without an activation"));
                     }
                     let is_last = map + 1 == layers.len();
-                    let plan = plan(integers, unit, &inputs, is_last);
+                    let plan = plan_map(integers, unit, &inputs, is_last);
                     let plan = plan.map_err(|reason| format!("`integers` of {name}: {reason}"))?;
                     if *map == 0 && plan.weights != Integer::I8 {
                         return Err(format!("{name} is the first, whose weights are i8"));
@@ -255,7 +255,7 @@ impl Architecture {
                     planned
                 }
                 Operation::PieceSquares => layers.last().and_then(|(_, integers)| {
-                    let (map, unit) = (layers.len() - 1, (*integers)?.shifted());
+                    let (map, unit) = (layers.len() - 1, (*integers)?.shifted_unit());
                     let value = FixedValue { map, unit };
                     Some(Planned { value, units: vec![unit as f64], is_sum: true })
                 }),
@@ -270,7 +270,7 @@ impl Architecture {
                             return Err(format!("`{}` {reason}", activation.name()));
                         }
                         let unit_of = |curve: &Curve| {
-                            let raised = (*unit as f64).powi(curve.degree() as i32);
+                            let raised = (*unit as f64).powi(curve.growth_degree() as i32);
                             raised / f64::from(fixed.shift_of(*curve)).exp2()
                         };
                         let units = activation
@@ -284,7 +284,7 @@ impl Architecture {
                 Operation::Slice(columns) => first()
                     .map(|it| Planned { units: it.units[columns.clone()].to_vec(), ..it.clone() }),
                 Operation::Concatenate => {
-                    let inputs: Vec<_> = node.inputs().map(of).collect();
+                    let inputs: Vec<_> = node.input_nodes().map(of).collect();
                     match inputs.iter().copied().collect::<Option<Vec<_>>>() {
                         None if inputs.iter().all(Option::is_none) => None,
                         Some(all) if all.iter().all(|it| it.is_same_kind(all[0])) => {
@@ -295,7 +295,7 @@ impl Architecture {
                     }
                 }
                 Operation::Combine(how) => {
-                    let [x, y] = [0, 1].map(|input| node.inputs().nth(input).and_then(of));
+                    let [x, y] = [0, 1].map(|input| node.input_nodes().nth(input).and_then(of));
                     match (x, y) {
                         (None, None) => None,
                         (Some(x), Some(y)) if *how != Combination::Product => {
@@ -340,7 +340,7 @@ impl FixedMap {
             if !curve.bounded || curve.gated {
                 return Some("has no upper end, which `values` need".to_string());
             }
-            let fits = match curve.degree() {
+            let fits = match curve.growth_degree() {
                 1 if shift < 0 => self.most % (1 << -shift) == 0,
                 1 => true,
                 _ => shift >= 0 && self.most << shift <= MOST_SQUARE,
@@ -356,26 +356,26 @@ impl FixedMap {
 }
 
 /// The bits between two units, the first a multiple of the second by a power of two.
-fn bits(from: i64, to: i64) -> Option<u32> {
+fn shift_between(from: i64, to: i64) -> Option<u32> {
     let factor = (from % to == 0).then(|| from / to)?;
     (factor.count_ones() == 1).then(|| factor.ilog2())
 }
 
-fn plan(
+fn plan_map(
     it: LayerIntegers,
     unit: Option<i64>,
     inputs: &[f64],
     is_last: bool,
 ) -> Result<FixedMap, String> {
-    if let Some(unit) = it.units().find(|unit| !(1..=MOST_UNIT).contains(unit)) {
+    if let Some(unit) = it.list_units().find(|unit| !(1..=MOST_UNIT).contains(unit)) {
         return Err(format!("{unit} is not from 1 to {MOST_UNIT}"));
     }
-    let (biases, shifted) = (it.biases(), it.shifted());
+    let (biases, shifted) = (it.bias_unit(), it.shifted_unit());
     let floats = it.values.is_none() && !is_last;
     let input_shift = match (it.inputs, unit) {
         (None, _) => 0,
         (Some(_), None) => return Err("the first layer takes bytes, and has no `inputs`".into()),
-        (Some(to), Some(from)) => bits(from, to).ok_or_else(|| {
+        (Some(to), Some(from)) => shift_between(from, to).ok_or_else(|| {
             format!("inputs in units of {from} cannot be shifted to the right to {to}")
         })?,
     };
@@ -393,7 +393,7 @@ fn plan(
     }
     let shift = match is_last {
         true => None,
-        false => Some(bits(it.sums, shifted).ok_or_else(|| {
+        false => Some(shift_between(it.sums, shifted).ok_or_else(|| {
             format!("sums in units of {} cannot be shifted to the right to {shifted}", it.sums)
         })?),
     };

@@ -18,7 +18,7 @@ use crate::registry::NameMissing;
 pub struct Form {
     pub inputs: Views,
     /// Names of the feature sets.
-    #[serde(default = "pieces", skip_serializing_if = "is_pieces")]
+    #[serde(default = "default_sets", skip_serializing_if = "is_pieces")]
     pub sets: Vec<String>,
     /// Integers of the rows of sets in a file, where they are not the usual ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -77,12 +77,12 @@ pub struct LayerForm {
 }
 
 /// Feature sets of a description without any.
-pub fn pieces() -> Vec<String> {
+pub fn default_sets() -> Vec<String> {
     vec!["pieces".into()]
 }
 
 pub fn is_pieces(sets: &Vec<String>) -> bool {
-    *sets == pieces()
+    *sets == default_sets()
 }
 
 fn is_false(value: &bool) -> bool {
@@ -97,7 +97,7 @@ impl TryFrom<Form> for Architecture {
             .map_err(|reason| ImpossibleNet { key: "king_buckets", reason })?;
         let missing = |it: NameMissing| ImpossibleNet { key: "sets", reason: it.to_string() };
         let set = |name: &String| -> Result<_, ImpossibleNet> {
-            let set = features::named(name, kings).map_err(missing)?;
+            let set = features::set_named(name, kings).map_err(missing)?;
             Ok(match form.integers.get(name) {
                 Some(integer) => set.stored_as(*integer),
                 None => set,
@@ -107,7 +107,7 @@ impl TryFrom<Form> for Architecture {
             let reason = format!("rows of {name:?} are i8 or i16, found i32");
             return Err(ImpossibleNet { key: "integers", reason });
         }
-        let wrong = |name: &&String| !form.sets.contains(name) || **name == pieces()[0];
+        let wrong = |name: &&String| !form.sets.contains(name) || **name == default_sets()[0];
         if let Some(name) = form.integers.keys().find(wrong) {
             let reason = match form.sets.contains(name) {
                 true => "pieces are i16; name other sets".into(),
@@ -130,7 +130,7 @@ impl TryFrom<Form> for Architecture {
                 .map_err(|reason| ImpossibleNet { key: "merged_kings", reason })?,
         };
         let (head, output) =
-            layers(&form.head).map_err(|reason| ImpossibleNet { key: "head", reason })?;
+            parse_layers(&form.head).map_err(|reason| ImpossibleNet { key: "head", reason })?;
         let architecture = Self {
             inputs,
             hidden: form.hidden,
@@ -140,10 +140,10 @@ impl TryFrom<Form> for Architecture {
             output,
             skip: form.skip,
             psqt: form.psqt,
-            buckets: form.output_buckets.count(),
-            bucket_choice: form.output_buckets.choice(),
+            buckets: form.output_buckets.bucket_count(),
+            bucket_choice: form.output_buckets.choose_bucketing(),
         };
-        architecture.check().map(|()| architecture)
+        architecture.check_layers().map(|()| architecture)
     }
 }
 
@@ -174,11 +174,11 @@ impl From<Architecture> for Form {
                 .inputs
                 .sets()
                 .iter()
-                .filter(|set| set.integer() != FeatureSet::integer(&***set))
+                .filter(|set| set.integer() != FeatureSet::integer_type(&***set))
                 .map(|set| (set.name().to_string(), set.integer()))
                 .collect(),
             mirror: kings.mirror,
-            king_buckets: kings.numbers(),
+            king_buckets: kings.bucket_numbers(),
             merged_kings: net.inputs.has_merged_kings(),
             factorised: net.inputs.factorised,
             hidden: net.hidden,
@@ -197,7 +197,7 @@ impl From<Architecture> for Form {
 }
 
 /// The layers before the output, and the output, which is the last.
-fn layers(written: &[LayerForm]) -> Result<(Vec<Layer>, Layer), String> {
+fn parse_layers(written: &[LayerForm]) -> Result<(Vec<Layer>, Layer), String> {
     let names: Vec<String> = (written.iter().enumerate())
         .map(|(number, layer)| layer.name.clone().unwrap_or_else(|| format!("head.{number}")))
         .collect();
@@ -272,7 +272,9 @@ impl Display for Architecture {
         for activation in activations {
             write!(f, ", {}", activation.name())?;
         }
-        for (number, layer) in self.layers().enumerate().filter(|(_, layer)| !layer.follows()) {
+        for (number, layer) in
+            self.layers().enumerate().filter(|(_, layer)| !layer.follows_previous())
+        {
             let names =
                 layer.inputs.iter().map(|it| self.name_of_layer(*it)).collect::<Vec<_>>().join("+");
             write!(f, ", {}", self.name_of_layer(number))?;
@@ -282,7 +284,7 @@ impl Display for Architecture {
             if let Some(columns) = &layer.columns {
                 write!(f, " columns {}-{}", columns.start, columns.end)?;
             }
-            for (how, other) in layer.combinations() {
+            for (how, other) in layer.combined_layers() {
                 write!(f, " {} {}", how.verb(), self.name_of_layer(other))?;
             }
         }
@@ -301,9 +303,9 @@ impl Display for Inputs {
                 f.write_str(set.name())?;
                 continue;
             };
-            write!(f, "{}", kings.rows())?;
-            if kings.count() > 1 {
-                write!(f, "x{}", kings.count())?;
+            write!(f, "{}", kings.rows_per_bucket())?;
+            if kings.bucket_count() > 1 {
+                write!(f, "x{}", kings.bucket_count())?;
             }
             f.write_str(if kings.mirror { "hm" } else { "" })?;
         }

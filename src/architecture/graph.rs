@@ -29,7 +29,7 @@ struct Input {
 
 impl Node {
     /// The nodes whose values it takes. Panics where these are the accumulators.
-    pub fn inputs(&self) -> impl ExactSizeIterator<Item = usize> {
+    pub fn input_nodes(&self) -> impl ExactSizeIterator<Item = usize> {
         self.inputs.iter().map(|input| input.value.checked_sub(1).expect("no accumulators"))
     }
 }
@@ -37,11 +37,11 @@ impl Node {
 impl Architecture {
     /// The operations behind the accumulators.
     pub fn graph(&self) -> Graph {
-        self.connect().expect("the layers fit each other")
+        self.connect_layers().expect("the layers fit each other")
     }
 
     /// Connects the layers, or says why they cannot be.
-    pub(super) fn connect(&self) -> Result<Graph, String> {
+    pub(super) fn connect_layers(&self) -> Result<Graph, String> {
         let (mut graph, mut neurons, mut added) = (Graph::default(), 0, None);
         if self.psqt {
             added = Some(graph.push(self, Operation::PieceSquares, &[0]));
@@ -53,12 +53,12 @@ impl Architecture {
         }
         let (mut layers, mut map) = (Vec::new(), 0);
         for (number, layer) in self.layers().enumerate() {
-            let mut values = self.take(&mut graph, layer, number, &layers, features)?;
+            let mut values = self.append_inputs(&mut graph, layer, number, &layers, features)?;
             if let Some(columns) = &layer.columns {
                 if number == 0 {
                     return Err("the first layer takes all accumulators; remove `columns`".into());
                 }
-                let width = graph.width(values);
+                let width = graph.value_width(values);
                 if columns.is_empty() || columns.end > width {
                     return Err(format!(
                         "{} takes columns {} to {} of {width} values",
@@ -85,7 +85,9 @@ impl Architecture {
                         let skip = graph.push(self, Operation::Slice(size..size + 1), &[values]);
                         added = Some(match added {
                             None => skip,
-                            Some(added) => graph.combine(self, Combination::Sum, [added, skip]),
+                            Some(added) => {
+                                graph.append_combination(self, Combination::Sum, [added, skip])
+                            }
                         });
                         values = graph.push(self, Operation::Slice(0..size), &[values]);
                     }
@@ -94,9 +96,9 @@ impl Architecture {
             if let Some(activation) = layer.activation {
                 values = graph.push(self, Operation::Activate(activation), &[values]);
             }
-            for (how, other) in layer.combinations() {
+            for (how, other) in layer.combined_layers() {
                 let found = *layers.get(other).ok_or_else(|| self.comes_later(number, other))?;
-                let [width, expected] = [found, values].map(|it| graph.width(it));
+                let [width, expected] = [found, values].map(|it| graph.value_width(it));
                 if width != expected {
                     return Err(format!(
                         "{} has {expected} values, and {}, which it {}, has {width}",
@@ -105,13 +107,13 @@ impl Architecture {
                         how.verb()
                     ));
                 }
-                values = graph.combine(self, how, [values, found]);
+                values = graph.append_combination(self, how, [values, found]);
             }
             layers.push(values);
         }
         let output = *layers.last().expect("there is an output");
-        let last_map = graph.maps().last().map_or(1, |[_, outputs]| *outputs);
-        if let Some(width) = [graph.width(output), last_map].into_iter().find(|it| *it != 1) {
+        let last_map = graph.list_maps().last().map_or(1, |[_, outputs]| *outputs);
+        if let Some(width) = [graph.value_width(output), last_map].into_iter().find(|it| *it != 1) {
             return Err(format!(
                 "the last layer is the output with one neuron, found {}; make `{{ size = 1 }}` the \
                  last layer",
@@ -119,10 +121,10 @@ impl Architecture {
             ));
         }
         if let Some(added) = added {
-            graph.combine(self, Combination::Sum, [output, added]);
+            graph.append_combination(self, Combination::Sum, [output, added]);
         }
         graph.mark_last_uses();
-        match layers.iter().position(|value| *value != output && !graph.takes(*value)) {
+        match layers.iter().position(|value| *value != output && !graph.takes_value(*value)) {
             Some(unused) => {
                 Err(format!("nothing takes the values of {}", self.name_of_layer(unused)))
             }
@@ -131,7 +133,7 @@ impl Architecture {
     }
 
     /// The values that a layer begins with.
-    fn take(
+    fn append_inputs(
         &self,
         graph: &mut Graph,
         layer: &Layer,
@@ -166,41 +168,50 @@ impl Graph {
     }
 
     pub fn width_of_layer(&self, number: usize) -> usize {
-        self.width(self.layers[number])
+        self.value_width(self.layers[number])
     }
 
     /// Inputs and outputs of each affine map.
-    pub fn maps(&self) -> Vec<[usize; 2]> {
+    pub fn list_maps(&self) -> Vec<[usize; 2]> {
         let is_map = |node: &&Node| matches!(node.operation, Operation::Affine(_));
         let maps = self.nodes.iter().filter(is_map);
-        maps.map(|map| [self.width(map.inputs[0].value), map.width]).collect()
+        maps.map(|map| [self.value_width(map.inputs[0].value), map.width]).collect()
     }
 
     /// Appends an operation; returns the number of its value.
     fn push(&mut self, net: &Architecture, operation: Operation, inputs: &[usize]) -> usize {
         let widths: Vec<usize> = inputs
             .iter()
-            .map(|value| if *value == 0 { net.views() * net.hidden } else { self.width(*value) })
+            .map(
+                |value| {
+                    if *value == 0 { net.views() * net.hidden } else { self.value_width(*value) }
+                },
+            )
             .collect();
-        let width = operation.width(net, &widths);
-        self.append(operation, inputs, width)
+        let width = operation.output_width(net, &widths);
+        self.append_node(operation, inputs, width)
     }
 
     fn push_map(&mut self, map: usize, outputs: usize, input: usize) -> usize {
-        self.append(Operation::Affine(map), &[input], outputs)
+        self.append_node(Operation::Affine(map), &[input], outputs)
     }
 
-    fn combine(&mut self, net: &Architecture, how: Combination, inputs: [usize; 2]) -> usize {
+    fn append_combination(
+        &mut self,
+        net: &Architecture,
+        how: Combination,
+        inputs: [usize; 2],
+    ) -> usize {
         self.push(net, Operation::Combine(how), &inputs)
     }
 
-    fn append(&mut self, operation: Operation, inputs: &[usize], width: usize) -> usize {
+    fn append_node(&mut self, operation: Operation, inputs: &[usize], width: usize) -> usize {
         let inputs = inputs.iter().map(|value| Input { value: *value, is_last: false }).collect();
         self.nodes.push(Node { operation, inputs, width });
         self.nodes.len()
     }
 
-    fn width(&self, value: usize) -> usize {
+    fn value_width(&self, value: usize) -> usize {
         self.nodes[value - 1].width
     }
 
@@ -218,7 +229,7 @@ impl Graph {
         None
     }
 
-    fn takes(&self, value: usize) -> bool {
+    fn takes_value(&self, value: usize) -> bool {
         self.nodes.iter().any(|node| node.inputs.iter().any(|input| input.value == value))
     }
 

@@ -47,29 +47,29 @@ impl Choices {
         Self { ends, signs, before, variance_factor: 1.0, force, scale }
     }
 
-    pub fn rows(&self, position: usize) -> Range<usize> {
+    pub fn move_rows(&self, position: usize) -> Range<usize> {
         let begin = position.checked_sub(1).map_or(0, |before| self.ends[before]);
         begin as usize..self.ends[position] as usize
     }
 
-    pub fn roots(&self) -> impl Iterator<Item = usize> {
+    pub fn root_rows(&self) -> impl Iterator<Item = usize> {
         self.ends.iter().map(|end| *end as usize - 1)
     }
 
     /// The divisor of losses: the number of differences, or of positions.
-    pub fn count(&self) -> f64 {
+    pub fn loss_divisor(&self) -> f64 {
         let of = |rows: Range<usize>| if self.force.is_some() { rows.len() - 1 } else { 1 };
         self.with_alternatives().map(|(_, rows)| of(rows) as f64).sum()
     }
 
     /// The positions whose moves teach something, and their rows.
     fn with_alternatives(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
-        let positions = (0..self.ends.len()).map(|position| (position, self.rows(position)));
+        let positions = (0..self.ends.len()).map(|position| (position, self.move_rows(position)));
         positions.filter(|(_, rows)| rows.len() > 2)
     }
 
     /// Values for the side that moved, from model outputs in units of `scale` centipawns.
-    fn values<T: Copy + Into<f64>>(
+    fn values_of_mover<T: Copy + Into<f64>>(
         &self,
         rows: Range<usize>,
         outputs: &[T],
@@ -87,8 +87,8 @@ impl Choices {
         outputs: &[T],
         unit: f64,
     ) -> ChoiceLoss {
-        let rows = self.rows(position);
-        let values = self.values(rows.clone(), outputs, unit);
+        let rows = self.move_rows(position);
+        let values = self.values_of_mover(rows.clone(), outputs, unit);
         let (root, moves) = values.split_last().expect("a position has rows");
         let (base, mut loss) = (moves.len(), 0.0);
         let [mut slopes, mut curvatures] = [vec![0.0; values.len()], vec![0.0; values.len()]];
@@ -121,7 +121,7 @@ impl Choices {
 
     /// Derivatives of the mean loss by the logits of all rows.
     pub fn logit_gradients(&self, logits: &[f32]) -> Vec<f32> {
-        let count = self.count();
+        let count = self.loss_divisor();
         let mut forces = vec![0.0; logits.len()];
         for (position, rows) in self.with_alternatives() {
             let ChoiceLoss { slopes, .. } =
@@ -143,8 +143,8 @@ impl Choices {
             let logits = &logits[rows.clone()];
             sum += match self.force {
                 Some(_) => {
-                    let values = self.values(rows, logits, self.scale);
-                    1.0 - first(&values[..values.len() - 1])
+                    let values = self.values_of_mover(rows, logits, self.scale);
+                    1.0 - probability_of_first(&values[..values.len() - 1])
                 }
                 None => self.position_loss(position, logits, self.scale).loss,
             };
@@ -154,7 +154,7 @@ impl Choices {
     }
 
     /// Standard deviation of move values around those of their positions, in whole centipawns.
-    pub fn spread(&self) -> Option<f64> {
+    pub fn value_spread(&self) -> Option<f64> {
         let [mut count, mut sum, mut squares] = [0.0; 3];
         for (_, rows) in self.with_alternatives() {
             let before = &self.before[rows];
@@ -171,7 +171,7 @@ impl Choices {
 }
 
 /// Probability that the first of some moves is ranked first, if equal moves are ordered at random.
-pub fn first(values: &[f64]) -> f64 {
+pub fn probability_of_first(values: &[f64]) -> f64 {
     let played = values[0];
     match values.iter().any(|value| *value > played) {
         true => 0.0,

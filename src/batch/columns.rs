@@ -34,7 +34,7 @@ impl TermColumn {
         let starts: Vec<usize> = (0..terms.len()).step_by(COLUMN).collect();
         starts
             .into_par_iter()
-            .map_init(Sorter::default, |it, start| it.column(terms, start))
+            .map_init(Sorter::default, |it, start| it.sort_column(terms, start))
             .collect()
     }
 }
@@ -47,13 +47,14 @@ struct Sorter {
 }
 
 impl Sorter {
-    fn column(&mut self, terms: &Terms, start: usize) -> TermColumn {
+    fn sort_column(&mut self, terms: &Terms, start: usize) -> TermColumn {
         for (position, row) in (start..terms.len().min(start + COLUMN)).enumerate() {
-            let safety = terms.safety.row(row);
+            let safety = terms.safety.entries_of_row(row);
             let safety =
                 safety.flat_map(|(term, [white, black])| [(1, term, white), (2, term, black)]);
-            let complexity = terms.complexity.row(row).map(|(term, count)| (3, term, count));
-            let normal = terms.normal.row(row).map(|(term, count)| (0, term, count));
+            let complexity =
+                terms.complexity.entries_of_row(row).map(|(term, count)| (3, term, count));
+            let normal = terms.normal.entries_of_row(row).map(|(term, count)| (0, term, count));
             for (sum, term, count) in normal.chain(safety).chain(complexity) {
                 if count != 0 {
                     self.add(

@@ -2,7 +2,7 @@
 //!
 //! Why: such a plan must be cheap. Only the lists of the first view are sorted, shortened by pairs
 //! and inverted. A row of the second view is in the lists whose first view has its image: the
-//! [`flipped`] row, or the mirrored one of that where exactly one of the views is mirrored. Pairs
+//! [`flip_row`] row, or the mirrored one of that where exactly one of the views is mirrored. Pairs
 //! are found for all positions at once, one bit each, and bits are transposed to lists.
 //!
 //! What it equals: the plan of both lists of each position, with pairs substituted in the first and
@@ -26,7 +26,7 @@ use super::plan::{
 };
 use super::{ActiveRows, ChunkPlan, Indices, Pairs};
 use crate::architecture::{
-    Architecture, FirstView, MAX_ACTIVE, MIRRORED, PIECES, Row, flipped, is_mirrored,
+    Architecture, FirstView, MAX_ACTIVE, MIRRORED, PIECES, Row, flip_row, is_mirrored,
 };
 
 /// Most rows of inputs and pairs: there is a bit for each.
@@ -49,21 +49,25 @@ pub struct FirstViews {
 }
 
 impl FirstViews {
-    pub(crate) fn check(&self, net: &Architecture) {
+    pub(crate) fn check_net(&self, net: &Architecture) {
         let Self { lists, buckets, pairs } = self;
         assert!(net.inputs.is_uniform(), "first views for {net}");
-        assert!(pairs.inputs() == PIECES && pairs.rows() <= ROWS, "{} rows", pairs.rows());
+        assert!(
+            pairs.input_count() == PIECES && pairs.row_count() <= ROWS,
+            "{} rows",
+            pairs.row_count()
+        );
         assert!(net.views() == 1 || pairs.have_images(net), "pairs of one view");
         let known = buckets.iter().all(|it| usize::from(*it) < net.buckets);
         assert!(known && (net.buckets == 1 || buckets.len() == lists.len()), "buckets");
     }
 
     #[inline(always)]
-    pub(crate) fn plan(&self, net: &Architecture, range: Range<usize>, plan: &mut ChunkPlan) {
+    pub(crate) fn plan_chunk(&self, net: &Architecture, range: Range<usize>, plan: &mut ChunkPlan) {
         thread_local! {
             static PLANNER: RefCell<FirstPlanner> = RefCell::default();
         }
-        PLANNER.with_borrow_mut(|planner| planner.plan(net, self, range, plan));
+        PLANNER.with_borrow_mut(|planner| planner.plan_chunk(net, self, range, plan));
     }
 }
 
@@ -112,10 +116,10 @@ impl Default for FirstPlanner {
 
 /// Converts between rows of both views; numbers of pairs follow from [images](Pairs::select_images).
 #[inline(always)]
-fn image(row: u16, mirrored: bool, blank: u16) -> u16 {
+fn image_of_row(row: u16, mirrored: bool, blank: u16) -> u16 {
     let (of_pair, mirror) = if mirrored { (3, MIRRORED) } else { (1, 0) };
     let of_pair = if row < blank { row ^ of_pair } else { blank };
-    if row < PIECES as u16 { flipped(row) ^ mirror } else { of_pair }
+    if row < PIECES as u16 { flip_row(row) ^ mirror } else { of_pair }
 }
 
 /// Lists that are copied at a time.
@@ -128,7 +132,7 @@ impl FirstPlanner {
 
     /// Plans both passes of some positions, all of which [fit](FirstViews::check) the net. Panics
     /// if there are too many.
-    pub fn plan(
+    pub fn plan_chunk(
         &mut self,
         net: &Architecture,
         views: &FirstViews,
@@ -138,7 +142,7 @@ impl FirstPlanner {
         assert!(range.len() <= MOST, "{} positions in a chunk", range.len());
         plan.shape = [net.views(), net.buckets];
         plan.pairs.clone_from(&views.pairs);
-        plan.rows = views.pairs.rows();
+        plan.rows = views.pairs.row_count();
         plan.is_inverted = true;
         let buckets = views.buckets.get(range.clone()).unwrap_or_default();
         let lists = &views.lists[range];
@@ -148,7 +152,7 @@ impl FirstPlanner {
 
     /// Sorts positions by bucket, short lists first.
     #[inline(always)]
-    fn sort(&mut self, buckets: &[u8]) {
+    fn sort_positions(&mut self, buckets: &[u8]) {
         const EACH: usize = MAX_ACTIVE + 1;
         let kinds = buckets.iter().max().map_or(1, |most| usize::from(*most) + 1);
         let mut next_slots = vec![0_u16; kinds * EACH];
@@ -176,8 +180,8 @@ impl FirstPlanner {
 
     /// Substitutes pairs in lists, behind their other rows.
     #[inline(always)]
-    fn substitute(&mut self, lists: &[FirstView], pairs: &Pairs) {
-        let blank = pairs.rows() as u16;
+    fn substitute_pairs(&mut self, lists: &[FirstView], pairs: &Pairs) {
+        let blank = pairs.row_count() as u16;
         self.short.resize(lists.len() + 3, [0; MAX_ACTIVE]);
         for (number, lists) in lists.chunks(64 * WORDS).enumerate() {
             let first = number * 64 * WORDS;
@@ -218,7 +222,7 @@ impl FirstPlanner {
 
     /// Finds the lists with each row in the first view.
     #[inline(always)]
-    fn invert(&mut self, lists: &[FirstView], units: usize) {
+    fn invert_lists(&mut self, lists: &[FirstView], units: usize) {
         let Self { lengths, mirrored, order, counts, starts, holders, .. } = self;
         let (lengths, counts, starts) = (&lengths[..], &mut **counts, &mut **starts);
         let mirrored = &mirrored[..];
@@ -256,7 +260,7 @@ impl FirstPlanner {
 
     /// Joins the holders of each row in all views.
     #[inline(always)]
-    fn join<const SPANS: usize>(&mut self, plan: &mut ChunkPlan) {
+    fn join_holders<const SPANS: usize>(&mut self, plan: &mut ChunkPlan) {
         let Self { counts, starts, holders, unsorted, .. } = self;
         let (counts, starts, holders) = (&**counts, &**starts, &holders[..]);
         let blank = plan.rows as u16;
@@ -273,7 +277,7 @@ impl FirstPlanner {
         }
         sort_runs(&unsorted[..found], &mut plan.runs);
         let fours: usize = plan.runs.iter().map(|run| usize::from(run.fours)).sum();
-        let missing = (plan.lists() * UNITS) as u16;
+        let missing = (plan.list_count() * UNITS) as u16;
         // All of them are written.
         plan.holders.resize(fours + STRIDE / FOUR, [0; FOUR]);
         let all = plan.holders.as_flattened_mut();
@@ -314,7 +318,7 @@ fn holder_spans<const SPANS: usize>(
 ) -> [[u32; 2]; SPANS] {
     let mut spans = [[0; 2]; SPANS];
     for (span, found) in spans.iter_mut().enumerate() {
-        let row = if span == 0 { row } else { image(row, span == 2, blank) };
+        let row = if span == 0 { row } else { image_of_row(row, span == 2, blank) };
         let (starts, counts) = (starts[usize::from(row) % ROWS], counts[usize::from(row) % ROWS]);
         *found = match span {
             0 => [starts[0], counts[0] + counts[1]],
@@ -338,7 +342,7 @@ pub fn plan_first_views_slowly(
     range: Range<usize>,
 ) -> ChunkPlan {
     let FirstViews { lists, buckets, pairs } = views;
-    let (lists, blank) = (&lists[range.clone()], pairs.rows() as u16);
+    let (lists, blank) = (&lists[range.clone()], pairs.row_count() as u16);
     let mirrors = net.views() == 2 && net.inputs.kings().mirror;
     let mirrored: Vec<bool> = lists.iter().map(|list| mirrors && is_mirrored(list)).collect();
     let mut rows = Vec::new();
@@ -354,11 +358,11 @@ pub fn plan_first_views_slowly(
         first.resize(MAX_ACTIVE, blank);
         rows.extend_from_slice(&first);
         if net.views() == 2 {
-            rows.extend(first.iter().map(|row| image(*row, mirrored, blank)));
+            rows.extend(first.iter().map(|row| image_of_row(*row, mirrored, blank)));
         }
     }
     let lists = ActiveRows {
-        rows: net.rows(),
+        rows: net.row_count(),
         views: net.views(),
         width: MAX_ACTIVE,
         indices: Indices::U16(rows),
@@ -401,13 +405,13 @@ impl pulp::NullaryFnOnce for Planning<'_> {
                 *mirrored = is_mirrored(list);
             }
         }
-        planner.sort(buckets);
-        if pairs.any() {
-            planner.substitute(lists, &pairs);
-            planner.sort(buckets);
+        planner.sort_positions(buckets);
+        if pairs.has_pairs() {
+            planner.substitute_pairs(lists, &pairs);
+            planner.sort_positions(buckets);
         }
         let short = std::mem::take(&mut planner.short);
-        let lists = if pairs.any() { &short[..lists.len()] } else { lists };
+        let lists = if pairs.has_pairs() { &short[..lists.len()] } else { lists };
         let FirstPlanner { order, lengths, .. } = &*planner;
         plan.positions.clone_from(order);
         plan.order.clear();
@@ -421,7 +425,7 @@ impl pulp::NullaryFnOnce for Planning<'_> {
             plan.lengths.push(longest.into());
         }
 
-        let (positions, slots) = (order.len(), plan.lists() / views);
+        let (positions, slots) = (order.len(), plan.list_count() / views);
         let bucket = |it: &ChunkPosition| buckets.get(it.get()).copied().unwrap_or(0);
         plan.weights.clear();
         plan.weights.extend(order.iter().map(bucket));
@@ -432,11 +436,11 @@ impl pulp::NullaryFnOnce for Planning<'_> {
         plan.slot_logits.extend((0..positions).map(LogitIndex::new));
         plan.slot_logits.resize(slots, LogitIndex::new(positions));
 
-        planner.invert(lists, views * UNITS);
+        planner.invert_lists(lists, views * UNITS);
         match views {
-            1 => planner.join::<1>(plan),
-            _ if !mirrors => planner.join::<2>(plan),
-            _ => planner.join::<3>(plan),
+            1 => planner.join_holders::<1>(plan),
+            _ if !mirrors => planner.join_holders::<2>(plan),
+            _ => planner.join_holders::<3>(plan),
         }
         let mut entries = plan.entries.take_u16();
         match views {
@@ -460,7 +464,7 @@ fn write_entries<const VIEWS: usize>(
     all.resize(FOUR * fours, 0);
     let all = all.as_chunks_mut::<FOUR>().0;
     let bundles = plan.positions.chunks(ABREAST / VIEWS);
-    for ((_, range), positions) in plan.bundles().zip(bundles) {
+    for ((_, range), positions) in plan.bundle_ranges().zip(bundles) {
         let entries = all[range].as_chunks_mut::<ABREAST>().0;
         if positions.len() < ABREAST / VIEWS {
             entries.fill([[blank * UNITS as u16; FOUR]; ABREAST]);
@@ -473,7 +477,7 @@ fn write_entries<const VIEWS: usize>(
                 let row = row.min(blank);
                 views[0][entry] = row * UNITS as u16;
                 if VIEWS == 2 {
-                    views[1][entry] = image(row, mirrored, blank) * UNITS as u16;
+                    views[1][entry] = image_of_row(row, mirrored, blank) * UNITS as u16;
                 }
             }
             let views = views.each_ref().map(|view| view.as_chunks::<FOUR>().0);
@@ -495,7 +499,7 @@ fn write_rows(
     lengths: &mut [u8],
     blank: u16,
 ) {
-    bits.as_chunks_mut().0.iter_mut().for_each(transpose);
+    bits.as_chunks_mut().0.iter_mut().for_each(transpose_bits);
     for (number, (list, length)) in lists.iter().zip(lengths).enumerate() {
         let (set, short) = (row_bits(bits, number), &mut short[number * MAX_ACTIVE..]);
         let mut next = 0;
@@ -524,7 +528,7 @@ fn row_bits(bits: &Matrix, position: usize) -> RowBits {
 
 /// Transposes squares of 64 bits, side by side.
 #[inline(always)]
-fn transpose(squares: &mut [[u64; WORDS]; 64]) {
+fn transpose_bits(squares: &mut [[u64; WORDS]; 64]) {
     let (mut step, mut mask) = (32, u64::from(u32::MAX));
     while step > 0 {
         for both in squares.chunks_exact_mut(2 * step) {
@@ -563,7 +567,7 @@ mod vectors {
         blank: u16,
     ) {
         for squares in bits.as_chunks_mut().0 {
-            transpose(squares);
+            transpose_bits(squares);
         }
         let (numbers, masks) =
             (pulp::cast(NUMBERS), _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64));
@@ -580,50 +584,50 @@ mod vectors {
             let bit = _mm256_shuffle_epi8(masks, bit);
             let there = _mm256_test_epi8_mask(_mm512_castsi512_si256(bytes), bit)
                 & _mm512_cmplt_epu16_mask(rows, inputs);
-            store(short, 0, _mm512_maskz_compress_epi16(there, rows));
+            store_compressed(short, 0, _mm512_maskz_compress_epi16(there, rows));
             let mut next = there.count_ones() as usize;
             for (word, bits) in set.iter().enumerate().skip(PIECES / 64) {
                 let found = _mm512_maskz_compress_epi8(*bits, numbers);
                 let found = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(found));
                 let found = _mm512_add_epi16(found, _mm512_set1_epi16((64 * word) as i16));
-                store(short, next, found);
+                store_compressed(short, next, found);
                 next += bits.count_ones() as usize;
             }
-            store(short, next, _mm512_set1_epi16(blank as i16));
+            store_compressed(short, next, _mm512_set1_epi16(blank as i16));
             *length = next as u8;
         }
     }
 
     #[target_feature(enable = "avx512f")]
-    fn store(list: &mut [u16], entry: usize, rows: __m512i) {
+    fn store_compressed(list: &mut [u16], entry: usize, rows: __m512i) {
         *list[entry..].first_chunk_mut::<MAX_ACTIVE>().expect("room") = pulp::cast(rows);
     }
 
-    /// See [`transpose`](super::transpose): three steps at a time.
+    /// See [`transpose`](super::transpose_bits): three steps at a time.
     #[target_feature(enable = "avx512f")]
-    fn transpose(squares: &mut [[u64; WORDS]; 64]) {
+    fn transpose_bits(squares: &mut [[u64; WORDS]; 64]) {
         for first in 0..8 {
             let mut rows: [__m512i; 8] =
                 std::array::from_fn(|row| pulp::cast(squares[first + 8 * row]));
-            swap::<32, 4>(&mut rows, 0x0000_0000_FFFF_FFFF);
-            swap::<16, 2>(&mut rows, 0x0000_FFFF_0000_FFFF);
-            swap::<8, 1>(&mut rows, 0x00FF_00FF_00FF_00FF);
+            swap_bits::<32, 4>(&mut rows, 0x0000_0000_FFFF_FFFF);
+            swap_bits::<16, 2>(&mut rows, 0x0000_FFFF_0000_FFFF);
+            swap_bits::<8, 1>(&mut rows, 0x00FF_00FF_00FF_00FF);
             for row in 0..8 {
                 squares[first + 8 * row] = pulp::cast(rows[row]);
             }
         }
         for squares in squares.as_chunks_mut::<8>().0 {
             let mut rows: [__m512i; 8] = squares.map(pulp::cast);
-            swap::<4, 4>(&mut rows, 0x0F0F_0F0F_0F0F_0F0F);
-            swap::<2, 2>(&mut rows, 0x3333_3333_3333_3333);
-            swap::<1, 1>(&mut rows, 0x5555_5555_5555_5555);
+            swap_bits::<4, 4>(&mut rows, 0x0F0F_0F0F_0F0F_0F0F);
+            swap_bits::<2, 2>(&mut rows, 0x3333_3333_3333_3333);
+            swap_bits::<1, 1>(&mut rows, 0x5555_5555_5555_5555);
             *squares = rows.map(pulp::cast);
         }
     }
 
     /// Swaps the upper bits of rows with the lower ones of those so far `apart`.
     #[target_feature(enable = "avx512f")]
-    fn swap<const STEP: u32, const APART: usize>(rows: &mut [__m512i; 8], mask: u64) {
+    fn swap_bits<const STEP: u32, const APART: usize>(rows: &mut [__m512i; 8], mask: u64) {
         /// Selects the first where the third has a bit, else the second.
         const CHOOSE: i32 = 0b1110_0100;
         let mask = _mm512_set1_epi64(mask as i64);

@@ -24,7 +24,7 @@ pub(crate) trait Index: Copy + Ord + Default + std::fmt::Display {
     fn from_usize(number: usize) -> Self;
     fn to_usize(self) -> usize;
     /// Unpacks four numbers from one or two registers.
-    fn unpack(four: &[Self; 4]) -> [usize; 4];
+    fn unpack_four(four: &[Self; 4]) -> [usize; 4];
 }
 
 impl Index for u16 {
@@ -39,7 +39,7 @@ impl Index for u16 {
     }
 
     #[inline(always)]
-    fn unpack(four: &[Self; 4]) -> [usize; 4] {
+    fn unpack_four(four: &[Self; 4]) -> [usize; 4] {
         let four: u64 = pulp::cast(*four);
         std::array::from_fn(|i| usize::from((four >> (16 * i)) as u16))
     }
@@ -57,7 +57,7 @@ impl Index for u32 {
     }
 
     #[inline(always)]
-    fn unpack(four: &[Self; 4]) -> [usize; 4] {
+    fn unpack_four(four: &[Self; 4]) -> [usize; 4] {
         let [low, high]: [u64; 2] = pulp::cast(*four);
         [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32].map(Index::to_usize)
     }
@@ -74,14 +74,14 @@ impl Indices {
         if is_wide { Indices::U32(vec![0; len]) } else { Indices::U16(vec![0; len]) }
     }
 
-    pub fn empty(is_wide: bool) -> Self {
+    pub fn with_width(is_wide: bool) -> Self {
         if is_wide { Indices::U32(Vec::new()) } else { Indices::U16(Vec::new()) }
     }
 
     /// Chooses 32 bits or 16; keeps the numbers, which are to be overwritten, if they have these.
     pub fn set_wide(&mut self, is_wide: bool) {
         if matches!(self, Indices::U32(_)) != is_wide {
-            *self = Self::empty(is_wide);
+            *self = Self::with_width(is_wide);
         }
     }
 
@@ -94,19 +94,19 @@ impl Indices {
     }
 
     /// Makes this `len` times the same number.
-    pub fn fill(&mut self, len: usize, number: usize) {
-        fn fill<I: Index>(indices: &mut Vec<I>, len: usize, number: usize) {
+    pub fn fill_with(&mut self, len: usize, number: usize) {
+        fn fill_indices<I: Index>(indices: &mut Vec<I>, len: usize, number: usize) {
             indices.clear();
             indices.resize(len, I::from_usize(number));
         }
-        with_vector!(self, indices => fill(indices, len, number));
+        with_vector!(self, indices => fill_indices(indices, len, number));
     }
 
     pub fn len(&self) -> usize {
         with_vector!(self, indices => indices.len())
     }
 
-    pub fn bytes(&self) -> usize {
+    pub fn byte_size(&self) -> usize {
         with_vector!(self, indices => size_of_val(&indices[..]))
     }
 

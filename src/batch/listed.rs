@@ -45,7 +45,7 @@ impl ListShape {
 
 /// Rows of the lists of plans, `[positions, views, width]`; unused entries hold the number of rows.
 /// Panics without plans, or if a list is longer.
-pub fn lists(plans: &[Arc<ChunkPlan>], width: usize) -> Vec<u16> {
+pub fn expand_lists(plans: &[Arc<ChunkPlan>], width: usize) -> Vec<u16> {
     let ChunkPlan { rows, shape: [views, _], .. } = &*plans[0];
     let positions: usize = plans.iter().map(|plan| plan.len()).sum();
     let mut lists = vec![*rows as u16; positions * views * width];
@@ -64,7 +64,7 @@ impl ChunkPlan {
     fn write_lists<E: Index>(&self, entries: &[E], width: usize, lists: &mut [u16]) {
         let [views, _] = self.shape;
         assert_eq!(self.order.len(), self.positions.len(), "plans of one king bucket");
-        for (bundle, (_, range)) in self.bundles().enumerate() {
+        for (bundle, (_, range)) in self.bundle_ranges().enumerate() {
             for (index, four) in entries.as_chunks::<FOUR>().0[range].iter().enumerate() {
                 let list = bundle * ABREAST + index % ABREAST;
                 // Behind the positions are empty slots. Each item is a position.

@@ -28,7 +28,7 @@ use rayon::prelude::*;
 
 use super::plan::UNITS;
 use super::{ActiveRows, Index, Indices, with_vector};
-use crate::architecture::{Architecture, MIRRORED, PIECES, Row, flipped};
+use crate::architecture::{Architecture, MIRRORED, PIECES, Row, flip_row};
 
 /// Most pairs of a king bucket if chunks are planned once, whose rows fit the first-level cache.
 pub fn most_pairs(net: &Architecture) -> usize {
@@ -74,7 +74,7 @@ const OUTSIDE: u16 = u16::MAX;
 impl Pairs {
     /// Selects the pairs of each king bucket that shorten lists most, at most `most`, and multiples
     /// that occur.
-    pub fn select(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
+    pub fn select_most_frequent(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
         Self::select_with(net, lists, most, 1)
     }
 
@@ -84,7 +84,7 @@ impl Pairs {
     /// are not those of both views.
     pub fn select_images(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
         assert!(net.inputs.is_uniform() && net.views() == 2, "lists of two views");
-        Self::select_with(net, lists, most, images(net))
+        Self::select_with(net, lists, most, image_count(net))
     }
 
     fn select_with(net: &Architecture, lists: &ActiveRows, most: usize, images: usize) -> Self {
@@ -92,7 +92,7 @@ impl Pairs {
             Indices::U16(_) => u16::MAX.into(),
             Indices::U32(_) => u32::MAX as usize,
         };
-        let (inputs, kings) = (net.rows(), net.inputs.kings().count());
+        let (inputs, kings) = (net.row_count(), net.inputs.kings().bucket_count());
         let mut samples = vec![Vec::new(); kings];
         let rows: Vec<u32> = lists.indices.iter().map(|row| row as u32).collect();
         for (number, list) in rows.chunks_exact(lists.width).enumerate() {
@@ -103,7 +103,7 @@ impl Pairs {
             }
         }
         let (mut parents, mut multiples) = (Vec::new(), Vec::new());
-        if net.inputs.repeats() {
+        if net.inputs.has_repeats() {
             multiples.extend(largest_counts(inputs, &samples).into_iter().map(|most| (0, most)));
         }
         for (row, (double, most)) in multiples.iter_mut().enumerate() {
@@ -138,14 +138,14 @@ impl Pairs {
                 bucket.rows.push(pair as u32);
             }
         }
-        if pairs.parents.is_empty() { Self::none(inputs) } else { pairs }
+        if pairs.parents.is_empty() { Self::without_pairs(inputs) } else { pairs }
     }
 
-    pub fn none(inputs: usize) -> Self {
+    pub fn without_pairs(inputs: usize) -> Self {
         Self { inputs, ..Self::default() }
     }
 
-    pub fn any(&self) -> bool {
+    pub fn has_pairs(&self) -> bool {
         !self.parents.is_empty()
     }
 
@@ -157,10 +157,10 @@ impl Pairs {
     /// Whether each pair has its [images](Pairs::select_images).
     pub(super) fn have_images(&self, net: &Architecture) -> bool {
         let image_of = |row: u32, which: usize| match row.checked_sub(PIECES as u32) {
-            None => image(row as u16, which).into(),
+            None => image_of_row(row as u16, which).into(),
             Some(pair) => (PIECES as u32) + (pair ^ which as u32),
         };
-        (1..images(net)).all(|which| {
+        (1..image_count(net)).all(|which| {
             self.parents.iter().enumerate().all(|(number, parents)| {
                 let found = self.parents.get(number ^ which);
                 found == Some(&parents.map(|row| image_of(row, which)))
@@ -169,12 +169,12 @@ impl Pairs {
     }
 
     /// Rows without pairs.
-    pub fn inputs(&self) -> usize {
+    pub fn input_count(&self) -> usize {
         self.inputs
     }
 
     /// Rows of inputs and pairs.
-    pub fn rows(&self) -> usize {
+    pub fn row_count(&self) -> usize {
         self.inputs + self.parents.len()
     }
 
@@ -212,16 +212,16 @@ impl Pairs {
 
     /// Substitutes pairs for inputs in lists of pieces, behind the others. Blanks come last.
     #[inline(always)]
-    pub fn shorten(&self, lists: &mut ActiveRows, bits: &mut Vec<Bits>) {
-        if !self.any() {
+    pub fn shorten_lists(&self, lists: &mut ActiveRows, bits: &mut Vec<Bits>) {
+        if !self.has_pairs() {
             return;
         }
         let Indices::U16(indices) = &mut lists.indices else {
             panic!("lists of pieces on squares")
         };
-        let blank = self.rows() as u16;
+        let blank = self.row_count() as u16;
         let (width, kings) = (lists.width, &lists.king_buckets);
-        self.substitute(indices, width, kings, bits, |bucket, number, list, bits| {
+        self.substitute_pairs(indices, width, kings, bits, |bucket, number, list, bits| {
             let mut length = 0;
             for entry in 0..list.len() {
                 let row = list[entry];
@@ -241,13 +241,19 @@ impl Pairs {
 
     /// Fills lists with rows, each up to its end, and substitutes multiples and pairs.
     #[inline(always)]
-    pub fn list(&self, rows: &[Row], ends: &[usize], lists: &mut ActiveRows, bits: &mut Vec<Bits>) {
+    pub fn fill_lists(
+        &self,
+        rows: &[Row],
+        ends: &[usize],
+        lists: &mut ActiveRows,
+        bits: &mut Vec<Bits>,
+    ) {
         let ActiveRows { width, indices, king_buckets, .. } = lists;
-        indices.fill(ends.len() * *width, self.rows());
+        indices.fill_with(ends.len() * *width, self.row_count());
         let longest = with_vector!(indices, indices => {
             self.list_all(rows, ends, (indices, *width, king_buckets), bits)
         });
-        lists.trim(longest);
+        lists.trim_width(longest);
     }
 
     #[inline(always)]
@@ -258,7 +264,7 @@ impl Pairs {
         (lists, width, kings): (&mut [I], usize, &[u8]),
         bits: &mut Vec<Bits>,
     ) -> usize {
-        self.substitute(lists, width, kings, bits, |bucket, number, list, bits| {
+        self.substitute_pairs(lists, width, kings, bits, |bucket, number, list, bits| {
             let (list_word, bit) = (number / 64 % WORDS, 1 << (number % 64));
             let mut length = 0;
             for row in &rows[if number == 0 { 0 } else { ends[number - 1] }..ends[number]] {
@@ -289,7 +295,7 @@ impl Pairs {
     /// the list's bit for each local row, and leaves the other rows, whose number it returns, in the
     /// list.
     #[inline(always)]
-    fn substitute<I: Index>(
+    fn substitute_pairs<I: Index>(
         &self,
         lists: &mut [I],
         width: usize,
@@ -322,7 +328,7 @@ impl Pairs {
                     let entries = &mut lists[list * width..][..width];
                     lengths[list] = write(bucket, block * LISTS + list, entries, bits) as u16;
                 }
-                join(pairs, bits);
+                join_bits(pairs, bits);
                 for (&row, words) in rows.iter().zip(&*bits) {
                     for (word, &bits) in words.iter().enumerate() {
                         let mut rest = bits;
@@ -342,19 +348,19 @@ impl Pairs {
     }
 }
 
-fn images(net: &Architecture) -> usize {
+fn image_count(net: &Architecture) -> usize {
     if net.inputs.kings().mirror { 4 } else { 2 }
 }
 
 /// An image of a row: flipped if the last bit of its number is set, mirrored if the last but one is.
-fn image(row: u16, which: usize) -> u16 {
-    let row = if which & 1 == 0 { row } else { flipped(row) };
+fn image_of_row(row: u16, which: usize) -> u16 {
+    let row = if which & 1 == 0 { row } else { flip_row(row) };
     if which & 2 == 0 { row } else { row ^ MIRRORED }
 }
 
 /// Replaces the bits of both parents by their pair's, pairs of pairs last.
 #[inline(always)]
-fn join(pairs: &[[u16; 2]], bits: &mut [Bits]) {
+fn join_bits(pairs: &[[u16; 2]], bits: &mut [Bits]) {
     let first = bits.len() - pairs.len();
     for (number, parents) in pairs.iter().enumerate() {
         let [one, other] = parents.map(usize::from);
@@ -385,9 +391,9 @@ fn largest_counts(inputs: usize, samples: &[Vec<Vec<u32>>]) -> Vec<u8> {
 impl BucketPairs {
     /// The inputs of a king bucket in pairs, and their multiples with these parents.
     fn new(net: &Architecture, king: usize, lists: &[Vec<u32>], multiples: &[[u32; 2]]) -> Self {
-        let (few, mut local) = (net.inputs.few_rows(king), vec![OUTSIDE; net.rows()]);
+        let (few, mut local) = (net.inputs.few_rows(king), vec![OUTSIDE; net.row_count()]);
         few.iter().for_each(|rows| local[rows.clone()].fill(0));
-        for row in most_frequent(net.rows(), lists, &few) {
+        for row in most_frequent(net.row_count(), lists, &few) {
             local[row] = 0;
         }
         local.extend(multiples.iter().map(|[_, row]| local[*row as usize]).collect::<Vec<u16>>());
@@ -451,7 +457,7 @@ fn select_pairs(
     // Rows that do not occur have no counts.
     let mut occurs = vec![false; bucket.rows.len()];
     for row in lists.iter().flatten() {
-        (0..images).for_each(|it| occurs[usize::from(image(*row, it))] = true);
+        (0..images).for_each(|it| occurs[usize::from(image_of_row(*row, it))] = true);
     }
     let locals: Vec<u16> =
         (0..bucket.rows.len() as u16).filter(|it| occurs[usize::from(*it)]).collect();
@@ -460,13 +466,13 @@ fn select_pairs(
     let mut counts = JointCounts::new(locals.len() + most, lists);
     let mut parents = Vec::new();
     while parents.len() + images <= most {
-        let Some(best) = counts.best(locals.len() + parents.len()) else { break };
+        let Some(best) = counts.most_frequent_pair(locals.len() + parents.len()) else { break };
         for which in 0..images {
             let [one, other] = best.map(|it| match it.checked_sub(locals.len()) {
-                None => sampled(&image(locals[it], which)).into(),
+                None => sampled(&image_of_row(locals[it], which)).into(),
                 Some(pair) => locals.len() + (pair ^ which),
             });
-            counts.join(one, other, locals.len() + parents.len());
+            counts.join_rows(one, other, locals.len() + parents.len());
             let local = |it: usize| match it.checked_sub(locals.len()) {
                 None => locals[it],
                 Some(pair) => (bucket.rows.len() + pair) as u16,
@@ -513,7 +519,7 @@ impl JointCounts {
     }
 
     /// The two of the first `next` rows that occur together most often, and at least twice.
-    fn best(&self, next: usize) -> Option<[usize; 2]> {
+    fn most_frequent_pair(&self, next: usize) -> Option<[usize; 2]> {
         let largest = &self.largest[..next];
         let most = largest.iter().map(|(count, _)| *count).max().filter(|most| *most > 1)?;
         let row = largest.iter().position(|(count, _)| *count == most)?;
@@ -521,7 +527,7 @@ impl JointCounts {
     }
 
     /// Replaces two rows by their pair.
-    fn join(&mut self, one: usize, other: usize, pair: usize) {
+    fn join_rows(&mut self, one: usize, other: usize, pair: usize) {
         let Self { rows, lists, holders, counts, .. } = self;
         let mut both = std::mem::take(&mut holders[one]);
         let (mut one_alone, mut changed) = (Vec::new(), vec![false; *rows]);

@@ -68,13 +68,13 @@ index_spaces! {
 impl Item {
     /// `shift` is that of the [net](ChunkPlan::item_shift).
     #[inline(always)]
-    pub fn position(self, shift: u32) -> usize {
+    pub fn position_index(self, shift: u32) -> usize {
         self.get() >> shift
     }
 
     /// The perspective, 0 or 1, where a position has several items.
     #[inline(always)]
-    pub fn side(self, shift: u32) -> usize {
+    pub fn perspective_index(self, shift: u32) -> usize {
         self.get() & ((1 << shift) - 1)
     }
 }
@@ -97,7 +97,7 @@ pub struct ChunkPlan {
     /// Range of logits of each output bucket that occurs.
     pub(crate) bucket_ranges: Vec<KeyRange>,
     /// Offsets of the lists' rows, in units of [`STEP`] bytes; the row behind the last is blank. Of
-    /// each [`ABREAST`] lists the first [`FOUR`] of each, then the second, as [`ChunkPlan::bundles`]
+    /// each [`ABREAST`] lists the first [`FOUR`] of each, then the second, as [`ChunkPlan::bundle_ranges`]
     /// says.
     pub(crate) entries: Indices,
     /// Rows that occur, in order, in nets of many rows, else empty: offsets and runs count by
@@ -139,7 +139,7 @@ pub(crate) struct HolderRun {
 impl ChunkPlan {
     /// Views processed side by side: all; one if king buckets must be neighbours.
     pub(crate) fn parallel_views(net: &Architecture) -> usize {
-        if net.inputs.kings().count() > 1 { 1 } else { net.views() }
+        if net.inputs.kings().bucket_count() > 1 { 1 } else { net.views() }
     }
 
     /// Logarithm of the number of items a position, `sides`: 0, or 1 for two.
@@ -155,7 +155,7 @@ impl ChunkPlan {
         &self.pairs
     }
 
-    pub fn bytes(&self) -> usize {
+    pub fn byte_size(&self) -> usize {
         let ranges = self.weight_ranges.len() + self.bucket_ranges.len();
         size_of::<Self>()
             + size_of_val(&self.order[..])
@@ -164,20 +164,20 @@ impl ChunkPlan {
             + size_of_val(&self.lengths[..])
             + self.weights.len()
             + ranges * size_of::<KeyRange>()
-            + self.entries.bytes()
+            + self.entries.byte_size()
             + size_of_val(&self.holders[..])
             + size_of_val(&self.runs[..])
             + size_of_val(&self.occurring[..])
     }
 
-    pub(crate) fn lists(&self) -> usize {
+    pub(crate) fn list_count(&self) -> usize {
         self.lengths.len() * ABREAST
     }
 
     /// Of each [`ABREAST`] lists, the length of the longest, and the range of their entries, in
     /// fours: of each list in turn.
     #[inline(always)]
-    pub(crate) fn bundles(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
+    pub(crate) fn bundle_ranges(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let mut start = 0;
         self.lengths.iter().map(move |&length| {
             let fours = start..start + bundle_fours(length);
@@ -186,10 +186,12 @@ impl ChunkPlan {
         })
     }
 
-    pub(crate) fn check(&self, net: &Architecture) {
+    pub(crate) fn check_net(&self, net: &Architecture) {
         let is_large = net.inputs.is_large();
-        let whole = self.rows == if is_large { self.occurring.len() } else { self.pairs.rows() };
-        let fits = self.pairs.inputs() == net.rows() && self.shape == [net.views(), net.buckets];
+        let whole =
+            self.rows == if is_large { self.occurring.len() } else { self.pairs.row_count() };
+        let fits =
+            self.pairs.input_count() == net.row_count() && self.shape == [net.views(), net.buckets];
         assert!(whole && fits, "a plan for another net");
     }
 }
@@ -226,26 +228,27 @@ struct ChosenLists<'a, I> {
 
 impl<'a, I> ChosenLists<'a, I> {
     #[inline(always)]
-    fn bucket(&self, position: usize) -> usize {
+    fn bucket_of_position(&self, position: usize) -> usize {
         let bucket = self.lists.buckets.get(self.chosen[position] as usize);
         bucket.map_or(0, |bucket| usize::from(*bucket))
     }
 
     #[inline(always)]
     fn king_bucket(&self, item: Item) -> usize {
-        usize::from(self.lists.king_buckets[self.index(item)])
+        usize::from(self.lists.king_buckets[self.item_index(item)])
     }
 
     /// The item's index among those of all positions.
     #[inline(always)]
-    fn index(&self, item: Item) -> usize {
-        ((self.chosen[item.position(self.shift)] as usize) << self.shift) | item.side(self.shift)
+    fn item_index(&self, item: Item) -> usize {
+        ((self.chosen[item.position_index(self.shift)] as usize) << self.shift)
+            | item.perspective_index(self.shift)
     }
 
     /// The entries of an item's lists.
     #[inline(always)]
-    fn entries(&self, item: Item) -> &'a [I] {
-        &self.indices[self.index(item) * self.size..][..self.size]
+    fn entries_of_item(&self, item: Item) -> &'a [I] {
+        &self.indices[self.item_index(item) * self.size..][..self.size]
     }
 }
 
@@ -253,7 +256,7 @@ impl Planner {
     /// Orders the views of positions for the forward pass; lists may have pairs. Panics if an index
     /// is beyond the rows, or the pairs have other inputs.
     #[inline(always)]
-    pub fn order(
+    pub fn order_items(
         &mut self,
         net: &Architecture,
         lists: &ActiveRows,
@@ -276,9 +279,9 @@ impl Planner {
         pairs: &Arc<Pairs>,
         plan: &mut ChunkPlan,
     ) {
-        let (rows, width) = (pairs.rows(), lists.width);
+        let (rows, width) = (pairs.row_count(), lists.width);
         let (together, shift) = (ChunkPlan::parallel_views(net), ChunkPlan::item_shift(net));
-        assert_eq!(pairs.inputs(), net.rows(), "pairs of other inputs");
+        assert_eq!(pairs.input_count(), net.row_count(), "pairs of other inputs");
         assert!(chosen.len() <= MOST, "{} positions in a chunk", chosen.len());
         let fits = rows < u32::MAX as usize / UNITS && width <= u16::MAX.into();
         assert!(fits, "{rows} rows, {width} entries a list");
@@ -294,8 +297,8 @@ impl Planner {
         let slots = plan.lengths.len() * ABREAST / together;
         plan.weights.clear();
         for &item in &plan.order {
-            let bucket = source.bucket(item.position(shift));
-            plan.weights.push(((bucket << shift) | item.side(shift)) as u8);
+            let bucket = source.bucket_of_position(item.position_index(shift));
+            plan.weights.push(((bucket << shift) | item.perspective_index(shift)) as u8);
         }
         plan.weights.resize(slots, plan.weights.last().copied().unwrap_or(0));
         find_ranges(plan.weights.iter().map(|it| usize::from(*it)), &mut plan.weight_ranges);
@@ -304,11 +307,11 @@ impl Planner {
 
         let lists = |bundle: usize| {
             let items = plan.order.chunks(ABREAST / together).nth(bundle).unwrap_or_default();
-            items.iter().flat_map(|&item| source.entries(item).chunks_exact(width))
+            items.iter().flat_map(|&item| source.entries_of_item(item).chunks_exact(width))
         };
         plan.occurring.clear();
         if net.inputs.is_large() {
-            let items = (0..plan.order.len()).map(|item| source.entries(Item::new(item)));
+            let items = (0..plan.order.len()).map(|item| source.entries_of_item(Item::new(item)));
             number_rows(rows, items, &mut plan.occurring, &mut self.indices_of_rows);
             let index_of = |row: usize| self.indices_of_rows[row] as usize;
             let blank = plan.occurring.len();
@@ -329,7 +332,8 @@ impl Planner {
         rows: usize,
         plan: &mut ChunkPlan,
     ) {
-        let (kings, width, shift) = (net.inputs.kings().count(), source.lists.width, source.shift);
+        let (kings, width, shift) =
+            (net.inputs.kings().bucket_count(), source.lists.width, source.shift);
         self.keys.clear();
         self.counts.clear();
         let lengths = width + 1;
@@ -337,13 +341,13 @@ impl Planner {
         self.counts.resize(kinds * lengths + 1, 0);
         let (blank, mut largest) = (I::from_usize(rows), I::default());
         for item in (0..source.chosen.len() << shift).map(Item::new) {
-            let lists = source.entries(item);
+            let lists = source.entries_of_item(item);
             largest = lists.iter().copied().fold(largest, I::max);
             let length = |list: &[I]| list.iter().map(|row| u16::from(*row != blank)).sum::<u16>();
             let length = lists.chunks_exact(width).map(length).max().unwrap_or(0);
             let kind = match kings {
-                1 => source.bucket(item.position(shift)),
-                _ => (source.king_bucket(item) << shift) | item.side(shift),
+                1 => source.bucket_of_position(item.position_index(shift)),
+                _ => (source.king_bucket(item) << shift) | item.perspective_index(shift),
             };
             let key = kind * lengths + usize::from(length);
             self.keys.push(key as u32);
@@ -383,28 +387,29 @@ impl Planner {
     ) {
         plan.positions.clear();
         plan.slot_logits.clear();
-        if net.inputs.kings().count() == 1 {
+        if net.inputs.kings().bucket_count() == 1 {
             // Each item is a position, and they are sorted.
             plan.positions.extend(plan.order.iter().map(|item| ChunkPosition::new(item.get())));
             plan.slot_logits.extend((0..plan.order.len()).map(LogitIndex::new));
         } else {
             plan.positions.extend((0..source.chosen.len()).map(ChunkPosition::new));
-            plan.positions.sort_by_key(|position| source.bucket(position.get()));
+            plan.positions.sort_by_key(|position| source.bucket_of_position(position.get()));
             for (logit, position) in plan.positions.iter().enumerate() {
                 self.keys[position.get()] = logit as u32;
             }
             for &item in &plan.order {
-                let logit = self.keys[item.position(source.shift)];
+                let logit = self.keys[item.position_index(source.shift)];
                 plan.slot_logits.push(LogitIndex::new(logit as usize));
             }
         }
-        let buckets = plan.positions.iter().map(|position| source.bucket(position.get()));
+        let buckets =
+            plan.positions.iter().map(|position| source.bucket_of_position(position.get()));
         find_ranges(buckets, &mut plan.bucket_ranges);
     }
 
     /// Finds the lists that contain each row; call it after [`order`](Planner::order).
     #[inline(always)]
-    pub fn invert(&mut self, plan: &mut ChunkPlan) {
+    pub fn invert_lists(&mut self, plan: &mut ChunkPlan) {
         let entries = std::mem::take(&mut plan.entries);
         with_vector!(&entries, entries => self.invert_entries(plan, entries));
         plan.entries = entries;
@@ -438,13 +443,13 @@ impl Planner {
         }
         let blanks = counts[rows].div_ceil(FOUR as u32);
         counts[rows] = start;
-        let missing = (plan.lists() * UNITS) as u16;
+        let missing = (plan.list_count() * UNITS) as u16;
         let fours = start as usize / FOUR;
         let mut holders = std::mem::take(&mut plan.holders);
         holders.clear();
         holders.resize(fours + blanks as usize, [missing; FOUR]);
         let offsets = holders.as_flattened_mut();
-        for (bundle, (_, range)) in plan.bundles().enumerate() {
+        for (bundle, (_, range)) in plan.bundle_ranges().enumerate() {
             for (index, four) in entries.as_chunks::<FOUR>().0[range].iter().enumerate() {
                 let list = bundle * ABREAST + index % ABREAST;
                 for entry in four {
@@ -479,11 +484,11 @@ pub(super) fn plan_in_order(
 ) -> ChunkPlan {
     let (together, views) = (ChunkPlan::parallel_views(net), net.views());
     let sides = views / together;
-    let (kings, large) = (net.inputs.kings().count(), net.inputs.is_large());
+    let (kings, large) = (net.inputs.kings().bucket_count(), net.inputs.is_large());
     let all: Vec<usize> = lists.indices.iter().collect();
     let list = |item: usize, view: usize| {
         let list = chosen[item / sides] as usize * views + item % sides * together + view;
-        all[list * lists.width..].iter().take(lists.width).filter(|row| **row < pairs.rows())
+        all[list * lists.width..].iter().take(lists.width).filter(|row| **row < pairs.row_count())
     };
     let item_lists = |item: usize| (0..together).map(move |view| list(item, view));
     let bucket = |position: usize| match net.buckets {
@@ -525,7 +530,7 @@ pub(super) fn plan_in_order(
         .collect();
     let found: BTreeSet<usize> = ordered.iter().flatten().copied().collect();
     let rows: Vec<usize> =
-        if large { found.into_iter().collect() } else { (0..pairs.rows()).collect() };
+        if large { found.into_iter().collect() } else { (0..pairs.row_count()).collect() };
     let index_of = |row: &usize| rows.binary_search(row).expect("it occurs");
     let (mut entries, mut holders_of_rows) = (Vec::new(), vec![Vec::new(); rows.len()]);
     for (bundle, length) in lengths.iter().enumerate() {

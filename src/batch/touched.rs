@@ -19,11 +19,11 @@ pub struct RowSet {
 impl RowSet {
     /// Rows of positions whose lists may contain these pairs; plans must be of a large net.
     pub fn of_positions(positions: OneHot, pairs: &Pairs) -> Self {
-        let mut bits = vec![0_u64; pairs.rows().div_ceil(64)];
+        let mut bits = vec![0_u64; pairs.row_count().div_ceil(64)];
         let mut touch = |row: usize| bits[row / 64] |= 1 << (row % 64);
         match positions {
             OneHot::Lists(lists) => {
-                lists.indices.iter().filter(|row| *row < pairs.rows()).for_each(&mut touch);
+                lists.indices.iter().filter(|row| *row < pairs.row_count()).for_each(&mut touch);
             }
             OneHot::First(_) => panic!("nets of few rows touch all"),
             OneHot::Plans(plans) => {
@@ -33,7 +33,7 @@ impl RowSet {
             }
         }
         for (number, parents) in pairs.parents().iter().enumerate().rev() {
-            let pair = pairs.inputs() + number;
+            let pair = pairs.input_count() + number;
             if bits[pair / 64] >> (pair % 64) & 1 == 1 {
                 parents.iter().for_each(|row| bits[*row as usize / 64] |= 1 << (row % 64));
             }
@@ -47,10 +47,10 @@ impl RowSet {
                 rest &= rest - 1;
             }
         }
-        Self { rows, inputs: pairs.inputs(), bits, before }
+        Self { rows, inputs: pairs.input_count(), bits, before }
     }
 
-    pub fn rows(&self) -> &[u32] {
+    pub fn all_rows(&self) -> &[u32] {
         &self.rows
     }
 
@@ -66,11 +66,11 @@ impl RowSet {
         }
     }
 
-    pub fn within(&self, range: Range<usize>) -> &[u32] {
+    pub fn rows_within(&self, range: Range<usize>) -> &[u32] {
         &self.rows[self.index_of(range.start)..self.index_of(range.end)]
     }
 
-    pub fn pairs(&self) -> &[u32] {
-        self.within(self.inputs..usize::MAX)
+    pub fn touched_pairs(&self) -> &[u32] {
+        self.rows_within(self.inputs..usize::MAX)
     }
 }

@@ -11,11 +11,11 @@ use serde::Serialize;
 
 use super::options::DeviceArgs;
 use super::out;
-use super::terminal::{bar, interrupts};
+use super::terminal::{catch_interrupts, progress_bar};
 use crate::architecture::Architecture;
 use crate::batch::Batch;
 use crate::config::{BatchSize, Config, Net, Schedule};
-use crate::digits::{grouped, short};
+use crate::digits::{format_short, group_digits};
 use crate::input;
 use crate::loader::{
     Encoder, Filter, LoadError, PassOrder, Passes, Scan, Stream, StreamPlan, scan,
@@ -23,13 +23,13 @@ use crate::loader::{
 use crate::log::{Row, TrainStep};
 use crate::model::{
     Adapter, AdapterKind, Aim, Compute, Copies, Device, Kind, LossGradients, Model, Precision,
-    Stage, initial, is_gpu,
+    Stage, initial_weights, is_gpu,
 };
 use crate::place::ResumePoint;
 use crate::progress::Progress;
 use crate::report::Table;
 use crate::run::folder::RunFolder;
-use crate::run::train::{RunContext, begin};
+use crate::run::train::{RunContext, begin_training};
 use crate::run::{DeviceOptions, data_plan};
 use crate::train::ranks::SingleRank;
 use crate::train::schedule::Stages;
@@ -63,7 +63,7 @@ pub struct Args {
     #[arg(value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1 << 22))]
     batch: Vec<u32>,
     /// Seconds of a figure, in three laps, after a warm-up of a second at most
-    #[arg(long, default_value = "3", value_parser = seconds)]
+    #[arg(long, default_value = "3", value_parser = parse_seconds)]
     seconds: f64,
     /// Print JSON
     #[arg(long)]
@@ -72,7 +72,7 @@ pub struct Args {
     device: DeviceArgs,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+fn parse_seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(number) if (0.03..=3600.0).contains(&number) => Ok(number),
         _ => Err("a number from 0.03 to 3600".into()),
@@ -82,11 +82,11 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// Base config of the bench, with its usual filter, targets and optimiser.
 const CONFIG: &str = include_str!("../../configs/quickstart-net.toml");
 
-pub fn run(args: Args) -> Result<()> {
-    let usual = Config::parse(CONFIG, "configs/quickstart-net.toml", &[])?;
+pub fn run_command(args: Args) -> Result<()> {
+    let usual = Config::parse_text(CONFIG, "configs/quickstart-net.toml", &[])?;
     let mut hidden = args.hidden;
     let net = args.net.as_ref().map(|path| {
-        let net = Config::read(path, &[])?.file.net.clone();
+        let net = Config::read_file(path, &[])?.file.net.clone();
         net.with_context(|| format!("{} is no config of a net", path.display()))
     });
     let net = net.transpose()?;
@@ -96,25 +96,25 @@ pub fn run(args: Args) -> Result<()> {
     }
     // Targets are the bench's own, and so is the scale, which a format would set.
     let net = net.map(|net| Net { start: None, base: None, tune_base: false, format: None, ..net });
-    let mut config = usual.with(|file| {
+    let mut config = usual.with_changes(|file| {
         file.data.files = args.data;
         (file.data.held_out, file.data.validation) = (0.0, Vec::new());
         file.net = net.or(file.net.take());
     })?;
 
-    let options = args.device.options();
-    let (device, fused) = options.open(Precision::F32)?;
+    let options = args.device.to_options();
+    let (device, fused) = options.open_device(Precision::F32)?;
     let has_mixed =
-        matches!(fused, Compute::Fused { .. }) && architecture(&config)?.fits_mixed_precision();
+        matches!(fused, Compute::Fused { .. }) && net_architecture(&config)?.fits_mixed_precision();
     let precisions =
         if has_mixed { vec![Precision::F32, Precision::Mixed] } else { vec![Precision::F32] };
     let lap = args.seconds / LAPS as f64;
-    let Scan { some, counts, is_whole, .. } = load(&mut config)?;
+    let Scan { some, counts, is_whole, .. } = load_data(&mut config)?;
     let fits = is_whole && counts.train <= config.most_kept();
     let copied = if is_gpu(&device) { Some(copy_rate(&device)?) } else { None };
     let (mut loading, mut nets) = (None, Vec::new());
     for &batch in &args.batch {
-        config = config.with(|file| {
+        config = config.with_changes(|file| {
             // Far more steps than the laps have, so that the learning rate stays constant.
             file.schedule = Schedule {
                 batch: Some(BatchSize::Positions(batch as usize)),
@@ -126,33 +126,33 @@ pub fn run(args: Args) -> Result<()> {
         })?;
         let order = data_plan::pass_order(&config, None);
         let mut plan = StreamPlan::new(data_plan::read_plan(&config), order);
-        let encoder = Encoder::net(architecture(&config)?);
+        let encoder = Encoder::for_net(net_architecture(&config)?);
         let stream = Stream::new(plan.clone(), encoder.clone(), 0);
         let batches = stream.take(BATCHES).collect::<Result<Vec<Batch>, _>>()?;
         if loading.is_none() {
             let (order, facts) = (&plan.order, &plan.facts);
             plan.layout = data_plan::choose_layout(&config, fused, order, facts, &some);
-            loading = Some(Loading::measure(&plan, encoder, lap)?);
+            loading = Some(Loading::measure_stages(&plan, encoder, lap)?);
         }
         let (options, device) = (&options, &device);
         let mut bench =
             Bench { config, options, device, batches, positions: counts.train, fits, lap, copied };
         for &hidden in &hidden {
             for &precision in &precisions {
-                nets.push(bench.net(hidden as usize, precision)?);
+                nets.push(bench.measure_net(hidden as usize, precision)?);
             }
         }
         config = bench.config;
     }
-    let net = Architecture { hidden: 0, ..architecture(&config)?.clone() };
+    let net = Architecture { hidden: 0, ..net_architecture(&config)?.clone() };
     let figures = Figures {
-        cpu: cpu(),
+        cpu: processor_name(),
         threads: rayon::current_num_threads(),
         simd: match fused {
             Compute::Fused { level, .. } => Some(level.name()),
             Compute::Plain | Compute::Gpu { .. } => None,
         },
-        gpu: Adapter::of(&device).map(|adapter| adapter.to_string()),
+        gpu: Adapter::properties_of(&device).map(|adapter| adapter.to_string()),
         copied_per_second: copied,
         files: &config.file.data.files,
         positions: counts.read,
@@ -161,7 +161,7 @@ pub fn run(args: Args) -> Result<()> {
         loading: loading.context("no batch size is given")?,
         nets,
     };
-    out::result(args.json, &figures, figures.text())
+    out::print_result(args.json, &figures, figures.to_text())
 }
 
 #[derive(Serialize)]
@@ -183,28 +183,28 @@ struct Figures<'a> {
 }
 
 impl Figures<'_> {
-    fn text(&self) -> String {
-        let mut facts = Table::facts();
+    fn to_text(&self) -> String {
+        let mut facts = Table::of_facts();
         let simd = self.simd.map_or(String::new(), |level| format!(", {level}"));
         let cpu = self.cpu.as_deref().unwrap_or("unknown");
-        facts.row(["processor", &format!("{cpu}: {} threads{simd}", self.threads)]);
-        self.gpu.iter().for_each(|gpu| facts.row(["GPU", gpu]));
+        facts.add_row(["processor", &format!("{cpu}: {} threads{simd}", self.threads)]);
+        self.gpu.iter().for_each(|gpu| facts.add_row(["GPU", gpu]));
         if let Some(copied) = self.copied_per_second {
-            facts.row(["", &format!("{:.0} GB/s in copies", copied / 1e9)]);
+            facts.add_row(["", &format!("{:.0} GB/s in copies", copied / 1e9)]);
         }
-        let [read, kept] = [self.positions, self.kept].map(grouped);
-        facts.row(["positions", &format!("{read}, of which the filter keeps {kept}")]);
-        facts.row(["net", &self.net]);
+        let [read, kept] = [self.positions, self.kept].map(group_digits);
+        facts.add_row(["positions", &format!("{read}, of which the filter keeps {kept}")]);
+        facts.add_row(["net", &self.net]);
         let nets = self
             .nets
             .iter()
             .flat_map(|net| [Some(&net.step), net.kept.as_ref(), Some(&net.streamed)]);
-        let all = nets.flatten().chain(self.loading.figures().map(|it| it.1));
-        let spread = 100.0 * all.map(Figure::spread).fold(0.0, f64::max);
-        let mut stages = Table::titled(&["<stage", "positions/s", "ns of a thread"]);
-        for (stage, figure) in self.loading.figures() {
+        let all = nets.flatten().chain(self.loading.stage_figures().map(|it| it.1));
+        let spread = 100.0 * all.map(Figure::relative_spread).fold(0.0, f64::max);
+        let mut stages = Table::with_titles(&["<stage", "positions/s", "ns of a thread"]);
+        for (stage, figure) in self.loading.stage_figures() {
             let thread = 1e9 * self.threads as f64 / figure.positions_per_second;
-            stages.row([stage, &figure.text(), &format!("{thread:.1}")]);
+            stages.add_row([stage, &figure.to_text(), &format!("{thread:.1}")]);
         }
         let nets = table_of_nets(&self.nets);
         format!(
@@ -216,20 +216,20 @@ impl Figures<'_> {
 fn table_of_nets(nets: &[NetFigures]) -> String {
     let titles =
         ["N", "batch", "<operations", "step", "run, in memory", "first pass", "run, streamed"];
-    let mut speeds = Table::titled(&titles);
+    let mut speeds = Table::with_titles(&titles);
     let titles = ["N", "batch", "<stage on the GPU", "ms, with the wait", "of copies' rate"];
-    let mut stages = Table::titled(&titles);
+    let mut stages = Table::with_titles(&titles);
     for net in nets {
-        let [hidden, batch] = [net.hidden.to_string(), grouped(net.batch as u64)];
+        let [hidden, batch] = [net.hidden.to_string(), group_digits(net.batch as u64)];
         for (stage, milliseconds, share) in &net.stages {
             let time = format!("{milliseconds:.3}");
             let share = share.map_or("-".into(), |share| format!("{:.0} %", 100.0 * share));
-            stages.row([hidden.clone(), batch.clone(), stage.to_string(), time, share]);
+            stages.add_row([hidden.clone(), batch.clone(), stage.to_string(), time, share]);
         }
-        let [step, streamed] = [&net.step, &net.streamed].map(Figure::text);
-        let kept = net.kept.as_ref().map_or("-".into(), Figure::text);
-        let first_pass = net.first_pass.map_or("-".into(), short);
-        speeds.row([hidden, batch, net.compute.to_string(), step, kept, first_pass, streamed]);
+        let [step, streamed] = [&net.step, &net.streamed].map(Figure::to_text);
+        let kept = net.kept.as_ref().map_or("-".into(), Figure::to_text);
+        let first_pass = net.first_pass.map_or("-".into(), format_short);
+        speeds.add_row([hidden, batch, net.compute.to_string(), step, kept, first_pass, streamed]);
     }
     if stages.is_empty() { speeds.to_string() } else { format!("{speeds}\n{stages}") }
 }
@@ -256,9 +256,9 @@ const GPU_ROWS: u64 = 32;
 const MOST_STREAMED: u64 = 1 << 22;
 
 impl Bench<'_> {
-    fn net(&mut self, hidden: usize, precision: Precision) -> Result<NetFigures> {
-        let (_, compute) = self.options.open(precision)?;
-        self.config = self.config.with(|file| {
+    fn measure_net(&mut self, hidden: usize, precision: Precision) -> Result<NetFigures> {
+        let (_, compute) = self.options.open_device(precision)?;
+        self.config = self.config.with_changes(|file| {
             let nets = file.net.iter_mut();
             nets.for_each(|net| (net.hidden, net.precision) = (hidden, Some(precision)));
         })?;
@@ -268,79 +268,84 @@ impl Bench<'_> {
             Compute::Gpu { .. } => "gpu",
         };
         let batch = self.batches[0].len();
-        let step = self.step(compute)?;
+        let step = self.measure_step(compute)?;
         let window = (self.positions / 2).clamp(1, MOST_STREAMED);
         let (streamed, _) = self.whole_run(Some(window as usize))?;
         let (kept, first_pass) = match self.fits {
             true => self.whole_run(None).map(|(kept, first_pass)| (Some(kept), first_pass))?,
             false => (None, None),
         };
-        let [steps, runs] = [&step, &streamed].map(Figure::text);
+        let [steps, runs] = [&step, &streamed].map(Figure::to_text);
         eprintln!("N = {hidden}, {name}: step {steps}, streamed {runs} positions/s");
         let stages = match compute {
-            Compute::Gpu { .. } => self.stages(compute)?,
+            Compute::Gpu { .. } => self.measure_stages(compute)?,
             _ => Vec::new(),
         };
         Ok(NetFigures { hidden, batch, compute: name, step, kept, first_pass, streamed, stages })
     }
 
-    fn model(&self, compute: Compute) -> Result<Model> {
-        let net = architecture(&self.config)?;
+    fn build_model(&self, compute: Compute) -> Result<Model> {
+        let net = net_architecture(&self.config)?;
         let (weights, device) =
-            (initial(net, self.config.file.seed), self.device.clone().autodiff());
+            (initial_weights(net, self.config.file.seed), self.device.clone().autodiff());
         Ok(Model::new(&Kind::Net(net.clone()), &weights, &device, compute)?)
     }
 
-    fn wait(&self) -> Result<()> {
+    fn wait_for_device(&self) -> Result<()> {
         self.device.sync().map_err(|error| anyhow!("the device failed: {error}"))
     }
 
-    fn step(&self, compute: Compute) -> Result<Figure> {
-        let (mut model, mut batches) = (Some(self.model(compute)?), self.batches.iter().cycle());
-        let mut optimizer = self.config.optimizer.clone().build(compute);
+    fn measure_step(&self, compute: Compute) -> Result<Figure> {
+        let (mut model, mut batches) =
+            (Some(self.build_model(compute)?), self.batches.iter().cycle());
+        let mut optimizer = self.config.optimizer.clone().build_optimizer(compute);
         let steps = if is_gpu(self.device) { GPU_ROWS } else { 1 };
         let mut work = || {
             let mut positions = 0;
             for batch in batches.by_ref().take(steps as usize) {
                 let before = model.take().context("a step gives the model back")?;
-                let touched = before.touched(&batch.inputs);
+                let touched = before.touched_rows(&batch.inputs);
                 let before = optimizer.catch_up(before, Some(&touched));
                 let slope = before.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
-                model = Some(optimizer.step(RATE, before, slope.gradients, &slope.touched));
+                model = Some(optimizer.step_model(RATE, before, slope.gradients, &slope.touched));
                 positions += batch.len() as u64;
             }
-            self.wait()?;
+            self.wait_for_device()?;
             Ok(positions)
         };
         let start = Instant::now();
         while start.elapsed().as_secs_f64() < self.lap.min(WARM_UP) {
             work()?;
         }
-        repeat(self.lap, work)
+        measure_laps(self.lap, work)
     }
 
     /// A run that shuffles a window of its data, or none: all are in memory. Also returns the
     /// positions per second of the first pass.
     fn whole_run(&self, window: Option<usize>) -> Result<(Figure, Option<f64>)> {
-        let config = self.config.with(|file| file.data.window = window)?;
+        let config = self.config.with_changes(|file| file.data.window = window)?;
         let rows = is_gpu(self.device);
         let (marks, passed) = Default::default();
         let pass = self.positions;
         let laps = Laps { start: Instant::now(), lap: self.lap, rows, marks, pass, passed };
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
-        let run_folder = RunFolder::take(folder.path(), false, &laps)?;
+        let run_folder = RunFolder::take_folder(folder.path(), false, &laps)?;
         let (device, ranks) = (self.options, &SingleRank);
-        begin(config, &run_folder, &RunContext { device, listener: &laps, page: false, ranks })?;
-        ensure!(!interrupts().load(Ordering::SeqCst), "interrupted");
+        begin_training(
+            config,
+            &run_folder,
+            &RunContext { device, listener: &laps, page: false, ranks },
+        )?;
+        ensure!(!catch_interrupts().load(Ordering::SeqCst), "interrupted");
         let first_pass = laps.first_pass();
-        Ok((laps.figure().context("the run ended before its laps")?, first_pass))
+        Ok((laps.median_figure().context("the run ended before its laps")?, first_pass))
     }
 
     /// Median milliseconds of each stage, where the device finishes each before the next, and the
     /// share of the rate of its copies at which it reads and writes the rows and parameters.
-    fn stages(&self, compute: Compute) -> Result<Vec<(&'static str, f64, Option<f64>)>> {
-        let mut model = self.model(compute)?;
-        let mut optimizer = self.config.optimizer.clone().build(compute);
+    fn measure_stages(&self, compute: Compute) -> Result<Vec<(&'static str, f64, Option<f64>)>> {
+        let mut model = self.build_model(compute)?;
+        let mut optimizer = self.config.optimizer.clone().build_optimizer(compute);
         let mut times = vec![Vec::new(); STAGES.len()];
         for step in 0..=TIMED {
             let batch = &self.batches[step % self.batches.len()];
@@ -356,10 +361,10 @@ impl Bench<'_> {
             let Model::Net(net) = &model else { bail!("the bench is for nets") };
             let LossGradients { gradients, touched, .. } =
                 net.loss_gradients(&batch.inputs, Aim::Targets(&batch.results), Some(&done));
-            self.wait()?;
+            self.wait_for_device()?;
             end(4);
-            model = optimizer.step(RATE, model, gradients, &touched);
-            self.wait()?;
+            model = optimizer.step_model(RATE, model, gradients, &touched);
+            self.wait_for_device()?;
             end(5);
             if step > 0 {
                 times.iter_mut().zip(lap.into_inner()).for_each(|(times, time)| times.push(time));
@@ -369,15 +374,15 @@ impl Bench<'_> {
             times.sort_by(f64::total_cmp);
             (*stage, times[TIMED / 2])
         });
-        let net = architecture(&self.config)?;
+        let net = net_architecture(&self.config)?;
         let lists = self.batches[0].inputs.one_hot().lists();
         let active = lists.indices.iter().filter(|row| *row < lists.rows).count();
-        let row = net.columns() * size_of::<f32>();
-        let parameters: usize = net.arrays().iter().map(|array| array.len()).sum();
+        let row = net.column_count() * size_of::<f32>();
+        let parameters: usize = net.list_arrays().iter().map(|array| array.len()).sum();
         let bytes = |stage: &str| match stage {
             // Rows, and accumulators or their gradients.
             "forward" => Some((active + lists.len() * net.views()) * row),
-            "backward" => Some((active + net.rows()) * row),
+            "backward" => Some((active + net.row_count()) * row),
             // A parameter, two means and the gradient; all but the last are written.
             "optimiser" => Some(7 * parameters * size_of::<f32>()),
             _ => None,
@@ -393,12 +398,12 @@ impl Bench<'_> {
 /// Bytes that a GPU reads and writes in a second.
 fn copy_rate(device: &Device) -> Result<f64> {
     const COPIES: usize = 8;
-    let is_software = AdapterKind::of(device) == Some(AdapterKind::Software);
+    let is_software = AdapterKind::kind_of(device) == Some(AdapterKind::Software);
     let numbers = if is_software { 1 << 18 } else { 1 << 27 };
     let mut copies = Copies::new(numbers, device);
     let mut start = Instant::now();
     for copy in 0..=COPIES {
-        copies.copy();
+        copies.count_copy();
         if copy == 0 {
             device.sync().map_err(|error| anyhow!("the device failed: {error}"))?;
             start = Instant::now();
@@ -426,24 +431,24 @@ const STAGES: [(Option<Stage>, &str); 6] = [
 const BATCHES: usize = 4;
 
 /// Reads the files as a run does. The config drops filter and scores if the files lack them.
-fn load(config: &mut Config) -> Result<Scan> {
-    let found = read(config);
+fn load_data(config: &mut Config) -> Result<Scan> {
+    let found = read_data(config);
     if let Err(LoadError::Unknown { .. } | LoadError::NoScore { .. }) = found {
-        *config = config.with(|file| {
+        *config = config.with_changes(|file| {
             file.data.filter = Filter::default();
             file.target.wdl = Stages::constant(1.0);
         })?;
-        return Ok(read(config)?);
+        return Ok(read_data(config)?);
     }
     Ok(found?)
 }
 
-fn read(config: &Config) -> Result<Scan, LoadError> {
-    let bar = bar(None, "reading");
+fn read_data(config: &Config) -> Result<Scan, LoadError> {
+    let bar = progress_bar(None, "reading");
     scan(&data_plan::read_plan(config), config.most_kept(), &|positions| bar.inc(positions))
 }
 
-fn architecture(config: &Config) -> Result<&Architecture> {
+fn net_architecture(config: &Config) -> Result<&Architecture> {
     config.architecture().context("the bench is for nets")
 }
 
@@ -462,19 +467,19 @@ struct Loading {
 const WINDOW: usize = 1 << 20;
 
 impl Loading {
-    fn measure(plan: &StreamPlan, encoder: Encoder, lap: f64) -> Result<Self> {
+    fn measure_stages(plan: &StreamPlan, encoder: Encoder, lap: f64) -> Result<Self> {
         let order = PassOrder { window: WINDOW, ..plan.order };
         let plan = StreamPlan { order, ..plan.clone() };
         let mut passes = Passes::new(&plan, &ResumePoint::default())?;
-        let read = repeat(lap, || Ok(passes.skim()?))?;
+        let read = measure_laps(lap, || Ok(passes.skim_block()?))?;
         let mut passes = Passes::new(&plan, &ResumePoint::default())?;
-        let shuffled = repeat_filled(lap, || Ok(passes.bin()?.0.len() as u64))?;
+        let shuffled = repeat_filled(lap, || Ok(passes.take_bin()?.0.len() as u64))?;
         let mut stream = Stream::new(plan, encoder, 0);
         let next = || Ok(stream.next().context("the loader ended")??.len() as u64);
         Ok(Self { read, shuffled, encoded: repeat_filled(lap, next)? })
     }
 
-    fn figures(&self) -> [(&'static str, &Figure); 3] {
+    fn stage_figures(&self) -> [(&'static str, &Figure); 3] {
         [
             ("read, filtered, split", &self.read),
             ("the same and shuffled", &self.shuffled),
@@ -505,8 +510,8 @@ struct NetFigures {
 }
 
 /// Name of the processor, on Linux.
-fn cpu() -> Option<String> {
-    let text = input::text(Path::new("/proc/cpuinfo"), input::TEXT).ok()?;
+fn processor_name() -> Option<String> {
+    let text = input::read_text(Path::new("/proc/cpuinfo"), input::TEXT).ok()?;
     let mut entries = text.lines().filter_map(|line| line.split_once(':'));
     entries.find(|(key, _)| key.trim() == "model name").map(|(_, name)| name.trim().to_string())
 }
@@ -531,34 +536,34 @@ impl Figure {
     }
 
     /// Range of the laps, as a share of the median.
-    fn spread(&self) -> f64 {
+    fn relative_spread(&self) -> f64 {
         let most = self.laps.iter().copied().fold(f64::MIN, f64::max);
         let least = self.laps.iter().copied().fold(f64::MAX, f64::min);
         (most - least) / self.positions_per_second
     }
 
-    fn text(&self) -> String {
-        short(self.positions_per_second)
+    fn to_text(&self) -> String {
+        format_short(self.positions_per_second)
     }
 }
 
-/// [`repeat`] after `work` has filled the memory, which must not count.
+/// [`measure_laps`] after `work` has filled the memory, which must not count.
 fn repeat_filled(lap: f64, mut work: impl FnMut() -> Result<u64>) -> Result<Figure> {
     let mut passed = 0;
     while passed < 2 * WINDOW as u64 {
         passed += work()?;
     }
-    repeat(lap, work)
+    measure_laps(lap, work)
 }
 
 /// Runs `work` for three laps of `lap` seconds; it returns how many positions it processed.
-fn repeat(lap: f64, mut work: impl FnMut() -> Result<u64>) -> Result<Figure> {
+fn measure_laps(lap: f64, mut work: impl FnMut() -> Result<u64>) -> Result<Figure> {
     let mut laps = Vec::new();
     while laps.len() < LAPS {
         let (start, mut positions) = (Instant::now(), 0);
         while start.elapsed().as_secs_f64() < lap {
             positions += work()?;
-            ensure!(!interrupts().load(Ordering::SeqCst), "interrupted");
+            ensure!(!catch_interrupts().load(Ordering::SeqCst), "interrupted");
         }
         laps.push(positions as f64 / start.elapsed().as_secs_f64());
     }
@@ -580,27 +585,27 @@ struct Laps {
 }
 
 impl Laps {
-    fn marks(&self) -> std::sync::MutexGuard<'_, Vec<(f64, u64)>> {
+    fn lock_marks(&self) -> std::sync::MutexGuard<'_, Vec<(f64, u64)>> {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Positions per second between the first step and the end of the first pass, if that is later.
     fn first_pass(&self) -> Option<f64> {
         let passed = *self.passed.lock().unwrap_or_else(PoisonError::into_inner);
-        let ((end, positions), &(start, before)) = passed.zip(self.marks().first())?;
+        let ((end, positions), &(start, before)) = passed.zip(self.lock_marks().first())?;
         (positions > before).then(|| (positions - before) as f64 / (end - start))
     }
 
     /// None if the run was interrupted before the last lap ended.
-    fn figure(&self) -> Option<Figure> {
-        let marks = self.marks();
+    fn median_figure(&self) -> Option<Figure> {
+        let marks = self.lock_marks();
         let laps = marks.windows(2).skip(1);
         let speeds = laps.map(|ends| (ends[1].1 - ends[0].1) as f64 / (ends[1].0 - ends[0].0));
         (marks.len() == 2 + LAPS).then(|| Figure::new(speeds.collect()))
     }
 
-    fn mark(&self, positions: u64) {
-        let (now, mut marks) = (self.seconds(), self.marks());
+    fn record_mark(&self, positions: u64) {
+        let (now, mut marks) = (self.elapsed_seconds(), self.lock_marks());
         if positions >= self.pass {
             let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
             passed.get_or_insert((now, positions));
@@ -618,23 +623,23 @@ impl Laps {
 }
 
 impl Progress for Laps {
-    fn seconds(&self) -> f64 {
+    fn elapsed_seconds(&self) -> f64 {
         self.start.elapsed().as_secs_f64()
     }
 
-    fn stop(&self) -> bool {
-        self.marks().len() == 2 + LAPS || interrupts().load(Ordering::SeqCst)
+    fn should_stop(&self) -> bool {
+        self.lock_marks().len() == 2 + LAPS || catch_interrupts().load(Ordering::SeqCst)
     }
 
-    fn step(&self, step: &TrainStep) {
+    fn report_step(&self, step: &TrainStep) {
         if !self.rows {
-            self.mark(step.positions);
+            self.record_mark(step.positions);
         }
     }
 
-    fn row(&self, row: &Row) {
+    fn report_validation(&self, row: &Row) {
         if self.rows && row.step > 0 {
-            self.mark(row.positions);
+            self.record_mark(row.positions);
         }
     }
 }

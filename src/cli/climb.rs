@@ -61,12 +61,12 @@ pub struct Args {
     device: DeviceArgs,
 }
 
-pub fn run(args: Args) -> Result<ExitCode> {
-    let terminal = Terminal::brief();
-    let device = args.device.options();
+pub fn run_command(args: Args) -> Result<ExitCode> {
+    let terminal = Terminal::for_many_runs();
+    let device = args.device.to_options();
     let means = RunContext { device: &device, listener: &terminal, page: true, ranks: &SingleRank };
     let out = args.out.unwrap_or_else(|| default_folder(&args.config));
-    let config = Config::read(&args.config, &args.overrides)?;
+    let config = Config::read_file(&args.config, &args.overrides)?;
     let settings = ClimbSettings {
         start: args.start,
         generations: args.generations,
@@ -77,14 +77,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
         nodes: args.nodes,
     };
     let mut climb = Climb::new(config, &settings, &out, &means)?;
-    if !climb.run()? {
+    if !climb.run_generations()? {
         eprintln!("the same command goes on with the loop");
         return Ok(ExitCode::from(130));
     }
-    out::line(climb.table())?;
-    out::line(match climb.best() {
+    out::print_line(climb.generations_table())?;
+    out::print_line(match climb.best_generation() {
         0 => format!("next  more generations: --generations {}", 2 * args.generations),
-        best => format!("next  nnuance compare material {}", climb.evaluation(best).display()),
+        best => format!("next  nnuance compare material {}", climb.evaluation_path(best).display()),
     })?;
     Ok(ExitCode::SUCCESS)
 }

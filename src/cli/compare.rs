@@ -12,7 +12,7 @@ use crate::model::Precision;
 use crate::run::evaluation_names::{make_names_distinct, require_distinct_evaluations};
 use crate::run::evaluator::Evaluator;
 use crate::run::honest::select_positions;
-use crate::run::measure::{self, Measurement, read};
+use crate::run::measure::{self, Measurement, read_positions};
 use crate::run::{moves, played};
 
 /// Compare evaluations by their loss on the results of games
@@ -67,27 +67,27 @@ const BOARDS: usize = 4;
 /// Half-moves of a game that are opening theory.
 const OPENING: u16 = 16;
 
-pub fn run(args: Args) -> Result<()> {
+pub fn run_command(args: Args) -> Result<()> {
     require_distinct_evaluations(&args.evaluations)?;
     let terminal = Terminal::default();
-    let device = args.device.options().open(Precision::F32)?;
+    let device = args.device.to_options().open_device(Precision::F32)?;
     let mut evaluators: Vec<Evaluator> = args
         .evaluations
         .iter()
-        .map(|name| Evaluator::open(name, &device, &terminal))
+        .map(|name| Evaluator::open_evaluation(name, &device, &terminal))
         .collect::<Result<_>>()?;
     make_names_distinct(&mut evaluators);
-    let games = (!args.pgn.is_empty()).then(|| played::read(&args.pgn)).transpose()?;
-    let filter = args.filter.given();
+    let games = (!args.pgn.is_empty()).then(|| played::read_matches(&args.pgn)).transpose()?;
+    let filter = args.filter.given_filter();
     let recipe = evaluators.iter().find_map(|it| it.recipe.as_ref());
-    let mut plan = measure::plan(args.data.plan(), recipe, &evaluators)?;
+    let mut plan = measure::plan_positions(args.data.read_plan(), recipe, &evaluators)?;
     // If a run read a limited number from each file, its own filter selected them.
     if let Some(filter) = filter.as_ref().filter(|_| plan.reading.limit.is_none()) {
         plan.reading.filter = filter.clone();
     }
-    let (mut samples, cautions) = read(&plan, &terminal)?;
+    let (mut samples, cautions) = read_positions(&plan, &terminal)?;
     if let Some(filter) = &filter {
-        samples.retain(|sample| filter.rejects(sample).is_none());
+        samples.retain(|sample| filter.rejecting_key(sample).is_none());
         ensure!(!samples.is_empty(), "the filter leaves no position to compare on");
     } else if args.moves {
         samples.retain(|sample| sample.ply.is_none_or(|ply| ply >= OPENING));
@@ -97,21 +97,22 @@ pub fn run(args: Args) -> Result<()> {
     let measured = select_positions(&evaluators, samples, args.all, chosen)?;
     if args.moves {
         measured.notes.iter().for_each(|note| eprintln!("{note}"));
-        let found = moves::find(&evaluators, measured, &terminal)?;
-        return out::result(args.json, &found, found.text());
+        let found = moves::find_played_moves(&evaluators, measured, &terminal)?;
+        return out::print_result(args.json, &found, found.to_text());
     }
-    let mut measurement = Measurement::of(&evaluators, measured, cautions, &plan.files)?;
+    let mut measurement =
+        Measurement::measure_selection(&evaluators, measured, cautions, &plan.files)?;
     if let Some(games) = &games {
-        measurement.play(games, &evaluators)?;
+        measurement.add_match(games, &evaluators)?;
     }
     if !args.verbose {
         measurement.notes.iter().for_each(|note| eprintln!("{note}"));
     }
     if args.deep {
-        let mut deep = measurement.deep(BOARDS)?;
-        deep.quantising = measurement.quantising()?;
-        return out::result(args.json, &deep, deep.text(args.verbose));
+        let mut deep = measurement.compare_deeply(BOARDS)?;
+        deep.quantising = measurement.measure_quantising()?;
+        return out::print_result(args.json, &deep, deep.to_text(args.verbose));
     }
-    let comparison = measurement.compare()?;
-    out::result(args.json, &comparison, comparison.text(args.verbose))
+    let comparison = measurement.compare_all()?;
+    out::print_result(args.json, &comparison, comparison.to_text(args.verbose))
 }

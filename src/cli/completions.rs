@@ -29,13 +29,13 @@ pub struct ManArgs {
     folder: PathBuf,
 }
 
-pub fn completions(args: CompletionArgs) -> Result<()> {
+pub fn write_completions(args: CompletionArgs) -> Result<()> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "nnuance", &mut text);
-    out::line(String::from_utf8(text)?.trim_end())
+    out::print_line(String::from_utf8(text)?.trim_end())
 }
 
-pub fn man(args: ManArgs) -> Result<()> {
+pub fn write_manual(args: ManArgs) -> Result<()> {
     fs::create_dir_all(&args.folder)
         .and_then(|()| clap_mangen::generate_to(Cli::command(), &args.folder))
         .with_context(|| format!("cannot write manual pages to {}", args.folder.display()))

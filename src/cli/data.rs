@@ -8,7 +8,7 @@ pub mod select;
 mod shuffle;
 mod stats;
 
-pub use engine::{engine, option, resumable, searcher};
+pub use engine::{open_engine, open_searcher, parse_option, start_or_resume};
 pub use io::Reading;
 
 use std::process::ExitCode;
@@ -40,16 +40,16 @@ enum Command {
     Label(positions::Label),
 }
 
-pub fn run(args: Args) -> Result<ExitCode> {
+pub fn run_command(args: Args) -> Result<ExitCode> {
     match args.command {
-        Command::Convert(args) => select::convert(args),
-        Command::Shuffle(args) => shuffle::run(args),
-        Command::Dedup(args) => select::dedup(args),
-        Command::Filter(args) => select::filter(args),
-        Command::Sample(args) => select::sample(args),
-        Command::Stats(args) => stats::run(args),
-        Command::Doctor(args) => doctor::run(args),
-        Command::Label(args) => positions::label(args),
-        Command::Selfplay(args) => positions::play(args),
+        Command::Convert(args) => select::convert_files(args),
+        Command::Shuffle(args) => shuffle::run_command(args),
+        Command::Dedup(args) => select::remove_duplicates(args),
+        Command::Filter(args) => select::filter_files(args),
+        Command::Sample(args) => select::sample_games(args),
+        Command::Stats(args) => stats::run_command(args),
+        Command::Doctor(args) => doctor::run_command(args),
+        Command::Label(args) => positions::label_file(args),
+        Command::Selfplay(args) => positions::selfplay_file(args),
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::out;
-use crate::digits::gigabytes;
+use crate::digits::format_gigabytes;
 use crate::model::{Adapter, Backend, Level};
 use crate::report::Table;
 
@@ -15,34 +15,37 @@ Example:
   nnuance train configs/quickstart-net.toml --device wgpu:0")]
 pub struct Args {}
 
-pub fn run(_args: Args) -> Result<()> {
-    let mut table = Table::titled(&["<--device", "<name", "<kind", "<programs"]);
+pub fn run_command(_args: Args) -> Result<()> {
+    let mut table = Table::with_titles(&["<--device", "<name", "<kind", "<programs"]);
     let threads = rayon::current_num_threads();
     let cpu = format!("{threads} threads");
     let cpus = [
-        (Backend::Flex, Level::detect().name()),
+        (Backend::Flex, Level::detect_fastest().name()),
         #[cfg(feature = "ndarray")]
         (Backend::NdArray, "plain operations"),
     ];
     for (backend, programs) in cpus {
-        table.row([backend.name(), &cpu, "processor", programs].map(str::to_string));
+        table.add_row([backend.name(), &cpu, "processor", programs].map(str::to_string));
     }
     for backend in [Backend::Wgpu, Backend::Vulkan] {
         let name = backend.name();
-        let found = backend.devices();
+        let found = backend.list_devices();
         match &found {
-            Err(_) => {
-                table.row([name, "not in this build", "", &format!("build with --features {name}")])
-            }
-            Ok(devices) if devices.is_empty() => table.row([name, "no driver found"]),
+            Err(_) => table.add_row([
+                name,
+                "not in this build",
+                "",
+                &format!("build with --features {name}"),
+            ]),
+            Ok(devices) if devices.is_empty() => table.add_row([name, "no driver found"]),
             Ok(_) => {}
         }
-        let adapters = found.iter().flatten().filter_map(Adapter::of).enumerate();
+        let adapters = found.iter().flatten().filter_map(Adapter::properties_of).enumerate();
         for (index, Adapter { name: adapter, kind, language, memory }) in adapters {
-            let memory = memory.map(|bytes| format!(", {}", gigabytes(bytes)));
+            let memory = memory.map(|bytes| format!(", {}", format_gigabytes(bytes)));
             let kind = format!("{}{}", kind.name(), memory.unwrap_or_default());
-            table.row([&format!("{name}:{index}"), &adapter, &kind, language]);
+            table.add_row([&format!("{name}:{index}"), &adapter, &kind, language]);
         }
     }
-    out::line(table.to_string().trim_end())
+    out::print_line(table.to_string().trim_end())
 }

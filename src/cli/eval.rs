@@ -50,33 +50,34 @@ const AT_ONCE: usize = 1024;
 /// A FEN as it was written, and its position.
 pub type GivenPosition = (String, Position);
 
-pub fn run(args: Args) -> Result<()> {
+pub fn run_command(args: Args) -> Result<()> {
     let terminal = Terminal::default();
-    let device = args.device.options().open(Precision::F32)?;
-    let evaluator = Evaluator::open(&evaluated_file(&args.evaluation), &device, &terminal)?;
+    let device = args.device.to_options().open_device(Precision::F32)?;
+    let evaluator =
+        Evaluator::open_evaluation(&evaluated_file(&args.evaluation), &device, &terminal)?;
     evaluator.require_bare_positions()?;
-    let mut positions = args.positions.read()?;
+    let mut positions = args.positions.read_positions()?;
     let blocks = std::iter::from_fn(|| {
         let block: Vec<Result<GivenPosition>> = positions.by_ref().take(AT_ONCE).collect();
-        (!block.is_empty()).then(|| evaluated(&evaluator, block))
+        (!block.is_empty()).then(|| evaluate_block(&evaluator, block))
     });
-    out::lines(blocks.flatten())
+    out::print_lines(blocks.flatten())
 }
 
 impl GivenPositions {
     /// The positions of the file, or else of the command line.
-    pub fn read(&self) -> Result<Box<dyn Iterator<Item = Result<GivenPosition>> + '_>> {
+    pub fn read_positions(&self) -> Result<Box<dyn Iterator<Item = Result<GivenPosition>> + '_>> {
         Ok(match &self.fens {
-            Some(path) => Box::new(lines(path)?),
-            None => Box::new(self.positions.iter().map(|text| parse(text))),
+            Some(path) => Box::new(read_lines(path)?),
+            None => Box::new(self.positions.iter().map(|text| parse_position(text))),
         })
     }
 }
 
 /// Lines of positions up to the first error.
-fn evaluated(evaluator: &Evaluator, block: Vec<Result<GivenPosition>>) -> Vec<Result<String>> {
-    let good = block.iter().map_while(|read| Some(Sample::of(read.as_ref().ok()?.1)));
-    let cp = evaluator.evaluate(&good.collect::<Vec<Sample>>(), &[]).and_then(|found| {
+fn evaluate_block(evaluator: &Evaluator, block: Vec<Result<GivenPosition>>) -> Vec<Result<String>> {
+    let good = block.iter().map_while(|read| Some(Sample::from_position(read.as_ref().ok()?.1)));
+    let cp = evaluator.predict_samples(&good.collect::<Vec<Sample>>(), &[]).and_then(|found| {
         found.cp.with_context(|| format!("{} gives no centipawns for a position", found.name))
     });
     let values = match cp {
@@ -94,21 +95,21 @@ fn evaluated(evaluator: &Evaluator, block: Vec<Result<GivenPosition>>) -> Vec<Re
 
 /// The positions of a file, one a line, compressed or not; `-` is standard input. Errors name the
 /// line.
-fn lines(path: &Path) -> Result<impl Iterator<Item = Result<GivenPosition>>> {
+fn read_lines(path: &Path) -> Result<impl Iterator<Item = Result<GivenPosition>>> {
     let name = match path.as_os_str() == "-" {
         true => "standard input".to_string(),
         false => path.display().to_string(),
     };
-    let input = unpack::open(path).with_context(|| format!("cannot read {name}"))?;
+    let input = unpack::open_unpacked(path).with_context(|| format!("cannot read {name}"))?;
     let (mut text, file, mut failed) = (Text::new(input, LONGEST), name.clone(), false);
     let mut next = move || -> Result<Option<GivenPosition>> {
         // Lines behind a wrong one may have no end.
-        while !failed && text.advance().with_context(|| file.clone())? {
-            let line = text.line().map_err(Error::msg);
+        while !failed && text.read_line().with_context(|| file.clone())? {
+            let line = text.current_line().map_err(Error::msg);
             if !matches!(line, Ok("")) {
-                let read = line.and_then(parse);
+                let read = line.and_then(parse_position);
                 failed = read.is_err();
-                let named = |error| anyhow!("{file}, {}", text.bad(format!("{error:#}")));
+                let named = |error| anyhow!("{file}, {}", text.bad_record(format!("{error:#}")));
                 return read.map(Some).map_err(named);
             }
         }
@@ -119,7 +120,7 @@ fn lines(path: &Path) -> Result<impl Iterator<Item = Result<GivenPosition>>> {
     Ok(lines)
 }
 
-fn parse(text: &str) -> Result<GivenPosition> {
+fn parse_position(text: &str) -> Result<GivenPosition> {
     let fen = fen_of_line(text);
     let position = Position::from_fen(&fen).with_context(|| format!("{fen:?}"))?;
     Ok((fen, position))

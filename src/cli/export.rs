@@ -7,9 +7,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 use super::options::{DataFiles, parse_choice};
 use super::out;
 use super::terminal::Terminal;
-use crate::digits::{counted, grouped};
-use crate::export::snippet::{Language, has_code, snippet};
-use crate::export::tables::{Tapering, TunedTerms, source};
+use crate::digits::{count_noun, group_digits};
+use crate::export::snippet::{Language, has_code, write_snippet};
+use crate::export::tables::{Tapering, TunedTerms, write_source};
 use crate::export::{
     self, Contents, ImportedWeights, LEAST_GAMES, LEAST_POSITIONS, RAW_BIN, largest_scales,
     with_kings,
@@ -21,7 +21,8 @@ use crate::progress::Progress as _;
 use crate::report::{MatchedScale, Table};
 use crate::run::Host;
 use crate::run::export::{
-    ExportOptions, Origin, WrittenNet, match_to, permute, read, require_distinct, write,
+    ExportOptions, Origin, WrittenNet, match_to, permute_neurons, read_source, require_distinct,
+    write_export,
 };
 use crate::run::folder::{BEST, NET};
 use crate::run::path::{FileKind, holds_terms, in_folder, kind_of, weights_file};
@@ -101,7 +102,7 @@ pub struct Args {
     #[arg(long)]
     force: bool,
     /// Licence of the net, for the manifest
-    #[arg(long, value_name = "NAME", value_parser = licence)]
+    #[arg(long, value_name = "NAME", value_parser = parse_licence)]
     licence: Option<String>,
     /// Replace existing files
     #[arg(long)]
@@ -113,14 +114,14 @@ pub struct Args {
     data: DataFiles,
 }
 
-fn licence(name: &str) -> Result<String, String> {
+fn parse_licence(name: &str) -> Result<String, String> {
     match name.trim() {
         "" => Err("expected a name, such as CC0-1.0".to_string()),
         name => Ok(name.to_string()),
     }
 }
 
-pub fn run(args: Args) -> Result<()> {
+pub fn run_command(args: Args) -> Result<()> {
     if let Some(language) = args.snippet {
         return write_code(&args, language);
     }
@@ -139,10 +140,13 @@ pub fn run(args: Args) -> Result<()> {
         return write_raw(&args, &path, &output);
     }
     require_distinct(&path, &output)?;
-    out::require_new(&export::paths(&output)?.each_ref().map(PathBuf::as_path), args.overwrite)?;
+    out::require_new(
+        &export::output_paths(&output)?.each_ref().map(PathBuf::as_path),
+        args.overwrite,
+    )?;
     // Opened and dropped, so that an unwritable net is found before the long work.
-    Output::create(&output)?;
-    let (mut source, mut origin) = open(&args, &path)?;
+    Output::create_file(&output)?;
+    let (mut source, mut origin) = open_weights(&args, &path)?;
     let Scales { qa, qb, scale, head_format, head_shift, head_round } = source.scales;
     source.scales = Scales {
         qa: args.qa.unwrap_or(qa),
@@ -163,8 +167,8 @@ pub fn run(args: Args) -> Result<()> {
     }
     origin.provenance.licence = args.licence.clone().or(origin.provenance.licence);
     let terminal = Terminal::default();
-    let basis = origin.load_positions(args.data.plan(), &path, &terminal)?;
-    let mut table = Table::facts();
+    let basis = origin.load_positions(args.data.read_plan(), &path, &terminal)?;
+    let mut table = Table::of_facts();
     if args.largest_scales {
         let Scales { qb, head_format, .. } = source.scales;
         // A head of floats does not depend on QB.
@@ -177,33 +181,33 @@ pub fn run(args: Args) -> Result<()> {
     let mut matched = None;
     if let Some(old) = &args.match_scale {
         // Floats of other evaluations are computed on the CPU.
-        let compute = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
+        let compute = Compute::Fused { level: Level::detect_fastest(), precision: Precision::F32 };
         let host = Host { device: (Device::flex(), compute), listener: &terminal };
         let (to, name, found) = match_to(&mut source, old, &basis.samples, &host)?;
         add_matched(&mut table, &name, &found);
         matched = Some(to);
     }
     let options = ExportOptions { permutes: args.permute, force: args.force };
-    let written = write(&source, origin.provenance, &basis, matched, options, &output)
+    let written = write_export(&source, origin.provenance, &basis, matched, options, &output)
         .with_context(|| name.to_string())?;
     add_written(&mut table, &written);
     if export::is_stockfish(&output) {
         let name = export::official_name(&written.exported.manifest.sha256);
-        terminal.remark(&format!("where a file is named by its hash, this one is {name}"));
+        terminal.report_remark(&format!("where a file is named by its hash, this one is {name}"));
     }
     for caution in &written.cautions {
-        terminal.remark(&format!("caution: {caution}"));
+        terminal.report_remark(&format!("caution: {caution}"));
     }
     let net = output.display().to_string();
     let next =
         [vec!["verify", &net], vec!["match", &net, "material"], for_an_engine(&net, &written)];
     let text = format!("{table}\n{}", out::next(&next));
-    out::result(args.json, &written.exported.manifest, text)
+    out::print_result(args.json, &written.exported.manifest, text)
 }
 
 /// Reads the weights, with the kings' planes that are asked for.
-fn open(args: &Args, path: &Path) -> Result<(ImportedWeights, Origin)> {
-    let (mut source, origin) = read(path)?;
+fn open_weights(args: &Args, path: &Path) -> Result<(ImportedWeights, Origin)> {
+    let (mut source, origin) = read_source(path)?;
     if args.merge_kings {
         (source.weights, source.architecture) =
             with_kings(&source.weights, &source.architecture, true)
@@ -227,20 +231,20 @@ fn add_matched(table: &mut Table, name: &str, matched: &MatchedScale) {
     let MatchedScale { factor, scale_before, scale_after, fitted: [old, new] } = matched;
     let half = factor.half_width().map_or(String::new(), |half| format!(" ± {half:.3}"));
     let scale = format!("{scale_before} times {:.3}{half} = {scale_after}, as {name}", factor.mean);
-    table.row(["SCALE", &scale]);
-    table.row(["fitted scales", &format!("{old:.0} of the old, {new:.0} of the new")]);
+    table.add_row(["SCALE", &scale]);
+    table.add_row(["fitted scales", &format!("{old:.0} of the old, {new:.0} of the new")]);
 }
 
 fn add_written(table: &mut Table, written: &WrittenNet) {
     let WrittenNet { exported, kind, paths: [floats, net, manifest], .. } = written;
     let (found, size) = (&exported.manifest, exported.net.to_bytes().len() as u64);
-    let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
+    let mut row = |name: &str, value: String| table.add_row([name.to_string(), value]);
     row("net", format!("{} from a {kind}", exported.architecture));
     row("scales", found.scales.to_string());
     if let Some(base) = &found.provenance.base {
         row("added to", format!("{}; an engine's score is the sum of both", base.name));
     }
-    row("file", format!("{}, {} bytes", net.display(), grouped(size)));
+    row("file", format!("{}, {} bytes", net.display(), group_digits(size)));
     row("beside it", format!("{}, {}", manifest.display(), floats.display()));
     row("sha256", found.sha256.clone());
     row("no overflow", found.proof.to_string());
@@ -248,7 +252,7 @@ fn add_written(table: &mut Table, written: &WrittenNet) {
         row("zero blocks", zero_blocks.to_string());
     }
     if let Some(error) = &found.float_error {
-        let (mean, most, positions) = (error.mean_cp, error.max_cp, grouped(error.positions));
+        let (mean, most, positions) = (error.mean_cp, error.max_cp, group_digits(error.positions));
         row(
             "quantising",
             format!("{mean:.2} cp on average, {most:.2} at most, {positions} positions"),
@@ -256,7 +260,7 @@ fn add_written(table: &mut Table, written: &WrittenNet) {
     }
     match &found.fitted_scale {
         Some(fitted) => {
-            let (scale, positions) = (fitted.centipawns, grouped(fitted.positions));
+            let (scale, positions) = (fitted.centipawns, group_digits(fitted.positions));
             row("fitted scale", format!("sigmoid(cp / {scale:.0}), {positions} positions"));
         }
         None if found.float_error.is_none() => {}
@@ -277,25 +281,25 @@ fn write_raw(args: &Args, path: &Path, output: &Path) -> Result<()> {
         path.display()
     );
     out::require_new(&[output], args.overwrite)?;
-    let (mut source, origin) = open(args, path)?;
-    let mut table = Table::facts();
+    let (mut source, origin) = open_weights(args, path)?;
+    let mut table = Table::of_facts();
     if args.permute {
         let terminal = Terminal::default();
-        let samples = origin.load_positions(args.data.plan(), path, &terminal)?.samples;
+        let samples = origin.load_positions(args.data.read_plan(), path, &terminal)?.samples;
         let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
-        let (weights, zero_blocks) = permute(&source, &positions)?;
+        let (weights, zero_blocks) = permute_neurons(&source, &positions)?;
         source.weights = weights;
-        table.row(["zero blocks", &zero_blocks.to_string()]);
+        table.add_row(["zero blocks", &zero_blocks.to_string()]);
     }
     let Contents::Floats { write: Some(write), .. } = RAW_BIN.contents else {
         bail!("{} is not written", RAW_BIN.name)
     };
     let bytes = write(&source.weights, &source.architecture)?;
-    output::write(output, &bytes)?;
-    let size = format!("{}, {} bytes", output.display(), grouped(bytes.len() as u64));
-    table.row(["net", &source.architecture.merged().to_string()]);
-    table.row(["file", &size]);
-    out::line(table.to_string().trim_end())
+    output::write_file(output, &bytes)?;
+    let size = format!("{}, {} bytes", output.display(), group_digits(bytes.len() as u64));
+    table.add_row(["net", &source.architecture.without_factoriser().to_string()]);
+    table.add_row(["file", &size]);
+    out::print_line(table.to_string().trim_end())
 }
 
 /// Writes handcrafted terms in the language of the output's ending.
@@ -310,7 +314,7 @@ fn write_terms(args: &Args, output: &Path) -> Result<()> {
     out::require_new(&[output], args.overwrite)?;
     let (weights, units) = read_weights(path).with_context(|| path.display().to_string())?;
     let origin = weights.source.clone().unwrap_or_else(|| path.display().to_string());
-    let (list, values) = weights.used();
+    let (list, values) = weights.used_terms();
     let tuned = TunedTerms {
         list: &list,
         weights: &values,
@@ -323,16 +327,20 @@ fn write_terms(args: &Args, output: &Path) -> Result<()> {
         },
     };
     let text = match output.extension().and_then(|extension| extension.to_str()) {
-        Some("h") => source(&tuned, Language::C)?,
-        Some("rs") => source(&tuned, Language::Rust)?,
-        Some("json") => weights.clone().rounded(2).to_json(),
+        Some("h") => write_source(&tuned, Language::C)?,
+        Some("rs") => write_source(&tuned, Language::Rust)?,
+        Some("json") => weights.clone().round_values(2).to_json(),
         _ => bail!(
             "{} has no ending of handcrafted terms: .h (C), .rs (Rust) or .json",
             output.display()
         ),
     };
-    output::write(output, text.as_bytes())?;
-    out::line(format!("file  {}, {}", output.display(), counted(list.terms.len() as u64, "term")))
+    output::write_file(output, text.as_bytes())?;
+    out::print_line(format!(
+        "file  {}, {}",
+        output.display(),
+        count_noun(list.terms.len() as u64, "term")
+    ))
 }
 
 /// Writes the code of a quantised net, or of a run's, to `output` or the language's usual file.
@@ -346,7 +354,7 @@ fn write_code(args: &Args, language: Language) -> Result<()> {
     let path = in_folder(checkpoint, NET)?;
     let name = path.display();
     let bytes =
-        input::read(&path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
+        input::read_bytes(&path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
     ensure!(
         matches!(kind_of(&bytes), FileKind::Other),
         "{name} is no quantised net; `nnuance export {name} -o NET` makes one of a checkpoint"
@@ -361,17 +369,17 @@ fn write_code(args: &Args, language: Language) -> Result<()> {
     }
     out::require_new(&[&output], *overwrite)?;
     // Opened and dropped, so that an unwritable file is found before the long proof.
-    Output::create(&output)?;
-    let loaded = export::load(&path)?;
+    Output::create_file(&output)?;
+    let loaded = export::load_net(&path)?;
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let base = loaded.manifest.as_ref().and_then(|manifest| manifest.provenance.base.as_ref());
     let base = base.map(|base| base.name.clone());
     let golden = export::golden_evaluations(&loaded.net);
     let code_file = output.file_name().unwrap_or_default().to_string_lossy();
-    let code = snippet(language, &loaded.net, [&file, &code_file], &golden)?;
-    output::write(&output, code.as_bytes())?;
-    let mut table = Table::facts();
-    let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
+    let code = write_snippet(language, &loaded.net, [&file, &code_file], &golden)?;
+    output::write_file(&output, code.as_bytes())?;
+    let mut table = Table::of_facts();
+    let mut row = |name: &str, value: String| table.add_row([name.to_string(), value]);
     row("file", format!("{}, {}", output.display(), language.name()));
     row("net", format!("{file}, {}", loaded.net.architecture()));
     if let Some(base) = base {
@@ -382,5 +390,5 @@ fn write_code(args: &Args, language: Language) -> Result<()> {
         false => format!("copy {name} beside it; "),
     };
     row("next", format!("{copy}its first lines compile and test it"));
-    out::line(table.to_string().trim_end())
+    out::print_line(table.to_string().trim_end())
 }

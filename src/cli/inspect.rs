@@ -12,9 +12,9 @@ use crate::draw::page;
 use crate::model::Precision;
 use crate::output;
 use crate::progress::Progress;
-use crate::report::html::made;
+use crate::report::html::facts_line;
 use crate::run::folder::BEST;
-use crate::run::inspect::{TermsInspection, inspect_net, positions};
+use crate::run::inspect::{TermsInspection, choose_positions, inspect_net};
 use crate::run::path::{holds_terms, in_folder};
 use crate::run::{DeviceOptions, Host, Recipe, export};
 
@@ -45,33 +45,34 @@ pub struct Args {
     data: DataFiles,
 }
 
-pub fn run(args: Args) -> Result<()> {
-    let (terminal, given) = (Terminal::default(), args.data.plan());
+pub fn run_command(args: Args) -> Result<()> {
+    let (terminal, given) = (Terminal::default(), args.data.read_plan());
     let path = in_folder(&args.net, BEST)?;
     let name = path.display().to_string();
     if let Some(page) = &args.output {
         out::require_page(page)?;
     }
     let (lead, pictures) = if holds_terms(&path) {
-        let device = DeviceOptions::default().open(Precision::F32)?;
-        let found = TermsInspection::open(&path, given, &Host { device, listener: &terminal })?;
-        out::result(args.json, &found, found.text())?;
-        (html! {}, found.sections(None))
+        let device = DeviceOptions::default().open_device(Precision::F32)?;
+        let found =
+            TermsInspection::open_terms(&path, given, &Host { device, listener: &terminal })?;
+        out::print_result(args.json, &found, found.to_text())?;
+        (html! {}, found.page_sections(None))
     } else {
-        let (source, origin) = export::read(&path)?;
-        let recipe = Recipe::read(&source.facts).with_context(|| name.clone())?;
+        let (source, origin) = export::read_source(&path)?;
+        let recipe = Recipe::read_header(&source.facts).with_context(|| name.clone())?;
         let recipe = recipe.or_else(|| Recipe::of_manifest(&origin.provenance));
-        let mut samples = positions(given, recipe.as_ref(), &path, &terminal)?;
+        let mut samples = choose_positions(given, recipe.as_ref(), &path, &terminal)?;
         samples.truncate(args.positions as usize);
         let inspection =
             inspect_net(&source, &samples, 50_000, &terminal).with_context(|| name.clone())?;
-        out::result(args.json, &inspection, inspection.text())?;
-        (html! { p { (inspection.net) } }, inspection.pictures())
+        out::print_result(args.json, &inspection, inspection.to_text())?;
+        (html! { p { (inspection.net) } }, inspection.page_sections())
     };
     if let Some(path) = &args.output {
         let program = concat!("nnuance ", env!("CARGO_PKG_VERSION")).to_string();
-        let made = made([program].into_iter().chain(terminal.date()));
-        output::write(path, page(&name, &html! { (made) (lead) }, &pictures).as_bytes())?;
+        let made = facts_line([program].into_iter().chain(terminal.current_date()));
+        output::write_file(path, page(&name, &html! { (made) (lead) }, &pictures).as_bytes())?;
         eprintln!("page: {}", path.display());
     }
     Ok(())

@@ -20,17 +20,17 @@ pub struct Args {
 /// The reference, with a heading for each section and key.
 const PAGE: &str = include_str!("../../docs/config.md");
 
-pub fn run(args: Args) -> Result<()> {
-    let Some(pattern) = args.pattern else { return out::line(wrapped(PAGE).trim_end()) };
+pub fn run_command(args: Args) -> Result<()> {
+    let Some(pattern) = args.pattern else { return out::print_line(wrap_page(PAGE).trim_end()) };
     let entries = PAGE.split("\n##").skip(1).map(|entry| entry.trim_start_matches('#').trim());
     let fits = |entry: &&str| entry.lines().next().is_some_and(|name| name.contains(&pattern));
     let found: Vec<&str> = entries.filter(fits).collect();
     ensure!(!found.is_empty(), "no key has {pattern:?} in its name; `nnuance keys` shows all");
-    out::line(wrapped(&found.join("\n\n")).trim_end())
+    out::print_line(wrap_page(&found.join("\n\n")).trim_end())
 }
 
 /// Wraps paragraphs and lists; code stays as it is.
-fn wrapped(page: &str) -> String {
+fn wrap_page(page: &str) -> String {
     let (mut text, mut is_code) = (String::new(), false);
     for line in page.lines() {
         is_code ^= line.starts_with("```");

@@ -6,18 +6,18 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use serde_json::json;
 
-use super::data::{engine, option, resumable, searcher};
+use super::data::{open_engine, open_searcher, parse_option, start_or_resume};
 use super::options::{Beginning, DeviceArgs, Rules};
 use super::out;
 use super::terminal::Terminal;
-use crate::digits::counted;
+use crate::digits::count_noun;
 use crate::engine::{EngineError, JobPart, PlayerFactory, journal};
 use crate::interface::Clock;
 use crate::model::Precision;
 use crate::progress::Progress as _;
-use crate::report::elo::{PlayerDifference, Sprt, ratings, table};
+use crate::report::elo::{PlayerDifference, Sprt, meetings_table, rate_players};
 use crate::report::wrap_all;
-use crate::run::arena::{MatchResult, MatchRules, Recorder, TimeControl, play};
+use crate::run::arena::{MatchResult, MatchRules, Recorder, TimeControl, play_match};
 use crate::run::evaluation_names::shorten_run_names;
 use crate::run::played::{self, Match};
 
@@ -49,7 +49,7 @@ pub struct Args {
     arguments: Vec<String>,
     /// UCI option of these programs; may be repeated
     #[arg(help_heading = "Players")]
-    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = option)]
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_option)]
     options: Vec<(String, String)>,
     /// Hash table of each player in MB [default: 16 for programs, 4 for evaluations]
     #[arg(help_heading = "Players")]
@@ -67,11 +67,11 @@ pub struct Args {
     nodes: Option<u64>,
     /// Clock of each side: seconds and seconds per move, such as 10+0.1
     #[arg(help_heading = "Games")]
-    #[arg(long, value_name = "SECONDS+SECONDS", value_parser = clock)]
+    #[arg(long, value_name = "SECONDS+SECONDS", value_parser = parse_clock)]
     time: Option<Clock>,
     /// Stop when the first player is found stronger by ELO1 or by ELO0, with 5 % of error each
     #[arg(help_heading = "Games")]
-    #[arg(long, value_name = "ELO0,ELO1", value_parser = sprt, allow_hyphen_values = true)]
+    #[arg(long, value_name = "ELO0,ELO1", value_parser = parse_sprt, allow_hyphen_values = true)]
     sprt: Option<Sprt>,
     /// Seed of the openings
     #[arg(help_heading = "Games")]
@@ -110,7 +110,7 @@ pub struct Args {
 }
 
 /// `10+0.1` or `10`, in seconds.
-fn clock(text: &str) -> Result<Clock, String> {
+fn parse_clock(text: &str) -> Result<Clock, String> {
     let (base, increment) = text.split_once('+').unwrap_or((text, "0"));
     let milliseconds = |text: &str| {
         let seconds = text.parse::<f64>().ok().filter(|it| (0.0..=1e6).contains(it));
@@ -123,82 +123,84 @@ fn clock(text: &str) -> Result<Clock, String> {
 }
 
 /// `0,5`, in Elo.
-fn sprt(text: &str) -> Result<Sprt, String> {
+fn parse_sprt(text: &str) -> Result<Sprt, String> {
     let both = text
         .split_once(',')
         .and_then(|(elo0, elo1)| Sprt::new(elo0.trim().parse().ok()?, elo1.trim().parse().ok()?));
     both.ok_or("expected ELO0 below ELO1, both within 1000, such as 0,5".into())
 }
 
-pub fn run(args: Args) -> Result<ExitCode> {
+pub fn run_command(args: Args) -> Result<ExitCode> {
     if !args.from.is_empty() {
-        let Match { played, notes, forfeits, .. } = played::read(&args.from)?;
+        let Match { played, notes, forfeits, .. } = played::read_matches(&args.from)?;
         notes.iter().for_each(|note| eprintln!("{note}"));
         let meetings = MatchResult { meetings: played.meetings, forfeits, fault: None };
-        print(&played.names, &meetings, None, (args.json, args.verbose))?;
+        print_result(&played.names, &meetings, None, (args.json, args.verbose))?;
         return Ok(ExitCode::SUCCESS);
     }
     let count = args.evaluations.len() + args.engines.len();
     ensure!(count >= 2, "a match is between two at least; name another evaluation, or an --engine");
     ensure!(args.sprt.is_none() || count == 2, "--sprt is for two players, not {count}");
-    let device = args.device.options().open(Precision::F32)?;
+    let device = args.device.to_options().open_device(Precision::F32)?;
     let mut players: Vec<Box<dyn PlayerFactory>> = Vec::new();
     for name in &args.evaluations {
-        players.push(Box::new(searcher(name, &device, args.hash)?));
+        players.push(Box::new(open_searcher(name, &device, args.hash)?));
     }
     for program in &args.engines {
-        let settings = engine(program, &args.arguments, &args.options, args.hash);
+        let settings = open_engine(program, &args.arguments, &args.options, args.hash);
         players.push(Box::new(settings));
     }
-    let all: Vec<String> = players.iter().map(|player| player.name()).collect();
+    let all: Vec<String> = players.iter().map(|player| player.player_name()).collect();
     let twice = (1..all.len()).find(|&i| all[..i].contains(&all[i]));
     ensure!(twice.is_none(), "two players are called {}; rename one", all[twice.unwrap_or(0)]);
     let manner = MatchRules {
         pace: args.time.map_or(TimeControl::Nodes(args.nodes.unwrap_or(1000)), TimeControl::Clock),
         openings: args.beginning.of_match()?,
-        adjudication: args.rules.adjudication(),
+        adjudication: args.rules.to_adjudication(),
         seed: args.seed,
     };
     let recorder = args.pgn.as_ref().map(|path| {
         let pairs = (args.pairs, args.part);
-        let open = || Recorder::open(path, &players, &manner, pairs, args.sprt.as_ref());
-        resumable(path, args.overwrite, open)
+        let open = || Recorder::open_match_file(path, &players, &manner, pairs, args.sprt.as_ref());
+        start_or_resume(path, args.overwrite, open)
     });
     let recorder = match recorder.transpose() {
         Err(error) if matches!(error.downcast_ref(), Some(EngineError::MatchComplete(_))) => {
-            let Match { played, forfeits, .. } = played::read(args.pgn.as_slice())?;
+            let Match { played, forfeits, .. } = played::read_matches(args.pgn.as_slice())?;
             let meetings = MatchResult { meetings: played.meetings, forfeits, fault: None };
-            print(&all, &meetings, args.sprt.as_ref(), (args.json, args.verbose))?;
+            print_result(&all, &meetings, args.sprt.as_ref(), (args.json, args.verbose))?;
             return Ok(ExitCode::SUCCESS);
         }
         recorder => recorder?,
     };
     let terminal = Terminal::that_stops();
     let pairs = (args.pairs, args.part);
-    let played = play(&players, &manner, pairs, args.sprt.as_ref(), recorder, &terminal)?;
+    let played = play_match(&players, &manner, pairs, args.sprt.as_ref(), recorder, &terminal)?;
     if let Some(forfeits @ 1..) = played.forfeits {
         let fault = played.fault.as_ref().map(|fault| format!("; the first failure: {fault}"));
         let fault = fault.unwrap_or_default();
-        eprintln!("{} lost on time or by failures{fault}", counted(forfeits, "game"));
+        eprintln!("{} lost on time or by failures{fault}", count_noun(forfeits, "game"));
     }
     ensure!(
         played.meetings.iter().any(|meeting| !meeting.pairs.is_empty()),
         "stopped before the first pairs were played"
     );
-    let stopped = terminal.stop();
+    let stopped = terminal.should_stop();
     if let (true, Some(path)) = (stopped, &args.pgn)
         && journal::path_of(path).exists()
     {
         eprintln!("stopped; the same command goes on with {}", path.display());
     }
-    print(&all, &played, args.sprt.as_ref(), (args.json, args.verbose))?;
+    print_result(&all, &played, args.sprt.as_ref(), (args.json, args.verbose))?;
     if stopped && !args.json {
-        out::line("Stopped early: the intervals hold only if the results did not decide when.")?;
+        out::print_line(
+            "Stopped early: the intervals hold only if the results did not decide when.",
+        )?;
     }
     Ok(if stopped { ExitCode::from(130) } else { ExitCode::SUCCESS })
 }
 
-fn print(
+fn print_result(
     names: &[String],
     played: &MatchResult,
     sprt: Option<&Sprt>,
@@ -207,8 +209,8 @@ fn print(
     let meetings = &played.meetings;
     let verdict =
         |names: &[String]| PlayerDifference::of_match([&names[0], &names[1]], &meetings[0].pairs);
-    let rated = |names: &[String]| (names.len() > 2).then(|| ratings(names, meetings, None));
-    let sentence = sprt.map(|sprt| sprt.sentence(&meetings[0].pairs));
+    let rated = |names: &[String]| (names.len() > 2).then(|| rate_players(names, meetings, None));
+    let sentence = sprt.map(|sprt| sprt.decision_sentence(&meetings[0].pairs));
     if json {
         let rated = rated(names);
         let value = json!({
@@ -220,23 +222,23 @@ fn print(
             "ratings": rated,
             "sprt": sentence,
         });
-        return out::result(true, &value, "");
+        return out::print_result(true, &value, "");
     }
     let names = &shorten_run_names(names)[..];
     if let Some(rated) = rated(names) {
-        out::line(rated.table())?;
-        out::line(wrap_all(rated.legend()).trim_end())?;
+        out::print_line(rated.to_table())?;
+        out::print_line(wrap_all(rated.legend_lines()).trim_end())?;
     } else {
         let mut verdict = verdict(names);
         // A match that ended by its test has no length that was fixed beforehand.
         if let Some(sentence) = &sentence {
-            out::line(sentence)?;
+            out::print_line(sentence)?;
             (verdict.decided, verdict.why) = (false, None);
         }
-        out::line(wrap_all([verdict.line(&meetings[0].pairs)]).trim_end())?;
+        out::print_line(wrap_all([verdict.format_line(&meetings[0].pairs)]).trim_end())?;
     }
     if verbose {
-        out::line(format!("\n{}", table(names, meetings)).trim_end())?;
+        out::print_line(format!("\n{}", meetings_table(names, meetings)).trim_end())?;
     }
     Ok(())
 }

@@ -71,11 +71,11 @@ enum Command {
 }
 
 /// Runs the program: installs additions, parses the command line, runs the command.
-pub fn main(install: impl FnOnce() -> anyhow::Result<()>) -> ExitCode {
+pub fn run_program(install: impl FnOnce() -> anyhow::Result<()>) -> ExitCode {
     ignore_size_signal();
     let ended = install().and_then(|()| match Cli::try_parse() {
-        Ok(cli) => cli.run(),
-        Err(usage) if cluster::is_first() => out::usage(&usage),
+        Ok(cli) => cli.run_command(),
+        Err(usage) if cluster::is_first() => out::print_usage(&usage),
         Err(usage) => Ok(ExitCode::from(usage.exit_code() as u8)),
     });
     match ended {
@@ -101,31 +101,31 @@ fn ignore_size_signal() {
 
 impl Cli {
     /// Runs the command; a run that was interrupted but went well exits with 130.
-    pub fn run(self) -> anyhow::Result<ExitCode> {
+    pub fn run_command(self) -> anyhow::Result<ExitCode> {
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;
         }
         cluster::require_single_process(matches!(self.command, Command::Train(_)))?;
         match self.command {
-            Command::Quickstart(args) => return quickstart::run(args),
-            Command::Train(args) => return train::run(args),
-            Command::Export(args) => export::run(args)?,
-            Command::Verify(args) => verify::run(args)?,
-            Command::Eval(args) => eval::run(args)?,
-            Command::Compare(args) => compare::run(args)?,
-            Command::Report(args) => report::run(args)?,
-            Command::Inspect(args) => inspect::run(args)?,
-            Command::Rows(args) => rows::run(args)?,
-            Command::Keys(args) => keys::run(args)?,
-            Command::Sweep(args) => return sweep::run(args),
-            Command::Match(args) => return matches::run(args),
-            Command::Climb(args) => return climb::run(args),
-            Command::Uci(args) => uci::run(args)?,
-            Command::Data(args) => return data::run(args),
-            Command::Bench(args) => bench::run(args)?,
-            Command::Devices(args) => devices::run(args)?,
-            Command::Completions(args) => completions::completions(args)?,
-            Command::Man(args) => completions::man(args)?,
+            Command::Quickstart(args) => return quickstart::run_command(args),
+            Command::Train(args) => return train::run_command(args),
+            Command::Export(args) => export::run_command(args)?,
+            Command::Verify(args) => verify::run_command(args)?,
+            Command::Eval(args) => eval::run_command(args)?,
+            Command::Compare(args) => compare::run_command(args)?,
+            Command::Report(args) => report::run_command(args)?,
+            Command::Inspect(args) => inspect::run_command(args)?,
+            Command::Rows(args) => rows::run_command(args)?,
+            Command::Keys(args) => keys::run_command(args)?,
+            Command::Sweep(args) => return sweep::run_command(args),
+            Command::Match(args) => return matches::run_command(args),
+            Command::Climb(args) => return climb::run_command(args),
+            Command::Uci(args) => uci::run_command(args)?,
+            Command::Data(args) => return data::run_command(args),
+            Command::Bench(args) => bench::run_command(args)?,
+            Command::Devices(args) => devices::run_command(args)?,
+            Command::Completions(args) => completions::write_completions(args)?,
+            Command::Man(args) => completions::write_manual(args)?,
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -28,7 +28,7 @@ pub struct DeviceArgs {
 }
 
 impl DeviceArgs {
-    pub fn options(&self) -> run::DeviceOptions {
+    pub fn to_options(&self) -> run::DeviceOptions {
         let Self { device, simd, plain } = self;
         run::DeviceOptions { device: device.clone(), level: simd.clone(), plain: *plain }
     }
@@ -50,11 +50,11 @@ pub struct DataFiles {
 
 impl DataFiles {
     /// All positions of the files; none without files.
-    pub fn plan(&self) -> Option<ReadPlan> {
+    pub fn read_plan(&self) -> Option<ReadPlan> {
         let Self { data, reading, bad_records } = self;
         let mut plan = ReadPlan::new(data.clone());
         plan.bad_records = *bad_records;
-        (plan.reading.format, plan.reading.views) = (reading.format, reading.views());
+        (plan.reading.format, plan.reading.views) = (reading.format, reading.given_views());
         (!data.is_empty()).then_some(plan)
     }
 }
@@ -63,7 +63,7 @@ impl DataFiles {
 #[command(next_help_heading = "Openings")]
 pub struct Beginning {
     /// Random half-moves before a game, a number or a range [default: 8..9; 0 with --book]
-    #[arg(long, value_name = "FROM..TO", value_parser = range)]
+    #[arg(long, value_name = "FROM..TO", value_parser = parse_range)]
     random_plies: Option<(u32, u32)>,
     /// Start positions, packed or not: FEN, EPD, or the last positions of games in PGN
     #[arg(long, value_name = "FILE", conflicts_with = "chess960")]
@@ -73,7 +73,7 @@ pub struct Beginning {
     chess960: Chess960,
     /// Skip openings that a first search scores above this for a side, in centipawns [default: 400];
     /// a match plays a book without random half-moves as it is
-    #[arg(long, value_name = "CP", value_parser = score(0))]
+    #[arg(long, value_name = "CP", value_parser = score_parser(0))]
     bound: Option<i16>,
 }
 
@@ -89,7 +89,7 @@ enum Chess960 {
 pub struct Rules {
     /// Win when all last scores are at least this for one side, in centipawns
     #[arg(long, value_name = "CP", default_value_t = Adjudication::default().win_score)]
-    #[arg(value_parser = score(1))]
+    #[arg(value_parser = score_parser(1))]
     win_score: i16,
     /// Half-moves in a row beyond --win-score
     #[arg(long, value_name = "N", default_value_t = Adjudication::default().win_plies)]
@@ -97,7 +97,7 @@ pub struct Rules {
     win_plies: u32,
     /// Draw when no last score exceeds this for a side, in centipawns
     #[arg(long, value_name = "CP", default_value_t = Adjudication::default().draw_score)]
-    #[arg(value_parser = score(0))]
+    #[arg(value_parser = score_parser(0))]
     draw_score: i16,
     /// Half-moves in a row within --draw-score
     #[arg(long, value_name = "N", default_value_t = Adjudication::default().draw_plies)]
@@ -112,11 +112,11 @@ pub struct Rules {
     max_plies: u32,
 }
 
-fn score(least: i64) -> clap::builder::RangedI64ValueParser<i16> {
+fn score_parser(least: i64) -> clap::builder::RangedI64ValueParser<i16> {
     clap::value_parser!(i16).range(least..)
 }
 
-fn range(text: &str) -> Result<(u32, u32), String> {
+fn parse_range(text: &str) -> Result<(u32, u32), String> {
     let (from, to) = text.split_once("..").unwrap_or((text, text));
     match (from.parse(), to.parse()) {
         (Ok(from), Ok(to)) if from <= to && to <= 100 => Ok((from, to)),
@@ -125,7 +125,7 @@ fn range(text: &str) -> Result<(u32, u32), String> {
 }
 
 impl Beginning {
-    pub fn openings(self) -> Openings {
+    pub fn to_openings(self) -> Openings {
         let usual = if self.book.is_some() { (0, 0) } else { Openings::default().plies };
         let start = match (self.book, self.chess960) {
             (Some(book), _) => StartPosition::Book(book),
@@ -140,7 +140,7 @@ impl Beginning {
     /// The same for a match, in which both sides play all openings of a book.
     pub fn of_match(self) -> Result<Openings> {
         let is_given = self.bound.is_some();
-        let openings = self.openings();
+        let openings = self.to_openings();
         ensure!(
             !is_given || openings.plies.1 > 0 || !matches!(openings.start, StartPosition::Book(_)),
             "a match plays a book as it is, whatever --bound; leave it out, or give --random-plies"
@@ -150,7 +150,7 @@ impl Beginning {
 }
 
 impl Rules {
-    pub fn adjudication(&self) -> Adjudication {
+    pub fn to_adjudication(&self) -> Adjudication {
         let &Self { win_score, win_plies, draw_score, draw_plies, draw_from, max_plies } = self;
         Adjudication { win_score, win_plies, draw_score, draw_plies, draw_from, max_plies }
     }

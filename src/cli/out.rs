@@ -19,27 +19,27 @@ use crate::report::{self, WIDTH};
 /// Replaces the standard macro, which panics on a closed pipe: a long run must not end because
 /// `tee` did.
 macro_rules! eprintln {
-    () => { $crate::cli::out::note(format_args!("")) };
-    ($($text:tt)*) => { $crate::cli::out::note(format_args!($($text)*)) };
+    () => { $crate::cli::out::print_note(format_args!("")) };
+    ($($text:tt)*) => { $crate::cli::out::print_note(format_args!($($text)*)) };
 }
 
 /// Results of the command that another command runs; none otherwise.
 static CAPTURED: Mutex<Option<String>> = Mutex::new(None);
 
-fn captured() -> MutexGuard<'static, Option<String>> {
+fn lock_capture() -> MutexGuard<'static, Option<String>> {
     CAPTURED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs a command; returns what it would print as results. Remarks are dropped.
-pub fn capture<T>(run: impl FnOnce() -> T) -> (T, String) {
-    *captured() = Some(String::new());
+pub fn capture_output<T>(run: impl FnOnce() -> T) -> (T, String) {
+    *lock_capture() = Some(String::new());
     let ended = run();
-    (ended, captured().take().unwrap_or_default())
+    (ended, lock_capture().take().unwrap_or_default())
 }
 
 /// Escapes control characters and those that change the direction of text, which may come from paths
 /// and data; line ends and tabs stay.
-fn visible(text: &str) -> String {
+fn escape_controls(text: &str) -> String {
     let turns = |letter| matches!(letter, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let stays =
         |letter: char| matches!(letter, '\n' | '\t') || !letter.is_control() && !turns(letter);
@@ -50,12 +50,14 @@ fn visible(text: &str) -> String {
 }
 
 /// Writes a line to standard error; failures are ignored.
-pub fn note(text: Arguments) {
-    if captured().is_some() {
+pub fn print_note(text: Arguments) {
+    if lock_capture().is_some() {
         return;
     }
     // A single write, so that output of other processes cannot interleave.
-    above_bars(|| drop(io::stderr().write_all((visible(&text.to_string()) + "\n").as_bytes())));
+    above_bars(|| {
+        drop(io::stderr().write_all((escape_controls(&text.to_string()) + "\n").as_bytes()))
+    });
 }
 
 /// Fails if a file exists, unless `overwrite`.
@@ -79,7 +81,7 @@ pub fn require_page(path: &Path) -> Result<()> {
     if path.exists() {
         let mark = format!("name=\"generator\" content=\"{MARK}\"");
         let mut head = Vec::new();
-        let read = input::regular(path).and_then(|()| File::open(path));
+        let read = input::require_regular(path).and_then(|()| File::open(path));
         let _ = read.map(|file| file.take(1000).read_to_end(&mut head));
         ensure!(
             output::is_device(path) || String::from_utf8_lossy(&head).contains(&mark),
@@ -88,33 +90,33 @@ pub fn require_page(path: &Path) -> Result<()> {
         );
     }
     if !output::is_device(path) {
-        Output::create(path)?;
+        Output::create_file(path)?;
     }
     Ok(())
 }
 
 /// Prints help, or the error of a command line.
-pub fn usage(usage: &clap::Error) -> Result<ExitCode> {
+pub fn print_usage(usage: &clap::Error) -> Result<ExitCode> {
     let shown = usage.print();
     // A usage error keeps its exit code, even if it cannot be printed.
     if !usage.use_stderr() {
-        ended(shown)?;
+        ignore_closed_pipe(shown)?;
     }
     Ok(ExitCode::from(usage.exit_code() as u8))
 }
 
 /// Formats a command in lines that a shell takes, to stand behind five characters.
-pub fn command<S: AsRef<str>>(words: &[S]) -> String {
+pub fn format_command<S: AsRef<str>>(words: &[S]) -> String {
     let quoted = words.iter().map(AsRef::as_ref).map(|word| match word.contains([' ', '"']) {
         true => format!("'{word}'"),
         false => word.to_string(),
     });
     let quoted: Vec<String> = quoted.collect();
-    report::lines(quoted.iter().map(String::as_str), WIDTH - 7).join(" \\\n     ")
+    report::join_lines(quoted.iter().map(String::as_str), WIDTH - 7).join(" \\\n     ")
 }
 
 /// The program as the user called it, if by a relative path such as `./nnuance`, else by its name.
-fn program() -> String {
+fn program_name() -> String {
     let called = std::env::args().next().unwrap_or_default();
     let is_relative = called.contains(['/', '\\']) && Path::new(&called).is_relative();
     if is_relative { called } else { "nnuance".to_string() }
@@ -122,13 +124,13 @@ fn program() -> String {
 
 /// Next steps: commands of this program, one after the other.
 pub fn next(commands: &[Vec<&str>]) -> String {
-    let program = program();
+    let program = program_name();
     list_next(commands.iter().map(|words| [&[&program[..]], &words[..]].concat()))
 }
 
 /// Next steps in a folder below the current one.
 pub fn next_in(folder: &str, commands: &[Vec<&str>]) -> String {
-    let program = match program() {
+    let program = match program_name() {
         name if name == "nnuance" => name,
         path => format!("../{path}"),
     };
@@ -139,30 +141,30 @@ pub fn next_in(folder: &str, commands: &[Vec<&str>]) -> String {
 fn list_next<S: AsRef<str>>(commands: impl Iterator<Item = Vec<S>>) -> String {
     let line = |(number, words): (usize, Vec<S>)| {
         let title = if number == 0 { "next" } else { "" };
-        format!("{title:<6}{}", command(&words))
+        format!("{title:<6}{}", format_command(&words))
     };
     commands.enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 
-pub fn result(json: bool, value: &impl Serialize, text: impl Display) -> Result<()> {
+pub fn print_result(json: bool, value: &impl Serialize, text: impl Display) -> Result<()> {
     match json {
-        true => line(serde_json::to_string_pretty(value)?),
-        false => line(text.to_string().trim_end()),
+        true => print_line(serde_json::to_string_pretty(value)?),
+        false => print_line(text.to_string().trim_end()),
     }
 }
 
 /// Writes a line. A closed pipe, as of `head`, is no error.
-pub fn line(text: impl Display) -> Result<()> {
-    lines([Ok(visible(&text.to_string()))])
+pub fn print_line(text: impl Display) -> Result<()> {
+    print_lines([Ok(escape_controls(&text.to_string()))])
 }
 
 /// Writes lines up to the first error, or until the pipe is closed; the rest is not computed.
-pub fn lines<T: Display>(lines: impl IntoIterator<Item = Result<T>>) -> Result<()> {
+pub fn print_lines<T: Display>(lines: impl IntoIterator<Item = Result<T>>) -> Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut failed = Ok(());
     for line in lines {
         let written = match line {
-            Ok(line) => match &mut *captured() {
+            Ok(line) => match &mut *lock_capture() {
                 Some(text) => {
                     *text += &format!("{line}\n");
                     Ok(())
@@ -175,14 +177,14 @@ pub fn lines<T: Display>(lines: impl IntoIterator<Item = Result<T>>) -> Result<(
             }
         };
         if written.is_err() {
-            return ended(written);
+            return ignore_closed_pipe(written);
         }
     }
     // Lines before an error are valid.
-    ended(out.flush()).and(failed)
+    ignore_closed_pipe(out.flush()).and(failed)
 }
 
-fn ended(written: io::Result<()>) -> Result<()> {
+fn ignore_closed_pipe(written: io::Result<()>) -> Result<()> {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other.context("cannot write to standard output"),

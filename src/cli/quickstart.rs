@@ -77,7 +77,7 @@ const NEXT: [&str; 3] = [
     "train configs/net-2-mirrored.toml --set data.files=[\"MY.pgn\"]",
 ];
 
-pub fn run(args: Args) -> Result<ExitCode> {
+pub fn run_command(args: Args) -> Result<ExitCode> {
     let has_kit = write_kit()?;
     prepare_folder()?;
     let mut printed = String::new();
@@ -87,18 +87,19 @@ pub fn run(args: Args) -> Result<ExitCode> {
             (true, device) if device != "flex" => format!("{command} --device {device}"),
             _ => command.to_string(),
         };
-        eprintln!("{number}  {title}\n   $ {}", out::command(&words(&command)));
+        eprintln!("{number}  {title}\n   $ {}", out::format_command(&split_words(&command)));
         let start = Instant::now();
         let code;
-        (code, printed) = out::capture(|| Cli::parse_from(words(&command)).run());
+        (code, printed) =
+            out::capture_output(|| Cli::parse_from(split_words(&command)).run_command());
         let code = code?;
         if code != ExitCode::SUCCESS {
-            out::line(printed)?;
+            out::print_line(printed)?;
             return Ok(code);
         }
         let seconds = start.elapsed().as_secs_f64();
         let fact = match command.split(' ').next() {
-            Some("train") => made(&printed),
+            Some("train") => output_file_of(&printed),
             Some("verify") => "it does".to_string(),
             Some("eval") => {
                 let each = printed.lines().filter_map(|line| line.rsplit(';').next());
@@ -110,12 +111,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
         };
         eprintln!("{}\n", format!("   {seconds:.1} s  {fact}").trim_end());
     }
-    out::line(printed + MADE + &next(has_kit))?;
+    out::print_line(printed + MADE + &next(has_kit))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The file that a training made: its losses are against targets that differ.
-fn made(printed: &str) -> String {
+fn output_file_of(printed: &str) -> String {
     let mut lines = printed.lines().filter_map(|line| line.split_once(' '));
     let made = lines.find(|(name, _)| matches!(*name, "net" | "terms"));
     made.map_or(String::new(), |(_, file)| file.trim().to_string())
@@ -138,12 +139,12 @@ fn prepare_folder() -> Result<()> {
         !folder.exists() || mark.exists(),
         "{FOLDER} is there, and not by quickstart, which would replace what it holds; move it away"
     );
-    output::write(&mark, b"made by `nnuance quickstart`, and replaced by the next one\n")?;
+    output::write_file(&mark, b"made by `nnuance quickstart`, and replaced by the next one\n")?;
     Ok(())
 }
 
 /// The words of a command; spaces within single quotes are kept.
-fn words(command: &str) -> Vec<String> {
+fn split_words(command: &str) -> Vec<String> {
     let mut words = vec!["nnuance".to_string()];
     for (number, part) in command.split('\'').enumerate() {
         match number % 2 {
@@ -175,14 +176,14 @@ fn write_kit() -> Result<bool> {
     }
     for (name, content) in FILES {
         let path = PathBuf::from(KIT).join(name);
-        match input::read(&path, input::TEXT) {
+        match input::read_bytes(&path, input::TEXT) {
             Ok(there) => ensure!(
                 there == content,
                 "{} is there and was changed; move it away, and quickstart writes it again",
                 path.display()
             ),
             Err(_) => {
-                output::write(&path, content)?;
+                output::write_file(&path, content)?;
             }
         }
     }

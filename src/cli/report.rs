@@ -9,7 +9,7 @@ use super::out;
 use super::terminal::Terminal;
 use crate::model::Precision;
 use crate::output;
-use crate::run::report::{ShownRun, compare};
+use crate::run::report::{ShownRun, compare_runs};
 use crate::run::{Host, played};
 
 /// Show runs on one page: curves, settings, comparison
@@ -39,14 +39,18 @@ pub struct Args {
     device: DeviceArgs,
 }
 
-pub fn run(args: Args) -> Result<()> {
+pub fn run_command(args: Args) -> Result<()> {
     out::require_page(&args.output)?;
-    let device = args.device.options().open(Precision::F32)?;
+    let device = args.device.to_options().open_device(Precision::F32)?;
     let host = Host { device, listener: &Terminal::default() };
     let runs: Vec<ShownRun> =
-        args.runs.iter().map(|folder| ShownRun::read(folder)).collect::<Result<_>>()?;
-    let games = (!args.pgn.is_empty()).then(|| played::read(&args.pgn)).transpose()?;
-    let page = compare(&runs, &args.with, args.data.plan(), games.as_ref(), &host)?;
-    output::write(&args.output, page.as_bytes())?;
-    out::line(format!("report   {}, {:.1} MB", args.output.display(), page.len() as f64 / 1e6))
+        args.runs.iter().map(|folder| ShownRun::read_folder(folder)).collect::<Result<_>>()?;
+    let games = (!args.pgn.is_empty()).then(|| played::read_matches(&args.pgn)).transpose()?;
+    let page = compare_runs(&runs, &args.with, args.data.read_plan(), games.as_ref(), &host)?;
+    output::write_file(&args.output, page.as_bytes())?;
+    out::print_line(format!(
+        "report   {}, {:.1} MB",
+        args.output.display(),
+        page.len() as f64 / 1e6
+    ))
 }

@@ -9,7 +9,7 @@ use super::eval::GivenPositions;
 use super::out;
 use crate::config::Config;
 use crate::features::{Board, Inputs, Rows, Set, Views};
-use crate::report::wrap;
+use crate::report::wrap_sentence;
 use crate::run::export;
 use crate::run::folder::CONFIG;
 use crate::run::path::in_folder;
@@ -36,22 +36,22 @@ pub struct Args {
     words: bool,
 }
 
-pub fn run(args: Args) -> Result<()> {
-    let inputs = inputs(&args.net)?;
-    let text = args.positions.read()?.map(|read| {
+pub fn run_command(args: Args) -> Result<()> {
+    let inputs = read_inputs(&args.net)?;
+    let text = args.positions.read_positions()?.map(|read| {
         let (fen, position) = read?;
-        Ok(format!("{fen}\n{}", lists(&inputs, &position, args.words)))
+        Ok(format!("{fen}\n{}", format_lists(&inputs, &position, args.words)))
     });
-    out::lines(places(&inputs).map(Ok).into_iter().chain(text))
+    out::print_lines(format_row_ranges(&inputs).map(Ok).into_iter().chain(text))
 }
 
 /// The inputs of a net's file, or of a config's net.
-fn inputs(path: &Path) -> Result<Inputs> {
+fn read_inputs(path: &Path) -> Result<Inputs> {
     let path = in_folder(path, CONFIG)?;
     if path.extension().is_none_or(|extension| extension != "toml") {
-        return Ok(export::read(&path)?.0.architecture.inputs);
+        return Ok(export::read_source(&path)?.0.architecture.inputs);
     }
-    let config = Config::read(&path, &[])?;
+    let config = Config::read_file(&path, &[])?;
     let net = config.architecture().with_context(|| {
         format!(
             "{} trains handcrafted terms, which have no rows; name one of a net",
@@ -62,17 +62,17 @@ fn inputs(path: &Path) -> Result<Inputs> {
 }
 
 /// Where the rows of each set begin in a net of several sets.
-fn places(inputs: &Inputs) -> Option<String> {
+fn format_row_ranges(inputs: &Inputs) -> Option<String> {
     let place = |(i, set): (usize, &Set)| {
         let first = inputs.first_row(i);
-        format!("{} {first} to {}", set.name(), first + set.rows() - 1)
+        format!("{} {first} to {}", set.name(), first + set.row_count() - 1)
     };
     let places: Vec<String> = inputs.sets().iter().enumerate().map(place).collect();
-    let text = wrap(&format!("In the net, rows of {}.", places.join(", of ")));
+    let text = wrap_sentence(&format!("In the net, rows of {}.", places.join(", of ")));
     (places.len() > 1).then_some(text)
 }
 
-fn lists(inputs: &Inputs, position: &Position, words: bool) -> String {
+fn format_lists(inputs: &Inputs, position: &Position, words: bool) -> String {
     let board = Board::new(position);
     let perspectives: &[Color] = match inputs.views {
         Views::Plain => &[Color::White],
@@ -82,24 +82,24 @@ fn lists(inputs: &Inputs, position: &Position, words: bool) -> String {
     for set in inputs.sets() {
         for perspective in perspectives {
             let mut rows = Rows::default();
-            set.active(&board, *perspective, &mut rows);
-            let rows = rows.sorted();
+            set.add_active_rows(&board, *perspective, &mut rows);
+            let rows = rows.sorted_rows();
             let name = format!("{}, {}:", set.name(), perspective.fold_wb("White", "Black"));
             if words {
-                text += &format!("{name}\n{}", described(set, &rows));
+                text += &format!("{name}\n{}", describe_rows(set, &rows));
             } else {
                 let rows: Vec<String> = rows.iter().map(u32::to_string).collect();
-                text += &wrap(&format!("{name} {}", rows.join(" ")));
+                text += &wrap_sentence(&format!("{name} {}", rows.join(" ")));
             }
         }
     }
     text
 }
 
-fn described(set: &Set, rows: &[u32]) -> String {
+fn describe_rows(set: &Set, rows: &[u32]) -> String {
     let line = |same: &[u32]| {
         let times = if same.len() > 1 { format!(", {} times", same.len()) } else { String::new() };
-        format!("{:>7}  {}{times}\n", same[0], set.describe(same[0]))
+        format!("{:>7}  {}{times}\n", same[0], set.describe_row(same[0]))
     };
     rows.chunk_by(|a, b| a == b).map(line).collect()
 }

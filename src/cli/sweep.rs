@@ -8,8 +8,8 @@ use anyhow::Result;
 use super::options::DeviceArgs;
 use super::out;
 use super::terminal::Terminal;
-use crate::digits::grouped;
-use crate::report::{wrap, wrap_all};
+use crate::digits::group_digits;
+use crate::report::{wrap_all, wrap_sentence};
 use crate::run::sweep::{Axis, Loss, Outcome, Sweep};
 use crate::run::train::RunContext;
 use crate::train::ranks::SingleRank;
@@ -49,36 +49,36 @@ pub struct Args {
     device: DeviceArgs,
 }
 
-pub fn run(args: Args) -> Result<ExitCode> {
-    let terminal = Terminal::brief();
-    let device = args.device.options();
+pub fn run_command(args: Args) -> Result<ExitCode> {
+    let terminal = Terminal::for_many_runs();
+    let device = args.device.to_options();
     let means =
         RunContext { device: &device, listener: &terminal, page: false, ranks: &SingleRank };
-    let axes = args.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>>>()?;
+    let axes = args.over.iter().map(|text| Axis::parse_axis(text)).collect::<Result<Vec<_>>>()?;
     let out = args.out.unwrap_or_else(|| {
         let name = args.config.file_stem().unwrap_or(args.config.as_os_str()).to_string_lossy();
         Path::new("runs").join(format!("sweep-{name}"))
     });
     let sweep = Sweep::new(&args.config, &args.overrides, &axes, args.seeds, out.clone(), &means)?;
-    let Some(outcome) = sweep.run()? else {
+    let Some(outcome) = sweep.run_members()? else {
         eprintln!("or go on with the sweep: the same command again");
         return Ok(ExitCode::from(130));
     };
     let (best, seed) = (&outcome.members[0].name, sweep.members[0].config.file.seed);
     let best = out.join(format!("{best}-seed-{seed}"));
-    out::result(args.json, &outcome, text(&outcome, &best))?;
+    out::print_result(args.json, &outcome, format_outcome(&outcome, &best))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The table of the members, how to read it, and what to do with the `best` run.
-fn text(outcome: &Outcome, best: &Path) -> String {
+fn format_outcome(outcome: &Outcome, best: &Path) -> String {
     let against = match outcome.loss {
         Loss::Target => "target",
         Loss::Results => "results",
     };
-    let mut text = format!("{}\n", outcome.table());
-    let positions = grouped(outcome.positions as u64);
-    text += &wrap(&format!(
+    let mut text = format!("{}\n", outcome.to_table());
+    let positions = group_digits(outcome.positions as u64);
+    text += &wrap_sentence(&format!(
         "test: squared error against the {against} of {positions} positions, with 95 % \
          intervals; better, worse: over games and seeds, Holm"
     ));

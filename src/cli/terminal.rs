@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
 use super::cluster;
-use crate::digits::{grouped, short};
+use crate::digits::{format_short, group_digits};
 use crate::log::{Row, TrainStep};
 use crate::progress::Progress;
 
@@ -28,14 +28,14 @@ pub fn above_bars(write: impl FnOnce()) {
 }
 
 /// Ends the program, and leaves no bar behind.
-pub fn exit(code: i32) -> ! {
+pub fn exit_with(code: i32) -> ! {
     let _ = BARS.clear();
     std::process::exit(code)
 }
 
 /// A progress bar on stderr until it is dropped; nothing if stderr is not a terminal. It fits the
 /// width of the terminal, and shows speed and time left as soon as they are known.
-pub fn bar(total: Option<u64>, work: &'static str) -> ProgressBar {
+pub fn progress_bar(total: Option<u64>, work: &'static str) -> ProgressBar {
     let (bar, template) = match total {
         Some(total) => (ProgressBar::new(total), "{prefix} {wide_bar} {done}{msg}{rate}{left}"),
         None => (ProgressBar::no_length(), "{prefix} {done}{msg}{rate}{left}"),
@@ -47,15 +47,15 @@ pub fn bar(total: Option<u64>, work: &'static str) -> ProgressBar {
 }
 
 fn write_done(state: &ProgressState, out: &mut dyn Write) {
-    let done = short(state.pos() as f64);
+    let done = format_short(state.pos() as f64);
     let _ = match state.len() {
-        Some(total) => write!(out, "{done} of {}", short(total as f64)),
+        Some(total) => write!(out, "{done} of {}", format_short(total as f64)),
         None => write!(out, "{done}"),
     };
 }
 
 fn write_rate(state: &ProgressState, out: &mut dyn Write) {
-    if let Some(rate) = rate(state.per_sec()) {
+    if let Some(rate) = format_rate(state.per_sec()) {
         let _ = write!(out, ", {rate}");
     }
 }
@@ -76,7 +76,7 @@ pub fn expect_total(bar: &ProgressBar, share: f64) {
 
 /// Formats seconds since 1970 as "2026-11-28 09:30 UTC". The days are those of H. Hinnant,
 /// "chrono-Compatible Low-Level Date Algorithms": years begin in March.
-pub fn utc(seconds: u64) -> String {
+pub fn format_utc(seconds: u64) -> String {
     let (days, minutes) = (seconds / 86_400 + 719_468, seconds / 60);
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
@@ -89,19 +89,19 @@ pub fn utc(seconds: u64) -> String {
 }
 
 /// Items a second, if there were any.
-fn rate(per_second: f64) -> Option<String> {
+fn format_rate(per_second: f64) -> Option<String> {
     // Games are slower than one a second.
     let rate = if per_second < 10.0 {
         format!("{per_second:.1}/s")
     } else {
-        format!("{}/s", short(per_second))
+        format!("{}/s", format_short(per_second))
     };
     (per_second >= 0.05).then_some(rate)
 }
 
 /// Flag set by the first Ctrl-C; the second one ends the program at once. All of the process shares
 /// it: the quickstart trains several times.
-pub fn interrupts() -> Arc<AtomicBool> {
+pub fn catch_interrupts() -> Arc<AtomicBool> {
     static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     let listen = || {
         let stop = Arc::new(AtomicBool::new(false));
@@ -110,7 +110,7 @@ pub fn interrupts() -> Arc<AtomicBool> {
         // Without a handler Ctrl-C keeps its usual effect.
         let _ = ctrlc::set_handler(move || {
             if pressed.swap(true, Ordering::SeqCst) {
-                exit(130);
+                exit_with(130);
             }
             // Another rank may have set the flag first.
             if !flag.swap(true, Ordering::SeqCst) && cluster::is_first() {
@@ -154,11 +154,11 @@ impl Terminal {
 
     /// Creates progress for work that Ctrl-C stops in a resumable state.
     pub fn that_stops() -> Self {
-        Self::new(interrupts(), false)
+        Self::new(catch_interrupts(), false)
     }
 
     /// Creates the same for many runs.
-    pub fn brief() -> Self {
+    pub fn for_many_runs() -> Self {
         let mut terminal = Self::that_stops();
         terminal.remarks = Some(Mutex::default());
         terminal
@@ -166,10 +166,10 @@ impl Terminal {
 
     /// Creates progress for ranks that do not print.
     pub fn silent() -> Self {
-        Self::new(interrupts(), true)
+        Self::new(catch_interrupts(), true)
     }
 
-    fn shown(&self, show: impl FnOnce(&mut Work)) {
+    fn update_bar(&self, show: impl FnOnce(&mut Work)) {
         if let Some(work) = self.work.lock().unwrap_or_else(PoisonError::into_inner).last_mut() {
             show(work);
         }
@@ -177,26 +177,26 @@ impl Terminal {
 }
 
 impl Progress for Terminal {
-    fn stop(&self) -> bool {
+    fn should_stop(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
 
-    fn seconds(&self) -> f64 {
+    fn elapsed_seconds(&self) -> f64 {
         self.start.elapsed().as_secs_f64()
     }
 
-    fn date(&self) -> Option<String> {
+    fn current_date(&self) -> Option<String> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-        Some(utc(since.as_secs()))
+        Some(format_utc(since.as_secs()))
     }
 
-    fn opening(&self, table: &str) {
+    fn report_opening(&self, table: &str) {
         if self.remarks.is_none() {
-            self.remark(&format!("{table}\n"));
+            self.report_remark(&format!("{table}\n"));
         }
     }
 
-    fn remark(&self, text: &str) {
+    fn report_remark(&self, text: &str) {
         let is_old = self.remarks.as_ref().is_some_and(|remarks| {
             !remarks.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_string())
         });
@@ -205,11 +205,11 @@ impl Progress for Terminal {
         }
     }
 
-    fn begin(&self, work: &'static str, total: Option<u64>, done: u64) {
+    fn begin_work(&self, work: &'static str, total: Option<u64>, done: u64) {
         if done > 0 && work != "training" && !self.silent {
-            eprintln!("resumed behind {} {work} of an earlier run", grouped(done));
+            eprintln!("resumed behind {} {work} of an earlier run", group_digits(done));
         }
-        let bar = if self.silent { ProgressBar::hidden() } else { bar(total, work) };
+        let bar = if self.silent { ProgressBar::hidden() } else { progress_bar(total, work) };
         bar.set_position(done);
         bar.reset_eta();
         if total.is_none() {
@@ -219,31 +219,31 @@ impl Progress for Terminal {
         self.work.lock().unwrap_or_else(PoisonError::into_inner).push(work);
     }
 
-    fn advance(&self, count: u64) {
-        self.shown(|work| {
+    fn advance_work(&self, count: u64) {
+        self.update_bar(|work| {
             work.bar.inc(count);
             let (Some(total), true) = (work.bar.length(), work.bar.is_hidden()) else { return };
             if work.shown.elapsed() >= INTERVAL && !self.silent {
                 work.shown = Instant::now();
-                let [done, total] = [work.bar.position(), total].map(grouped);
+                let [done, total] = [work.bar.position(), total].map(group_digits);
                 let what = work.bar.prefix();
-                let Some(speed) = rate(work.bar.per_sec()) else { return };
+                let Some(speed) = format_rate(work.bar.per_sec()) else { return };
                 let left = HumanDuration(work.bar.eta());
                 eprintln!("{what} {done} of {total}, {speed}, {left} left");
             }
         });
     }
 
-    fn message(&self, text: &str) {
-        self.shown(|work| work.bar.set_message(format!(", {text}")));
+    fn report_message(&self, text: &str) {
+        self.update_bar(|work| work.bar.set_message(format!(", {text}")));
     }
 
-    fn end(&self) {
+    fn end_work(&self) {
         self.work.lock().unwrap_or_else(PoisonError::into_inner).pop();
     }
 
-    fn step(&self, step: &TrainStep) {
-        self.shown(|work| {
+    fn report_step(&self, step: &TrainStep) {
+        self.update_bar(|work| {
             if work.shown.elapsed() > Duration::from_millis(100) {
                 work.shown = Instant::now();
                 let validation = work.validation;
@@ -255,21 +255,21 @@ impl Progress for Terminal {
         });
     }
 
-    fn row(&self, row: &Row) {
+    fn report_validation(&self, row: &Row) {
         if self.silent || self.remarks.is_some() {
             return;
         }
         let loss = |loss: Option<f64>| loss.map_or("-".into(), |loss| format!("{loss:.6}"));
         let columns = [
-            ("step", 8, grouped(row.step)),
-            ("positions", 12, grouped(row.positions)),
+            ("step", 8, group_digits(row.step)),
+            ("positions", 12, group_digits(row.positions)),
             ("train loss", 11, loss(row.train_loss)),
             ("validation", 11, loss(row.held_out_loss)),
             ("vs result", 11, loss(row.held_out_result_loss)),
             ("rate", 9, row.learning_rate.map_or("-".into(), |rate| format!("{rate:.2e}"))),
-            ("positions/s", 12, row.positions_per_second.map_or("-".into(), short)),
+            ("positions/s", 12, row.positions_per_second.map_or("-".into(), format_short)),
         ];
-        self.shown(|work| {
+        self.update_bar(|work| {
             work.validation = row.held_out_loss;
             if !std::mem::replace(&mut work.has_rows, true) {
                 eprintln!(

@@ -11,11 +11,11 @@ use super::terminal::Terminal;
 use super::{cluster, out};
 use crate::config::Config;
 use crate::data_file::are_few_for_nets;
-use crate::digits::grouped;
+use crate::digits::group_digits;
 use crate::export::Provenance;
-use crate::report::{Table, wrap};
+use crate::report::{Table, wrap_sentence};
 use crate::run::folder::{self, RunFolder};
-use crate::run::train::{FinishedRun, RunContext, RunResult, begin, join, resume};
+use crate::run::train::{FinishedRun, RunContext, RunResult, begin_training, join_run, resume_run};
 use crate::train::End;
 
 /// Train a net or handcrafted terms, as a config says
@@ -54,30 +54,30 @@ pub struct Args {
     device: DeviceArgs,
 }
 
-pub fn run(args: Args) -> Result<ExitCode> {
+pub fn run_command(args: Args) -> Result<ExitCode> {
     let ranks = cluster::ranks(args.silence)?;
-    let device = args.device.options();
+    let device = args.device.to_options();
     if !ranks.is_first() {
         let means =
             RunContext { device: &device, listener: &Terminal::silent(), page: false, ranks };
-        let interrupted = join(&means)? == End::Interrupted;
+        let interrupted = join_run(&means)? == End::Interrupted;
         return Ok(if interrupted { ExitCode::from(130) } else { ExitCode::SUCCESS });
     }
     let terminal = Terminal::that_stops();
     let means = RunContext { device: &device, listener: &terminal, page: true, ranks };
     let finished = match (&args.resume, &args.config) {
-        (Some(folder), _) => resume(folder, &args.overrides, &means)?,
+        (Some(folder), _) => resume_run(folder, &args.overrides, &means)?,
         (None, Some(path)) => {
-            let config = Config::read(path, &args.overrides)?;
+            let config = Config::read_file(path, &args.overrides)?;
             let folder = args.out.unwrap_or_else(|| default_folder(path));
-            let folder = RunFolder::take(&folder, args.overwrite, &terminal)?;
-            begin(config, &folder, &means)?
+            let folder = RunFolder::take_folder(&folder, args.overwrite, &terminal)?;
+            begin_training(config, &folder, &means)?
         }
         (None, None) => bail!("name a config, or a run folder with --resume"),
     };
     let Some(finished) = finished else { return Ok(ExitCode::from(130)) };
     eprintln!();
-    out::line(text(&finished))?;
+    out::print_line(format_finished(&finished))?;
     finished.require_page()?;
     Ok(ExitCode::SUCCESS)
 }
@@ -87,12 +87,13 @@ pub fn default_folder(config: &Path) -> PathBuf {
 }
 
 /// The losses and files of a run, and what to do next; before them why a net is worthless.
-fn text(finished: &FinishedRun) -> String {
+fn format_finished(finished: &FinishedRun) -> String {
     let FinishedRun { folder, steps, validation_loss, training_loss, end, made, page } = finished;
-    let (mut table, mut text, run) = (Table::facts(), String::new(), folder.display().to_string());
+    let (mut table, mut text, run) =
+        (Table::of_facts(), String::new(), folder.display().to_string());
     let file = |name: &str| folder.join(name).display().to_string();
-    let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
-    let [step, steps] = steps.map(grouped);
+    let mut row = |name: &str, value: String| table.add_row([name.to_string(), value]);
+    let [step, steps] = steps.map(group_digits);
     let ended = match end {
         End::Converged => ", converged",
         End::Early => ", stopped early",
@@ -112,7 +113,7 @@ fn text(finished: &FinishedRun) -> String {
     match made {
         RunResult::Net(written, terms) => {
             if let Some(why) = &written.unlearnt {
-                text = format!("{}\n", wrap(&format!("WARNING: {why}")));
+                text = format!("{}\n", wrap_sentence(&format!("WARNING: {why}")));
             }
             let found = &written.exported.manifest;
             if let Some(error) = &found.float_error {

@@ -48,11 +48,11 @@ const MOST_MEBIBYTES: usize = 65_536;
 const OVERHEAD: u64 = 10;
 const MOST_OVERHEAD: u64 = 5_000;
 
-pub fn run(args: Args) -> Result<()> {
-    let device = args.device.options().open(Precision::F32)?;
+pub fn run_command(args: Args) -> Result<()> {
+    let device = args.device.to_options().open_device(Precision::F32)?;
     let terminal = Terminal::default();
-    let player = SearchPlayer::open(&args.evaluation, &device, &terminal)?;
-    let scale = args.fitted_scale.unwrap_or_else(|| player.scale());
+    let player = SearchPlayer::open_player(&args.evaluation, &device, &terminal)?;
+    let scale = args.fitted_scale.unwrap_or_else(|| player.search_scale());
     ensure!(scale > 0.0 && scale.is_finite(), "--fitted-scale must be above 0, found {scale}");
     let searcher = Searcher::new(MEBIBYTES);
     let mut worker = Worker { searcher, evaluation: player.in_search(), scale };
@@ -62,7 +62,7 @@ pub fn run(args: Args) -> Result<()> {
         // The thread ends with the channel of jobs.
         scope.spawn(|| jobs.into_iter().for_each(|job| job(&mut worker)));
         let session = Session {
-            name: &player.name(),
+            name: &player.player_name(),
             worker: to_worker,
             alarm: &alarm,
             game: Game::new(Chess::default()),
@@ -72,7 +72,7 @@ pub fn run(args: Args) -> Result<()> {
             is_endless: false,
             is_timed: false,
         };
-        session.run();
+        session.read_commands();
     });
     Ok(())
 }
@@ -104,56 +104,58 @@ struct Session<'a, 'w> {
 const LONGEST: usize = 1 << 20;
 
 impl Session<'_, '_> {
-    fn run(mut self) {
+    fn read_commands(mut self) {
         let mut input = Text::new(Box::new(BufReader::new(io::stdin())), LONGEST);
-        while let Ok(true) = input.advance() {
-            match input.line().and_then(|line| interface::read(line, self.mode)) {
-                Ok(Some(Command::Quit)) => return self.halt(),
-                Ok(Some(command)) => self.execute(command),
+        while let Ok(true) = input.read_line() {
+            match input.current_line().and_then(|line| interface::parse_command(line, self.mode)) {
+                Ok(Some(Command::Quit)) => return self.stop_search(),
+                Ok(Some(command)) => self.execute_command(command),
                 Ok(None) => {}
-                Err(wrong) => say(&format!("info string {wrong}")),
+                Err(wrong) => print_line(&format!("info string {wrong}")),
             }
         }
         // Files of commands usually lack `quit`; searches with an end are finished.
         if self.is_endless {
-            self.halt();
+            self.stop_search();
         }
     }
 
-    fn halt(&self) {
+    fn stop_search(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    fn execute(&mut self, command: Command) {
+    fn execute_command(&mut self, command: Command) {
         match command {
-            Command::Uci => self.introduce(),
-            Command::IsReady => say("readyok"),
-            Command::NewGame => self.order(|worker| worker.searcher.clear()),
+            Command::Uci => self.print_identity(),
+            Command::IsReady => print_line("readyok"),
+            Command::NewGame => self.send_job(|worker| worker.searcher.clear_memory()),
             Command::Set { name, value } => {
-                if let Err(wrong) = self.set(&name, &value) {
-                    say(&format!("info string {wrong}"));
+                if let Err(wrong) = self.set_option(&name, &value) {
+                    print_line(&format!("info string {wrong}"));
                 }
             }
             Command::Position(game) => self.game = *game,
-            Command::Go(go) => self.go(go),
-            Command::Stop => self.halt(),
+            Command::Go(go) => self.start_search(go),
+            Command::Stop => self.stop_search(),
             Command::Eval => {
                 let position = Position::from_chess(self.game.chess());
-                self.order(move |worker| {
+                self.send_job(move |worker| {
                     worker.evaluation.refresh(&position);
                     let value = worker.evaluation.value();
-                    say(&format!("info string {value} cp for the side to move"));
+                    print_line(&format!("info string {value} cp for the side to move"));
                 });
             }
             Command::Show => {
-                say(&Fen::from_position(self.game.chess(), EnPassantMode::Legal).to_string());
+                print_line(
+                    &Fen::from_position(self.game.chess(), EnPassantMode::Legal).to_string(),
+                );
             }
             Command::Quit => {}
         }
     }
 
-    fn introduce(&self) {
-        say(&format!(
+    fn print_identity(&self) {
+        print_line(&format!(
             "id name nnuance {} ({})\n\
              id author the nnuance developers\n\
              option name Hash type spin default {MEBIBYTES} min 1 max {MOST_MEBIBYTES}\n\
@@ -166,7 +168,7 @@ impl Session<'_, '_> {
         ));
     }
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+    fn set_option(&mut self, name: &str, value: &str) -> Result<(), String> {
         let number = |least: u64, most: u64| match value.parse::<u64>() {
             Ok(number) if (least..=most).contains(&number) => Ok(number),
             _ => Err(format!("{name} lies between {least} and {most}, not `{value}`")),
@@ -174,7 +176,7 @@ impl Session<'_, '_> {
         match &name.to_ascii_lowercase()[..] {
             "hash" => {
                 let mebibytes = number(1, MOST_MEBIBYTES as u64)? as usize;
-                self.order(move |worker| worker.searcher = Searcher::new(mebibytes));
+                self.send_job(move |worker| worker.searcher = Searcher::new(mebibytes));
             }
             "threads" => drop(number(1, 1)?),
             "move overhead" => self.overhead = number(0, MOST_OVERHEAD)?,
@@ -190,51 +192,57 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    fn go(&mut self, go: GoCommand) {
+    fn start_search(&mut self, go: GoCommand) {
         // The alarm is for one search.
         if self.is_endless || self.is_timed {
-            self.halt();
+            self.stop_search();
         }
         let began = Instant::now();
-        let budget = go.budget(self.game.chess().turn(), self.overhead);
-        let stop = budget.map_or_else(Arc::default, |budget| self.alarm.set(budget.hard));
+        let budget = go.time_budget(self.game.chess().turn(), self.overhead);
+        let stop = budget.map_or_else(Arc::default, |budget| self.alarm.set_alarm(budget.hard));
         self.stop = stop.clone();
         self.is_endless = go.is_endless(self.game.chess().turn(), self.overhead);
         self.is_timed = budget.is_some();
         let (mut game, mode) = (self.game.clone(), self.mode);
-        game.restrict(&go.searchmoves);
-        self.order(move |Worker { searcher, evaluation, scale }| {
+        game.restrict_moves(&go.searchmoves);
+        self.send_job(move |Worker { searcher, evaluation, scale }| {
             let question = SearchSettings { limits: go.limits, scale: *scale };
             let milliseconds = || began.elapsed().as_millis() as u64;
             let mut printed = Vec::new();
-            let found = searcher.search(&game, &mut **evaluation, &question, &stop, &mut |found| {
-                printed.clone_from(&found.pv);
-                say(&interface::info(found, milliseconds(), mode));
-                if budget.is_some_and(|budget| milliseconds() >= budget.soft) {
-                    stop.store(true, Ordering::Relaxed);
-                }
-            });
+            let found = searcher.search_position(
+                &game,
+                &mut **evaluation,
+                &question,
+                &stop,
+                &mut |found| {
+                    printed.clone_from(&found.pv);
+                    print_line(&interface::format_info(found, milliseconds(), mode));
+                    if budget.is_some_and(|budget| milliseconds() >= budget.soft) {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                },
+            );
             if found.depth == 0 || printed.first() != found.pv.first() {
                 // The best move of an unfinished iteration is played, so it is printed as well.
-                say(&interface::info(&found, milliseconds(), mode));
+                print_line(&interface::format_info(&found, milliseconds(), mode));
             }
             // The answer to `go infinite` comes after `stop`.
             while go.infinite && !stop.load(Ordering::Relaxed) {
                 thread::sleep(Duration::from_millis(1));
             }
-            say(&interface::best(found.pv.first().copied(), mode));
+            print_line(&interface::format_best_move(found.pv.first().copied(), mode));
             stop.store(true, Ordering::Relaxed);
         });
     }
 
-    fn order(&self, job: impl FnOnce(&mut Worker) + Send + 'static) {
+    fn send_job(&self, job: impl FnOnce(&mut Worker) + Send + 'static) {
         // The search thread ends after this job.
         self.worker.send(Box::new(job)).expect("the searching thread waits for jobs");
     }
 }
 
 /// Prints a line. Errors are ignored: if the reader is gone, standard input ends as well.
-fn say(line: &str) {
+fn print_line(line: &str) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

@@ -34,32 +34,32 @@ struct VerifiedNet {
     checks: Vec<Check>,
 }
 
-pub fn run(args: Args) -> Result<()> {
+pub fn run_command(args: Args) -> Result<()> {
     // An unreadable net must not hide the checks of the others.
     let verify = |net: &PathBuf| {
-        let checks = checks(net).unwrap_or_else(|error| {
+        let checks = check_net(net).unwrap_or_else(|error| {
             vec![Check { name: "file", passed: false, found: format!("{error:#}") }]
         });
         VerifiedNet { net: net.clone(), checks }
     };
     let verified: Vec<VerifiedNet> = args.nets.iter().map(verify).collect();
-    let tables: String = verified.iter().map(text).collect();
+    let tables: String = verified.iter().map(format_checks).collect();
     let text = tables + "not checked: config, data, losses, float error, fitted scale, licence";
-    out::result(args.json, &verified, text)?;
+    out::print_result(args.json, &verified, text)?;
     let failed = verified.iter().filter(|it| it.checks.iter().any(|check| !check.passed));
     let bad = failed.map(|it| it.net.display().to_string()).collect::<Vec<_>>().join(", ");
     ensure!(bad.is_empty(), "checks failed: {bad}; export again, or name another file");
     Ok(())
 }
 
-fn text(VerifiedNet { net, checks }: &VerifiedNet) -> String {
-    let mut table = Table::titled(&["<"; 3]);
+fn format_checks(VerifiedNet { net, checks }: &VerifiedNet) -> String {
+    let mut table = Table::with_titles(&["<"; 3]);
     for Check { name, passed, found } in checks {
-        table.row([if *passed { "ok" } else { "FAIL" }, name, found]);
+        table.add_row([if *passed { "ok" } else { "FAIL" }, name, found]);
     }
     format!("{}\n{table}\n", net.display())
 }
 
-fn checks(net: &Path) -> Result<Vec<Check>> {
-    Ok(export::verify(&in_folder(net, NET)?)?)
+fn check_net(net: &Path) -> Result<Vec<Check>> {
+    Ok(export::verify_net(&in_folder(net, NET)?)?)
 }

@@ -21,7 +21,7 @@ pub(super) const LENGTHS: [&str; 3] = ["epochs", "positions", "superbatches"];
 pub struct ConfigError(String);
 
 impl ConfigError {
-    pub(super) fn of(key: &str, reason: impl std::fmt::Display) -> Self {
+    pub(super) fn for_key(key: &str, reason: impl std::fmt::Display) -> Self {
         Self(format!("`{key}`: {reason}"))
     }
 
@@ -38,7 +38,7 @@ impl ConfigError {
 
 impl Config {
     /// Reads a file and applies `key=value` overrides with dotted keys.
-    pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
+    pub fn read_file(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
         let name = path.display().to_string();
         if path.is_dir() {
             return Err(ConfigError(format!(
@@ -46,10 +46,12 @@ impl Config {
                  run by --resume {name}"
             )));
         }
-        let text = input::text(path, MOST_BYTES)
+        let text = input::read_text(path, MOST_BYTES)
             .map_err(|error| ConfigError(format!("cannot read {name}: {error}")));
-        let read = text.and_then(|text| Self::parse(&text, &name, overrides));
-        let source = || input::regular(path).ok().and_then(|()| Source::open(path, None, 0).ok());
+        let read = text.and_then(|text| Self::parse_text(&text, &name, overrides));
+        let source = || {
+            input::require_regular(path).ok().and_then(|()| Source::open_file(path, None, 0).ok())
+        };
         read.map_err(|error| match source() {
             Some(source) => ConfigError(format!(
                 "{name} holds positions ({}), expected a config; write one with data.files = \
@@ -61,7 +63,7 @@ impl Config {
     }
 
     /// Parses a text; `name` names it in errors.
-    pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Self, ConfigError> {
+    pub fn parse_text(text: &str, name: &str, overrides: &[String]) -> Result<Self, ConfigError> {
         let sets: String = overrides.iter().map(|set| format!(" --set {set}")).collect();
         let with = if overrides.is_empty() { "" } else { " with" };
         let wrong = |reason: String| ConfigError(format!("{name}{with}{sets}: {reason}"));
@@ -77,26 +79,26 @@ impl Config {
             Ok(file) if is_complete => file,
             // The file's own errors come first. An override may only supply missing keys.
             Err(error) if is_complete || !error.message().starts_with("missing field") => {
-                return Err(ConfigError(format!("{name}: {}", with_cure(&reason(&error)))));
+                return Err(ConfigError(format!("{name}: {}", with_cure(&toml_reason(&error)))));
             }
             _ => {
-                let mut table: Table = text.parse().map_err(|error| wrong(reason(&error)))?;
+                let mut table: Table = text.parse().map_err(|error| wrong(toml_reason(&error)))?;
                 for text in overrides {
-                    set(&mut table, text)
+                    apply_override(&mut table, text)
                         .map_err(|reason| ConfigError(format!("--set {text}: {reason}")))?;
                 }
                 check(&table)?;
-                stockfish::complete(&mut table)
-                    .map_err(|reason| wrong(ConfigError::of("net.format", reason).0))?;
-                ConfigFile::deserialize(table).map_err(|error| wrong(reason(&error)))?
+                stockfish::complete_config(&mut table)
+                    .map_err(|reason| wrong(ConfigError::for_key("net.format", reason).0))?;
+                ConfigFile::deserialize(table).map_err(|error| wrong(toml_reason(&error)))?
             }
         };
-        Self::resolve(file).map_err(|error| wrong(error.0))
+        Self::resolve_file(file).map_err(|error| wrong(error.0))
     }
 }
 
 /// Text of an error in the words of TOML, which shows the brackets that a list lacks.
-pub(super) fn reason(error: &toml::de::Error) -> String {
+pub(super) fn toml_reason(error: &toml::de::Error) -> String {
     let (text, message) = (error.to_string(), error.message());
     let text = text.trim_end();
     if let Some((_, keys)) = RENAMED.iter().find(|(old, _)| message.contains(&format!("`{old}`"))) {
@@ -155,7 +157,7 @@ const ESCAPES: &str = "a backslash in double quotes begins an escape; write path
      single quotes, or with slashes as \"C:/games\"";
 
 /// Applies a `key=value` with a dotted key. A bare word is a string: `net.inputs=plain`.
-fn set(root: &mut Table, text: &str) -> Result<(), String> {
+fn apply_override(root: &mut Table, text: &str) -> Result<(), String> {
     let expected = "expected key=value, for example --set schedule.epochs=4";
     let (key, value) = text.split_once('=').ok_or(expected)?;
     let (key, value) = (key.trim(), value.trim());

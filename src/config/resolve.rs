@@ -46,23 +46,23 @@ type Checked<T = ()> = Result<T, ConfigError>;
 
 impl Config {
     /// Checks a config and fills in its defaults; an error names the first key that cannot be used.
-    pub fn resolve(mut file: ConfigFile) -> Checked<Self> {
+    pub fn resolve_file(mut file: ConfigFile) -> Checked<Self> {
         if file.version != VERSION {
             let reason = format!("expected version {VERSION}, found {}", file.version);
-            return Err(ConfigError::of("version", reason));
+            return Err(ConfigError::for_key("version", reason));
         }
         if !file.stage.is_empty() {
             return Self::resolve_stages(file);
         }
         let is_net = file.net.is_some();
-        let mut optimizer = file.optimizer.resolve(is_net);
+        let mut optimizer = file.optimizer.resolve_optimizer(is_net);
         // With moves each position comes with all its legal moves.
         let usual = match file.target.learn {
             _ if optimizer.name.is_direct() => BatchSize::All,
             Objective::Moves => BatchSize::Positions(1024),
             _ => BatchSize::Positions(16_384),
         };
-        let batch = file.schedule.batch.get_or_insert(usual).positions();
+        let batch = file.schedule.batch.get_or_insert(usual).fixed_positions();
         let usual = if file.data.validation.is_empty() { TestShare::DEFAULT.0 } else { 1.0 };
         let test = TestShare(*file.data.test.get_or_insert(usual));
         check_numbers(&file, &optimizer, batch.unwrap_or(1) as u64)?;
@@ -70,7 +70,7 @@ impl Config {
         let formats = file.data.source.iter().map(|it| ("data.source.format", &it.format));
         for (key, name) in formats.chain([("data.format", &file.data.format)]) {
             let format = name.as_deref().map(Format::named).transpose();
-            format.map_err(|missing| ConfigError::of(key, missing))?;
+            format.map_err(|missing| ConfigError::for_key(key, missing))?;
         }
 
         let target = &mut file.target;
@@ -90,14 +90,14 @@ impl Config {
         if let Some(net) = &mut file.net {
             if scale.fract() != 0.0 || !(1.0..=32_767.0).contains(&scale) {
                 let reason = "expected a whole number from 1 to 32767, the net's SCALE";
-                return Err(ConfigError::of("target.scale", reason));
+                return Err(ConfigError::for_key("target.scale", reason));
             }
             if target.scale.is_none() && (scale / win_rate.scale - 1.0).abs() > NEARLY {
                 let reason = "expected a whole number, the net's SCALE; set `target.scale` to the \
                               centipawns per logit";
-                return Err(ConfigError::of("target.score_scale", reason));
+                return Err(ConfigError::for_key("target.score_scale", reason));
             }
-            let (wanted, integers) = net.resolve(scale as i32)?;
+            let (wanted, integers) = net.resolve_net(scale as i32)?;
             let batch = batch.unwrap_or(usize::MAX);
             let usual = if batch < LARGE { CHUNK / 2 } else { CHUNK };
             let usual = if wanted.inputs.is_large() { 4 * usual } else { usual };
@@ -133,7 +133,7 @@ impl Config {
 
 impl Net {
     /// Writes the defaults of a net with this SCALE into the section.
-    fn resolve(&mut self, scale: i32) -> Checked<(Architecture, Scales)> {
+    fn resolve_net(&mut self, scale: i32) -> Checked<(Architecture, Scales)> {
         let form = Form {
             inputs: self.inputs,
             sets: self.sets.clone(),
@@ -153,36 +153,39 @@ impl Net {
             psqt: self.psqt,
             output_buckets: self.output_buckets,
         };
-        let wrong = |ImpossibleNet { key, reason }| ConfigError::of(&format!("net.{key}"), reason);
+        let wrong =
+            |ImpossibleNet { key, reason }| ConfigError::for_key(&format!("net.{key}"), reason);
         let architecture = Architecture::try_from(form).map_err(wrong)?;
         let qa = self.qa.unwrap_or(Scales::default().qa);
         let Self { qb, head_format, head_shift, head_round, .. } = *self;
         let scales = Scales { qa, qb, scale, head_format, head_shift, head_round };
         let key = if head_shift.is_some() { "net.head_shift" } else { "net.head_format" };
-        net::Net::check(&architecture.merged(), scales).map_err(|error| match error {
-            NetError::ImpossibleNet(impossible) => wrong(impossible),
-            error => ConfigError::of(key, error),
-        })?;
+        net::Net::check_architecture(&architecture.without_factoriser(), scales).map_err(
+            |error| match error {
+                NetError::ImpossibleNet(impossible) => wrong(impossible),
+                error => ConfigError::for_key(key, error),
+            },
+        )?;
         if let Some(format) = &self.format {
-            stockfish::check(format, &architecture, scales)
-                .map_err(|reason| ConfigError::of("net.format", reason))?;
+            stockfish::check_keys(format, &architecture, scales)
+                .map_err(|reason| ConfigError::for_key("net.format", reason))?;
             if self.base.is_some() {
                 let reason = "a file of Stockfish has no base evaluation; remove one of both keys";
-                return Err(ConfigError::of("net.base", reason));
+                return Err(ConfigError::for_key("net.base", reason));
             }
         }
         if let StartSize::Sets(sizes) = &self.start_size
             && let Some(name) = sizes.keys().find(|name| !self.sets.contains(name))
         {
             let reason = format!("this net has no set {name:?}; it has {}", self.sets.join(", "));
-            return Err(ConfigError::of("net.start_size", reason));
+            return Err(ConfigError::for_key("net.start_size", reason));
         }
         let fits_mixed = architecture.fits_mixed_precision();
         let narrow = architecture.is_deep() || architecture.hidden < WIDE || !fits_mixed;
         let usual = if narrow { Precision::F32 } else { Precision::Mixed };
         if *self.precision.get_or_insert(usual) != Precision::F32 && !fits_mixed {
             let reason = "values of this net have no bound, as 16-bit numbers need; use `\"f32\"`";
-            return Err(ConfigError::of("net.precision", reason));
+            return Err(ConfigError::for_key("net.precision", reason));
         }
         Ok((architecture, scales))
     }
@@ -196,7 +199,7 @@ fn is_of_mover(net: &Net) -> bool {
 impl Optimizer {
     /// Resolves the optimiser with defaults that fit the model: weights of nets are clipped so that
     /// they quantise; handcrafted weights are centipawns without bounds. Used keys are completed.
-    fn resolve(&mut self, is_net: bool) -> Settings {
+    fn resolve_optimizer(&mut self, is_net: bool) -> Settings {
         let usual = if is_net { OptimizerName::AdamW } else { OptimizerName::Adam };
         let name = *self.name.get_or_insert(usual);
         let usual = Settings::default_of(name);
@@ -228,7 +231,7 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
     let models = count([net.is_some(), terms.is_some(), traces.is_some()]);
     let length = [schedule.epochs.is_some(), schedule.positions.is_some()];
     let lengths = count([length[0], length[1], schedule.superbatches.is_some()]);
-    let batch = schedule.batch.and_then(BatchSize::positions);
+    let batch = schedule.batch.and_then(BatchSize::fixed_positions);
     let (is_net, direct) = (net.is_some(), name.is_direct());
     let [gauss, corrects] = [OptimizerName::GaussNewton, OptimizerName::AdamW].map(|it| it == name);
     let (values, moves) = (target.learn == Objective::Values, target.learn == Objective::Moves);
@@ -236,7 +239,7 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
     let (level, squared) = (target.weights.is_level(), target.loss == LossShape::Squared);
     if direct && is_net {
         let reason = "this method is for handcrafted terms only; use another one for nets";
-        return Err(ConfigError::of("optimizer.name", reason));
+        return Err(ConfigError::for_key("optimizer.name", reason));
     }
     for (key, fits) in [
         ("schedule.learning_rate", !direct || schedule.learning_rate.is_none()),
@@ -248,20 +251,20 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
         ("optimizer.step", name == OptimizerName::LocalSearch || optimizer.step.is_none()),
     ] {
         if !fits {
-            let reason = format!("{} does not have it; remove the key", name.text());
-            return Err(ConfigError::of(key, reason));
+            let reason = format!("{} does not have it; remove the key", name.display_name());
+            return Err(ConfigError::for_key(key, reason));
         }
     }
     let of_sources = data.source.iter().filter_map(|source| source.filter.as_ref());
     if of_sources.chain([&data.filter]).any(|filter| !filter.has_valid_line()) {
         let reason = "expected points in rising order with shares from 0 to 1, such as \
                       [[2, 0.3], [16, 1]]";
-        return Err(ConfigError::of("data.filter.accept_pieces", reason));
+        return Err(ConfigError::for_key("data.filter.accept_pieces", reason));
     }
     if let Some(key) = target.weights.invalid_key() {
         let reason = "expected points in rising order with weights from 0, not all 0, such as \
                       [[0, 0.2], [30, 1]]";
-        return Err(ConfigError::of(&format!("target.weights.{key}"), reason));
+        return Err(ConfigError::for_key(&format!("target.weights.{key}"), reason));
     }
     let (key, reason) = if models != 1 {
         ("net", "expected exactly one of the sections [net], [terms] and [traces]")
@@ -285,9 +288,9 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
         ("data.chunk", "is for nets; remove the key")
     } else if lengths > 1 || lengths == 0 && !direct {
         ("schedule", "give one of `epochs`, `positions` and `superbatches`")
-    } else if schedule.patience.is_some() && !data.validates() {
+    } else if schedule.patience.is_some() && !data.has_validation() {
         ("schedule.patience", "no game validates; raise `data.held_out`, or remove `patience`")
-    } else if target.wdl.end().is_none() {
+    } else if target.wdl.final_value().is_none() {
         ("target.wdl", "its last value depends on the length of the run; give `every` as a share")
     } else if target.power.is_some() && target.loss != LossShape::Power {
         ("target.power", "goes with `loss = \"power\"`")
@@ -324,7 +327,7 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
     } else {
         return Ok(());
     };
-    Err(ConfigError::of(key, reason))
+    Err(ConfigError::for_key(key, reason))
 }
 
 fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked {
@@ -335,7 +338,8 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
         (Included(0.0), Included(1.0), Excluded(0.0), MOST_POSITIONS as f64);
     let superbatch = schedule.batches_per_superbatch as f64 * batch as f64;
     let longest = most / superbatch.max(1.0);
-    let (wdl, rate) = (target.wdl.range(), schedule.learning_rate.as_ref().map(Stages::range));
+    let (wdl, rate) =
+        (target.wdl.value_range(), schedule.learning_rate.as_ref().map(Stages::value_range));
     // If it is 0 in 32 bits, a weight without any gradient becomes 0 / 0.
     let epsilon = f64::from(settings.epsilon as f32);
     let mut rows = vec![
@@ -409,7 +413,10 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
         let Some(value) = value else { continue };
         if !(value.is_finite() && (low, high).contains(&value)) {
             let range = words(low, "from", "above") + &words(high, " to", " to below");
-            return Err(ConfigError::of(key, format!("expected a number {range}, found {value}")));
+            return Err(ConfigError::for_key(
+                key,
+                format!("expected a number {range}, found {value}"),
+            ));
         }
     }
     Ok(())
@@ -424,11 +431,11 @@ fn fit_layers(architecture: &Architecture, scales: Scales, net: &Net, optimizer:
         let most = stored.factors.iter().copied().fold(0.0, f64::max);
         f64::from(i8::MAX) / most
     };
-    let stored = net::stored(&architecture.merged(), scales);
+    let stored = net::stored_arrays(&architecture.without_factoriser(), scales);
     for it in stored.iter().filter(|it| it.number == Number::I8) {
         let is_layer = matches!(it.array.part, ArrayKind::Layer(_) | ArrayKind::Output);
         let clips_more = optimizer.clip <= 0.0 || most_of(it) < optimizer.clip;
-        if is_layer && clips_more && optimizer.layers.of(&it.array.name).clip.is_none() {
+        if is_layer && clips_more && optimizer.layers.layer_of(&it.array.name).clip.is_none() {
             let layer = optimizer.layers.0.entry(it.array.name.clone()).or_default();
             layer.clip = Some(most_of(it));
         }
@@ -441,25 +448,25 @@ fn fit_layers(architecture: &Architecture, scales: Scales, net: &Net, optimizer:
             }
             part => stored.iter().any(|it| it.array.part == part && it.number == Number::I8),
         };
-        for array in architecture.arrays().into_iter().filter(|array| !is_bytes(array)) {
-            if optimizer.layers.of(&array.name).clip.is_none() {
+        for array in architecture.list_arrays().into_iter().filter(|array| !is_bytes(array)) {
+            if optimizer.layers.layer_of(&array.name).clip.is_none() {
                 optimizer.layers.0.entry(array.name).or_default().clip = Some(0.0);
             }
         }
     }
-    for array in architecture.arrays() {
+    for array in architecture.list_arrays() {
         let (ArrayKind::Rows(set) | ArrayKind::Factor(set)) = array.part else { continue };
         let inputs = &architecture.inputs;
         let parts = if inputs.factor_rows(set) > 0 { 2.0 } else { 1.0 };
         let of = &inputs.sets()[set];
         let mut most = if optimizer.clip > 0.0 { optimizer.clip } else { f64::INFINITY };
         let share = MAX_ACTIVE as f64 / of.max_active() as f64;
-        let share = if of.repeats() { share.min(1.0) } else { 1.0 };
+        let share = if of.has_repeats() { share.min(1.0) } else { 1.0 };
         most *= share;
         if of.integer() == Integer::I8 {
             most = most.min(f64::from(i8::MAX) / f64::from(scales.qa) / parts);
         }
-        let given = optimizer.layers.of(&array.name);
+        let given = optimizer.layers.layer_of(&array.name);
         if most.is_finite() && most != optimizer.clip && given.clip.is_none() {
             optimizer.layers.0.entry(array.name.clone()).or_default().clip = Some(most);
         }
@@ -481,12 +488,12 @@ fn fit_layers(architecture: &Architecture, scales: Scales, net: &Net, optimizer:
 }
 
 fn check_layers(net: &Architecture, tune_base: bool, optimizer: &Optimizer) -> Checked {
-    let mut names: Vec<String> = net.arrays().into_iter().map(|array| array.name).collect();
+    let mut names: Vec<String> = net.list_arrays().into_iter().map(|array| array.name).collect();
     if tune_base {
         names.extend(["tempo", "terms"].map(String::from));
     }
     let unknown = |name: &&String| !names.iter().any(|array| stands_for(name, array));
     let Some(name) = optimizer.layers.0.keys().find(unknown) else { return Ok(()) };
     let reason = format!("the net has no `{name}`; its arrays are {}", names.join(", "));
-    Err(ConfigError::of("optimizer.layers", reason))
+    Err(ConfigError::for_key("optimizer.layers", reason))
 }

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-use crate::architecture::{Activation, Buckets, Integer, LayerForm, Views, is_pieces, pieces};
+use crate::architecture::{
+    Activation, Buckets, Integer, LayerForm, Views, default_sets, is_pieces,
+};
 use crate::loader::{Filter, PositionWeights};
 use crate::loss::LossShape;
 use crate::model::Precision;
@@ -21,7 +23,7 @@ use crate::train::schedule::{Length, Stages};
 pub struct ConfigFile {
     pub version: u32,
     /// Random seed of the starting weights and the order of positions.
-    #[serde(default = "seed")]
+    #[serde(default = "default_seed")]
     pub seed: u64,
     #[serde(default)]
     pub data: Data,
@@ -114,7 +116,7 @@ pub struct Net {
     pub format: Option<String>,
     pub inputs: Views,
     /// Names of the feature sets.
-    #[serde(default = "pieces", skip_serializing_if = "is_pieces")]
+    #[serde(default = "default_sets", skip_serializing_if = "is_pieces")]
     pub sets: Vec<String>,
     /// Integers of the rows of sets in the net's file, where they are not the usual ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -164,7 +166,7 @@ pub struct Net {
     pub qa: Option<i32>,
     /// Share of the run after which weights are rounded in the forward pass.
     pub qat: Option<f64>,
-    #[serde(default = "qb")]
+    #[serde(default = "default_qb")]
     pub qb: i32,
     /// Number format behind the accumulators.
     #[serde(default)]
@@ -193,7 +195,7 @@ pub struct Terms {
     /// A JSON file, `material` or `zero`; none: the built-in weights.
     pub start: Option<String>,
     /// Fewest positions with a term for it to be trained.
-    #[serde(default = "rare")]
+    #[serde(default = "default_rare_count")]
     pub rare: u64,
 }
 
@@ -206,7 +208,7 @@ pub struct Traces {
     #[serde(rename = "use")]
     pub used: Option<Vec<String>>,
     pub tune: Option<Vec<String>>,
-    #[serde(default = "rare")]
+    #[serde(default = "default_rare_count")]
     pub rare: u64,
 }
 
@@ -302,7 +304,7 @@ pub enum BatchSize {
 
 impl BatchSize {
     /// The number of positions; none: all data.
-    pub fn positions(self) -> Option<usize> {
+    pub fn fixed_positions(self) -> Option<usize> {
         match self {
             Self::Positions(positions) => Some(positions),
             Self::All => None,
@@ -364,7 +366,7 @@ impl Default for Schedule {
     }
 }
 
-fn seed() -> u64 {
+fn default_seed() -> u64 {
     1
 }
 
@@ -378,7 +380,7 @@ impl StartSize {
     /// Factor of sets without one in the config.
     const USUAL: f64 = 0.3;
 
-    pub fn of(&self, set: &str) -> f64 {
+    pub fn size_of_set(&self, set: &str) -> f64 {
         match self {
             Self::Number(size) => *size,
             Self::Sets(sets) => sets.get(set).copied().unwrap_or(Self::USUAL),
@@ -386,10 +388,10 @@ impl StartSize {
     }
 }
 
-fn rare() -> u64 {
+fn default_rare_count() -> u64 {
     20
 }
 
-fn qb() -> i32 {
+fn default_qb() -> i32 {
     Scales::default().qb
 }

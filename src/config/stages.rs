@@ -3,7 +3,7 @@
 use serde::Deserialize as _;
 use toml::{Table, Value};
 
-use super::read::{LENGTHS, reason};
+use super::read::{LENGTHS, toml_reason};
 use super::{Config, ConfigError, ConfigFile, Stage};
 
 /// Tables whose keys are replaced one by one; any other value is replaced as a whole.
@@ -14,17 +14,17 @@ impl Config {
     pub(super) fn resolve_stages(file: ConfigFile) -> Result<Self, ConfigError> {
         if file.net.is_none() {
             let reason = "is for nets; train terms with one schedule, and remove the stages";
-            return Err(ConfigError::of("stage", reason));
+            return Err(ConfigError::for_key("stage", reason));
         }
         let mut stages = Vec::<Self>::new();
         for number in 1..=file.stage.len() {
-            let resolved = file.at_stage(number).and_then(Self::resolve);
+            let resolved = file.at_stage(number).and_then(Self::resolve_file);
             let stage = resolved.map_err(|error| error.in_stage(number))?;
             let first = stages.first().unwrap_or(&stage);
-            if (first.split(), first.test_share) != (stage.split(), stage.test_share) {
+            if (first.game_split(), first.test_share) != (stage.game_split(), stage.test_share) {
                 let reason = "the games that are held out are the same in all stages; set \
                               `held_out`, `held_out_seed`, `test` and `validation` in [data] alone";
-                return Err(ConfigError::of("data.held_out", reason).in_stage(number));
+                return Err(ConfigError::for_key("data.held_out", reason).in_stage(number));
             }
             stages.push(stage);
         }
@@ -38,10 +38,10 @@ impl Config {
     }
 
     /// The configs of all stages, or the config itself.
-    pub fn stages(&self) -> Vec<Self> {
+    pub fn list_stages(&self) -> Vec<Self> {
         let Some(file) = &self.staged else { return vec![self.clone()] };
         let numbers = 1..=file.stage.len();
-        let stage = |number| file.at_stage(number).and_then(Self::resolve);
+        let stage = |number| file.at_stage(number).and_then(Self::resolve_file);
         numbers.map(stage).collect::<Result<_, _>>().expect("the config was checked")
     }
 }
@@ -54,7 +54,7 @@ impl ConfigFile {
         let Stage { data, target, schedule, net } = &self.stage[number - 1];
         if let Some(key) = net.keys().find(|key| *key != "qat") {
             let reason = "the net is the same in all stages but for `qat`; set it in [net]";
-            return Err(ConfigError::of(&format!("net.{key}"), reason));
+            return Err(ConfigError::for_key(&format!("net.{key}"), reason));
         }
         for (name, stage, exclusive) in [
             // A stage has one length, and files with sources or without.
@@ -68,17 +68,17 @@ impl ConfigFile {
             if exclusive.iter().any(|key| stage.contains_key(*key)) {
                 section.retain(|key, _| !exclusive.contains(&key));
             }
-            merge(section, stage);
+            merge_stage(section, stage);
         }
-        Self::deserialize(table).map_err(|error| ConfigError::new(reason(&error)))
+        Self::deserialize(table).map_err(|error| ConfigError::new(toml_reason(&error)))
     }
 }
 
-fn merge(table: &mut Table, stage: &Table) {
+fn merge_stage(table: &mut Table, stage: &Table) {
     for (key, value) in stage {
         match (table.get_mut(key), value) {
             (Some(Value::Table(table)), Value::Table(stage)) if TABLES.contains(&&key[..]) => {
-                merge(table, stage);
+                merge_stage(table, stage);
             }
             _ => drop(table.insert(key.clone(), value.clone())),
         }

@@ -8,13 +8,13 @@ use std::num::NonZeroU64;
 use serde::Serialize;
 
 use crate::data_file::few_for_nets;
-use crate::digits::{counted, percent, positions_of_games, share};
+use crate::digits::{count_noun, format_percent, positions_of_games, share_of};
 use crate::format::{
     Facts, Presence, Source,
-    view::{LabelKind, measure},
+    view::{LabelKind, measure_view},
 };
 use crate::loss::sigmoid;
-use crate::sample::{DECIDED, Sample, SampleDraw, mix, scores_and_results};
+use crate::sample::{DECIDED, Sample, SampleDraw, mix_hash, scores_and_results};
 
 /// Samples stored for checks that need all of them.
 const DRAWN: usize = 1 << 17;
@@ -60,7 +60,7 @@ struct Multiset {
 
 impl Multiset {
     fn add(&mut self, key: u64) {
-        let hash = mix(1, key);
+        let hash = mix_hash(1, key);
         if hash.leading_zeros() < self.level {
             return;
         }
@@ -74,13 +74,13 @@ impl Multiset {
     }
 
     /// Share of keys that occurred before; 0 without any.
-    fn repeated(&self) -> f64 {
+    fn repeated_share(&self) -> f64 {
         let total: u64 = self.counts.values().map(|count| u64::from(*count)).sum();
-        share(total - self.counts.len() as u64, total)
+        share_of(total - self.counts.len() as u64, total)
     }
 
     /// Share of the occurrences whose key occurs in the other set.
-    fn within(&self, other: &Multiset) -> f64 {
+    fn share_within(&self, other: &Multiset) -> f64 {
         let level = self.level.max(other.level);
         let (mut total, mut common) = (0u64, 0u64);
         for (hash, count) in &self.counts {
@@ -89,7 +89,7 @@ impl Multiset {
                 common += if other.counts.contains_key(hash) { u64::from(*count) } else { 0 };
             }
         }
-        share(common, total)
+        share_of(common, total)
     }
 }
 
@@ -127,10 +127,10 @@ pub struct Overlap {
 impl Keys {
     /// Adds the next sample of a file; samples of a game are neighbours.
     pub fn add(&mut self, sample: &Sample) {
-        let key = sample.position.key();
+        let key = sample.position.zobrist_key();
         self.positions.add(key);
         let score = sample.score.map_or(u64::MAX, |score| u64::from(score as u16));
-        self.records.add(mix(mix(key, score), sample.result.to_bits().into()));
+        self.records.add(mix_hash(mix_hash(key, score), sample.result.to_bits().into()));
         if let Some(game) = sample.game
             && self.game.replace(game) != Some(game)
         {
@@ -141,23 +141,26 @@ impl Keys {
     }
 
     /// Number of distinct games, if they are known.
-    pub fn games(&self) -> Option<u64> {
-        let once = self.games_read as f64 * (1.0 - self.games.repeated());
+    pub fn game_count(&self) -> Option<u64> {
+        let once = self.games_read as f64 * (1.0 - self.games.repeated_share());
         (self.games_read > 0).then_some(once.round() as u64)
     }
 
-    fn repeats(&self) -> Repeats {
+    fn count_repeats(&self) -> Repeats {
         Repeats {
-            positions: self.positions.repeated(),
-            records: self.records.repeated(),
-            games: self.games().map(|_| self.games.repeated()),
+            positions: self.positions.repeated_share(),
+            records: self.records.repeated_share(),
+            games: self.game_count().map(|_| self.games.repeated_share()),
         }
     }
 
     /// Shares of these that occur in the others.
-    pub fn overlap(&self, other: &Keys) -> Overlap {
-        let games = self.games().and(other.games()).map(|_| self.games.within(&other.games));
-        Overlap { positions: self.positions.within(&other.positions), games }
+    pub fn measure_overlap(&self, other: &Keys) -> Overlap {
+        let games = self
+            .game_count()
+            .and(other.game_count())
+            .map(|_| self.games.share_within(&other.games));
+        Overlap { positions: self.positions.share_within(&other.positions), games }
     }
 }
 
@@ -298,27 +301,32 @@ impl Exam {
         against: Option<&Keys>,
     ) -> Diagnosis {
         let mut it = self.it;
-        it.games = self.keys.games();
+        it.games = self.keys.game_count();
         it.gameless = self.keys.gameless;
         let bad = source.bad_records();
         it.bad_records = bad.count;
         it.bad_examples = bad.first.iter().map(ToString::to_string).collect();
-        it.unfinished = source.unfinished();
+        it.unfinished = source.unfinished_games();
         it.white = self.colours.then_some(self.white);
-        it.repeats = self.keys.repeats();
-        it.against = against.map(|other| self.keys.overlap(other));
+        it.repeats = self.keys.count_repeats();
+        it.against = against.map(|other| self.keys.measure_overlap(other));
         let drawn: Vec<Sample> = self.draw.samples().copied().collect();
-        it.scale = scale(&drawn, fit);
+        it.scale = fit_scale(&drawn, fit);
         let few = !limited && few_for_nets(it.games.unwrap_or(0), it.gameless);
-        it.findings.push(records(&it, ended));
+        it.findings.push(check_records(&it, ended));
         if it.positions > 0 {
-            let views = views(&drawn, source, self.colours);
-            let checks =
-                [amount(&it, few), results(&it), scores(&it, source), noise(&it), repeats(&it)];
+            let views = check_views(&drawn, source, self.colours);
+            let checks = [
+                check_amount(&it, few),
+                check_results(&it),
+                check_scores(&it, source),
+                check_noise(&it),
+                check_repeats(&it),
+            ];
             it.findings.extend(checks.into_iter().chain(views));
-            it.findings.extend(calibration(&it));
-            it.findings.extend(forfeits(&it));
-            it.findings.extend(it.against.map(leakage));
+            it.findings.extend(check_calibration(&it));
+            it.findings.extend(check_forfeits(&it));
+            it.findings.extend(it.against.map(check_leakage));
         }
         let is_problem = it.findings.iter().any(|finding| finding.grade == Grade::Problem);
         it.fit_for = match (is_problem, few) {
@@ -330,7 +338,7 @@ impl Exam {
     }
 }
 
-fn scale(samples: &[Sample], fit: FitScale) -> Option<Scale> {
+fn fit_scale(samples: &[Sample], fit: FitScale) -> Option<Scale> {
     let (scores, results) = scores_and_results(samples)?;
     let count = results.len() as f64;
     let mean = results.iter().sum::<f64>() / count;
@@ -341,54 +349,56 @@ fn scale(samples: &[Sample], fit: FitScale) -> Option<Scale> {
     (variance > 0.0).then(|| Scale { scale, at_border, explained: 1.0 - loss / variance })
 }
 
-fn finding(grade: Grade, about: &'static str, says: String, cure: &str) -> Finding {
+fn new_finding(grade: Grade, about: &'static str, says: String, cure: &str) -> Finding {
     let cure = (grade != Grade::Ok && !cure.is_empty()).then(|| cure.to_string());
     Finding { grade, about, says, cure }
 }
 
 /// A note if `noted`, else ok.
-fn note(noted: bool, about: &'static str, says: String, cure: &str) -> Finding {
-    finding(if noted { Grade::Note } else { Grade::Ok }, about, says, cure)
+fn note_finding(noted: bool, about: &'static str, says: String, cure: &str) -> Finding {
+    new_finding(if noted { Grade::Note } else { Grade::Ok }, about, says, cure)
 }
 
-fn records(it: &Diagnosis, ended: Option<String>) -> Finding {
+fn check_records(it: &Diagnosis, ended: Option<String>) -> Finding {
     let bad = it.bad_records;
     if let Some(ended) = ended {
         let cure = match it.unfinished {
             0 => "fetch or make the file again",
             _ => "label the positions, or finish the games, before training on them",
         };
-        return finding(Grade::Problem, "records", ended, cure);
+        return new_finding(Grade::Problem, "records", ended, cure);
     }
     // Records are games where these are known.
-    let part = share(bad, bad + it.games.unwrap_or(it.positions));
-    let mut says = format!("{} bad, {} of all", counted(bad, "record"), percent(part));
+    let part = share_of(bad, bad + it.games.unwrap_or(it.positions));
+    let mut says = format!("{} bad, {} of all", count_noun(bad, "record"), format_percent(part));
     if it.unfinished > 0 {
-        says += &format!("; {} without a result passed over", counted(it.unfinished, "game"));
+        says += &format!("; {} without a result passed over", count_noun(it.unfinished, "game"));
     }
     match (bad, part > MOST_BAD) {
-        (0, _) => finding(Grade::Ok, "records", says, ""),
-        (_, true) => finding(Grade::Problem, "records", says, "check the program that wrote them"),
-        _ => finding(Grade::Note, "records", says, &format!("data.bad_records = {bad}")),
+        (0, _) => new_finding(Grade::Ok, "records", says, ""),
+        (_, true) => {
+            new_finding(Grade::Problem, "records", says, "check the program that wrote them")
+        }
+        _ => new_finding(Grade::Note, "records", says, &format!("data.bad_records = {bad}")),
     }
 }
 
-fn amount(it: &Diagnosis, few: bool) -> Finding {
+fn check_amount(it: &Diagnosis, few: bool) -> Finding {
     let says = positions_of_games(it.positions, it.games.unwrap_or(0), it.gameless);
     let cure = "for a net play 1,000 games or more (nnuance data selfplay)";
-    note(few, "amount", says, cure)
+    note_finding(few, "amount", says, cure)
 }
 
-fn results(it: &Diagnosis) -> Finding {
+fn check_results(it: &Diagnosis) -> Finding {
     let own = it.white.unwrap_or(it.side_to_move);
     let whose = if it.white.is_some() { "White" } else { "the side to move" };
     let [wins, draws, losses] =
-        [own.wins, own.draws, own.losses].map(|count| share(count, it.positions));
-    let [w, d, l] = [wins, draws, losses].map(percent);
+        [own.wins, own.draws, own.losses].map(|count| share_of(count, it.positions));
+    let [w, d, l] = [wins, draws, losses].map(format_percent);
     let says = format!("{whose} wins {w}, draws {d}, loses {l}");
     if [wins, draws, losses].contains(&1.0) {
         let cure = "take the results from the games, or train on scores alone (target.wdl = 0)";
-        return finding(Grade::Problem, "results", says + ": all alike teach nothing", cure);
+        return new_finding(Grade::Problem, "results", says + ": all alike teach nothing", cure);
     }
     let cure = if draws > 0.8 {
         "nearly all are draws: play from less balanced openings"
@@ -397,21 +407,26 @@ fn results(it: &Diagnosis) -> Finding {
     } else {
         ""
     };
-    note(!cure.is_empty(), "results", says, cure)
+    note_finding(!cure.is_empty(), "results", says, cure)
 }
 
-fn scores(it: &Diagnosis, source: &Source) -> Finding {
+fn check_scores(it: &Diagnosis, source: &Source) -> Finding {
     let unread = source.unread_comments().map_or(String::new(), |it| format!("; {it}"));
     let Some([low, high]) = it.scores else {
         let results = "train on results (target.wdl = 1), or label the positions with an engine";
         let cure = source.unread_comments().map_or(results, |it| it.cure);
-        return finding(Grade::Note, "scores", format!("no position has a score{unread}"), cure);
+        return new_finding(
+            Grade::Note,
+            "scores",
+            format!("no position has a score{unread}"),
+            cure,
+        );
     };
-    let (missing, mates) = (it.positions - it.scored, share(it.mates, it.scored));
+    let (missing, mates) = (it.positions - it.scored, share_of(it.mates, it.scored));
     let says = format!(
         "{low} to {high} cp; {} mates, {} without a score{unread}",
-        percent(mates),
-        percent(share(missing, it.positions))
+        format_percent(mates),
+        format_percent(share_of(missing, it.positions))
     );
     let cure = if low == high {
         "all scores are alike: train on results (target.wdl = 1), or label the positions"
@@ -424,61 +439,64 @@ fn scores(it: &Diagnosis, source: &Source) -> Finding {
     } else {
         ""
     };
-    note(!cure.is_empty(), "scores", says, cure)
+    note_finding(!cure.is_empty(), "scores", says, cure)
 }
 
-fn noise(it: &Diagnosis) -> Finding {
-    let mut says = format!("{} in check", percent(share(it.in_check, it.positions)));
+fn check_noise(it: &Diagnosis) -> Finding {
+    let mut says = format!("{} in check", format_percent(share_of(it.in_check, it.positions)));
     let mut cure = "set data.filter.skip_in_check = true".to_string();
     if it.moves > 0 {
         let [captures, promotions] =
-            [it.captures, it.promotions].map(|count| percent(share(count, it.moves)));
+            [it.captures, it.promotions].map(|count| format_percent(share_of(count, it.moves)));
         says += &format!("; of the moves played {captures} captures, {promotions} promotions");
         cure += ", skip_captures = true, skip_promotions = true";
     }
-    note(share(it.noisy, it.positions) > MOST_NOISE, "noise", says, &cure)
+    note_finding(share_of(it.noisy, it.positions) > MOST_NOISE, "noise", says, &cure)
 }
 
-fn forfeits(it: &Diagnosis) -> Option<Finding> {
-    let part = share(it.forfeits, it.positions);
-    let says = format!("{} of positions are of games lost on time or by a fault", percent(part));
-    let finding = note(part > MOST_NOISE, "forfeits", says, "set data.filter.skip_forfeits = true");
+fn check_forfeits(it: &Diagnosis) -> Option<Finding> {
+    let part = share_of(it.forfeits, it.positions);
+    let says =
+        format!("{} of positions are of games lost on time or by a fault", format_percent(part));
+    let finding =
+        note_finding(part > MOST_NOISE, "forfeits", says, "set data.filter.skip_forfeits = true");
     (it.forfeits > 0).then_some(finding)
 }
 
-fn repeats(it: &Diagnosis) -> Finding {
+fn check_repeats(it: &Diagnosis) -> Finding {
     let Repeats { positions, records, games } = it.repeats;
     let mut says = format!(
         "{} of positions came before, {} with the same result and score",
-        percent(positions),
-        percent(records)
+        format_percent(positions),
+        format_percent(records)
     );
-    says += &games.map_or(String::new(), |games| format!("; {} of games", percent(games)));
+    says += &games.map_or(String::new(), |games| format!("; {} of games", format_percent(games)));
     let many = records.max(games.unwrap_or(0.0)) > MOST_REPEATS;
-    note(many, "repeats", says, "`nnuance data dedup` leaves them out")
+    note_finding(many, "repeats", says, "`nnuance data dedup` leaves them out")
 }
 
 /// Checks the point of view of results and scores.
-fn views(samples: &[Sample], source: &Source, colours: bool) -> Vec<Finding> {
+fn check_views(samples: &[Sample], source: &Source, colours: bool) -> Vec<Finding> {
     let scored = samples.iter().any(|sample| sample.score.is_some());
     let of = [(LabelKind::Result, "view, results"), (LabelKind::Score, "view, scores")];
     let check = |(of, about): (LabelKind, &'static str)| {
-        let verdict = measure(samples, of, colours);
-        match (verdict.contradiction(source.view(of), "data"), verdict.evidence()) {
-            (Some(why), _) => finding(Grade::Problem, about, why, ""),
-            (None, Some(evidence)) => finding(Grade::Ok, about, evidence.to_string(), ""),
+        let verdict = measure_view(samples, of, colours);
+        match (verdict.explain_contradiction(source.read_view(of), "data"), verdict.find_evidence())
+        {
+            (Some(why), _) => new_finding(Grade::Problem, about, why, ""),
+            (None, Some(evidence)) => new_finding(Grade::Ok, about, evidence.to_string(), ""),
             (None, None) => {
                 let says = "material does not show the point of view".to_string();
-                finding(Grade::Note, about, says, "check more positions, or by hand")
+                new_finding(Grade::Note, about, says, "check more positions, or by hand")
             }
         }
     };
     of.into_iter().take(1 + usize::from(scored)).map(check).collect()
 }
 
-fn calibration(it: &Diagnosis) -> Option<Finding> {
+fn check_calibration(it: &Diagnosis) -> Option<Finding> {
     let Scale { scale, at_border, explained } = it.scale?;
-    let part = percent(explained.max(0.0));
+    let part = format_percent(explained.max(0.0));
     let says = format!("score_scale {scale:.0} explains {part} of the results' variance");
     let cure = if explained < 0.02 {
         "the scores say next to nothing about the results: train on either, not on a mixture"
@@ -487,17 +505,18 @@ fn calibration(it: &Diagnosis) -> Option<Finding> {
     } else {
         ""
     };
-    Some(note(!cure.is_empty(), "calibration", says, cure))
+    Some(note_finding(!cure.is_empty(), "calibration", says, cure))
 }
 
-fn leakage(overlap: Overlap) -> Finding {
-    let positions = percent(overlap.positions);
-    let games =
-        overlap.games.map_or(String::new(), |games| format!("{} of games and ", percent(games)));
+fn check_leakage(overlap: Overlap) -> Finding {
+    let positions = format_percent(overlap.positions);
+    let games = overlap
+        .games
+        .map_or(String::new(), |games| format!("{} of games and ", format_percent(games)));
     let says = format!("{games}{positions} of positions also occur in the other set");
     let cure = "split by game before anything else, and leave out what both sets hold";
     match overlap.games.unwrap_or(overlap.positions) > MOST_LEAKED {
-        true => finding(Grade::Problem, "leakage", says, cure),
-        false => finding(Grade::Ok, "leakage", says, ""),
+        true => new_finding(Grade::Problem, "leakage", says, cure),
+        false => new_finding(Grade::Ok, "leakage", says, ""),
     }
 }

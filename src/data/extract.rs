@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use crate::sample::{Sample, mix};
+use crate::sample::{Sample, mix_hash};
 
 /// Draws by seed, moves and positions of each game, independent of the order of games.
 pub struct Extract {
@@ -23,20 +23,20 @@ impl Extract {
     /// Adds the next sample, and appends those drawn from a game that has ended.
     pub fn push(&mut self, sample: &Sample, out: &mut Vec<Sample>) {
         if sample.game != self.game || sample.game.is_none() {
-            self.finish(out);
+            self.finish_game(out);
             self.game = sample.game;
         }
         self.positions.push(*sample);
     }
 
-    pub fn finish(&mut self, out: &mut Vec<Sample>) {
+    pub fn finish_game(&mut self, out: &mut Vec<Sample>) {
         let all = self.positions.len();
         let wanted = self.per_game.unwrap_or(all).min(all);
-        let mut state = mix(self.seed, self.game.map_or(0, NonZeroU64::get));
+        let mut state = mix_hash(self.seed, self.game.map_or(0, NonZeroU64::get));
         // One from each of `wanted` equal parts of the game.
         out.extend((0..wanted).map(|i| {
             let (from, to) = (i * all / wanted, (i + 1) * all / wanted);
-            state = mix(state, i as u64);
+            state = mix_hash(state, i as u64);
             self.positions[from + (state % (to - from) as u64) as usize]
         }));
         self.left_out += (all - wanted) as u64;

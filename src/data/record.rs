@@ -13,7 +13,7 @@ pub struct Record(pub [u8; Record::LENGTH]);
 impl Record {
     pub const LENGTH: usize = 40;
 
-    pub fn pack(sample: &Sample) -> Self {
+    pub fn pack_sample(sample: &Sample) -> Self {
         let mut bytes = [0; Self::LENGTH];
         bytes[..28].copy_from_slice(&sample.position.to_bytes());
         bytes[28..32].copy_from_slice(&sample.result.to_le_bytes());
@@ -26,7 +26,7 @@ impl Record {
     }
 
     /// Unpacks the sample; an error only if the bytes do not come from [`Record::pack`].
-    pub fn unpack(&self) -> Result<Sample, IllegalPosition> {
+    pub fn unpack_sample(&self) -> Result<Sample, IllegalPosition> {
         let bytes = &self.0;
         let two = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let position = Position::from_bytes(bytes.first_chunk().expect("40 bytes"))?;
@@ -35,7 +35,7 @@ impl Record {
             score: (bytes[38] & 1 == 1).then_some(two(32) as i16),
             ply: (bytes[38] & 2 == 2).then_some(two(34)),
             played: NonZeroU16::new(two(36)).map(PlayedMove),
-            ..Sample::of(position)
+            ..Sample::from_position(position)
         })
     }
 }
@@ -60,10 +60,10 @@ pub fn lost_facts(from: &Format, to: &Format) -> Vec<&'static str> {
 }
 
 /// Writes a sample into `scratch`; an error if the format cannot store it.
-pub fn fits(sample: &Sample, format: &Format, scratch: &mut Vec<u8>) -> Result<(), String> {
+pub fn check_fits(sample: &Sample, format: &Format, scratch: &mut Vec<u8>) -> Result<(), String> {
     let Some(writer) = format.writer else {
         return Err(format!("{} is only read", format.name));
     };
     scratch.clear();
-    writer().write(sample, scratch)
+    writer().write_sample(sample, scratch)
 }

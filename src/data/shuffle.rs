@@ -67,19 +67,19 @@ impl<const N: usize> Shuffle<N> {
             self.buckets[bucket].push(*record);
             self.held += 1;
             if self.held >= self.most {
-                self.spill()?;
+                self.spill_buffers()?;
             }
         }
         Ok(())
     }
 
     /// Passes on the records in their new order, bucket by bucket.
-    pub fn finish<E: From<ShuffleError>>(
+    pub fn finish_shuffle<E: From<ShuffleError>>(
         mut self,
         mut take: impl FnMut(&[[u8; N]]) -> Result<(), E>,
     ) -> Result<(), E> {
         for number in 0..BUCKETS {
-            let mut bucket = self.bucket(number)?;
+            let mut bucket = self.read_bucket(number)?;
             for last in (1..bucket.len()).rev() {
                 // Bits above the product of 64 random bits and the length: biased by 2^-32 or less.
                 let product = u128::from(self.random.next_u64()) * (last as u128 + 1);
@@ -91,7 +91,7 @@ impl<const N: usize> Shuffle<N> {
     }
 
     /// The records of a bucket in their original order.
-    fn bucket(&mut self, number: usize) -> Result<Vec<[u8; N]>, ShuffleError> {
+    fn read_bucket(&mut self, number: usize) -> Result<Vec<[u8; N]>, ShuffleError> {
         let held = std::mem::take(&mut self.buckets[number]);
         let Some(file) = &mut self.file else { return Ok(held) };
         let lengths = self.spills.iter().map(|starts| starts[number + 1] - starts[number]);
@@ -115,7 +115,7 @@ impl<const N: usize> Shuffle<N> {
         Ok(all)
     }
 
-    fn spill(&mut self) -> Result<(), ShuffleError> {
+    fn spill_buffers(&mut self) -> Result<(), ShuffleError> {
         let failed = |error| ShuffleError::Temporary { folder: self.folder.clone(), error };
         let file = match &mut self.file {
             Some(file) => file,

@@ -59,6 +59,6 @@ impl Stats {
             let range = SCORES.partition_point(|&end| end < score.unsigned_abs());
             self.scores[range.min(SCORES.len() - 1)] += 1;
         }
-        self.pieces[position.count().clamp(2, 32) - 2] += 1;
+        self.pieces[position.piece_count().clamp(2, 32) - 2] += 1;
     }
 }

@@ -9,7 +9,7 @@ const EDGE: usize = 16;
 
 /// A board coloured by numbers, with the numbers in it. The faintest colour means `middle`, the
 /// strongest `span` or more away. Squares without a number are blank.
-pub fn heat(title: &str, values: &[Option<f64>; 64], middle: f64, span: f64) -> Markup {
+pub fn heat_board(title: &str, values: &[Option<f64>; 64], middle: f64, span: f64) -> Markup {
     let square = |value: Option<f64>| match value {
         None => html! { g.blank { rect x="0.5" y="0.5" width="39" height="39" {} } },
         Some(value) => {
@@ -18,7 +18,7 @@ pub fn heat(title: &str, values: &[Option<f64>; 64], middle: f64, span: f64) -> 
             html! {
                 g.low[low].high[!low].strong[percent > 60.0] style={ "--share: " (percent) "%" } {
                     rect width="40" height="40" {}
-                    text x="20" y="24" text-anchor="middle" { (whole(value)) }
+                    text x="20" y="24" text-anchor="middle" { (format_whole(value)) }
                 }
             }
         }
@@ -62,8 +62,8 @@ const PIECES: [(char, &str); 6] = [
     ),
 ];
 
-/// Outlines of pieces that [positions](position) on the same page refer to.
-pub fn shapes() -> Markup {
+/// Outlines of pieces that [positions](position_board) on the same page refer to.
+pub fn piece_outlines() -> Markup {
     html! {
         svg.shapes aria-hidden="true" {
             @for (letter, outline) in PIECES { path id={ "piece-" (letter) } d=(outline) {} }
@@ -71,8 +71,8 @@ pub fn shapes() -> Markup {
     }
 }
 
-/// The board of a FEN, with White below. [`shapes`] must be on the page.
-pub fn position(fen: &str) -> Markup {
+/// The board of a FEN, with White below. [`piece_outlines`] must be on the page.
+pub fn position_board(fen: &str) -> Markup {
     let ranks = fen.split(' ').next().unwrap_or_default().split('/').enumerate();
     let pieces = ranks.flat_map(|(row, rank)| {
         let place = move |column: &mut usize, letter: char| {
@@ -102,7 +102,7 @@ pub fn position(fen: &str) -> Markup {
 }
 
 /// Formats without decimals; zero has no sign.
-pub fn whole(value: f64) -> String {
+pub fn format_whole(value: f64) -> String {
     let text = format!("{value:.0}");
     if text == "-0" { "0".to_string() } else { text }
 }

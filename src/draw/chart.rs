@@ -43,8 +43,8 @@ const NAME: usize = 22;
 
 impl Chart<'_> {
     /// The picture with its legend; a sentence if there is no data.
-    pub fn markup(&self) -> Markup {
-        let Some((x, y)) = self.ranges() else {
+    pub fn to_markup(&self) -> Markup {
+        let Some((x, y)) = self.axis_ranges() else {
             return html! { p.soft { "Nothing to draw." } };
         };
         let [width, mut height] = SIZES[usize::from(self.calibration)];
@@ -68,7 +68,7 @@ impl Chart<'_> {
         html! {
             svg.chart viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(self.title) {
                 path.axis d={ "M" (left) " " (top) "V" (bottom) "H" (right) } {}
-                @for (mark, text) in marks(x, 6.0) {
+                @for (mark, text) in axis_marks(x, 6.0) {
                     path.axis d={ "M" (place_x(mark)) " " (top) "V" (bottom + 5.0) } {}
                     text x=(place_x(mark)) y=(bottom + 20.0) text-anchor="middle" { (text) }
                 }
@@ -87,8 +87,8 @@ impl Chart<'_> {
                             @let high = line.band.iter().rev().map(|[x, _, high]| [*x, *high]);
                             path.band d=(path(&mut low.chain(high))) {}
                         }
-                        @if self.rows.is_empty() && line.finite().count() > 1 {
-                            path.line.dashed[line.dashed] d=(path(&mut line.finite())) {}
+                        @if self.rows.is_empty() && line.finite_points().count() > 1 {
+                            path.line.dashed[line.dashed] d=(path(&mut line.finite_points())) {}
                         }
                         @for [y, low, high] in &line.whiskers {
                             path.line d={
@@ -98,15 +98,15 @@ impl Chart<'_> {
                                 }
                             } {}
                         }
-                        @for [x, y] in line.finite().filter(|_| line.dots || line.points.len() == 1) {
+                        @for [x, y] in line.finite_points().filter(|_| line.dots || line.points.len() == 1) {
                             circle cx=(place_x(x)) cy=(place_y(y)) r="3" {}
                         }
                     }
                 }
             }
-            @if self.named().next().is_some() {
+            @if self.named_lines().next().is_some() {
                 div.legend {
-                    @for line in self.named() {
+                    @for line in self.named_lines() {
                         span.dashed[line.dashed] style={ "--c: var(--s" (line.colour % SERIES) ")" } {
                             (line.name)
                         }
@@ -117,16 +117,16 @@ impl Chart<'_> {
     }
 
     /// Lines with a name and points.
-    fn named(&self) -> impl Iterator<Item = &Line> {
+    fn named_lines(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().filter(|line| !line.name.is_empty() && !line.points.is_empty())
     }
 
     /// Ranges of the axes; none without points.
-    fn ranges(&self) -> Option<([f64; 2], [f64; 2])> {
+    fn axis_ranges(&self) -> Option<([f64; 2], [f64; 2])> {
         if self.calibration {
             return Some(([0.0, 1.0], [0.0, 1.0]));
         }
-        let points = self.lines.iter().flat_map(Line::finite);
+        let points = self.lines.iter().flat_map(Line::finite_points);
         let bands = self.lines.iter().flat_map(|line| &line.band);
         let bands = bands.flat_map(|[x, low, high]| [[*x, *low], [*x, *high]]);
         let whiskers = self.lines.iter().flat_map(|line| &line.whiskers);
@@ -158,7 +158,7 @@ impl Chart<'_> {
     /// Places on the y axis and their texts: round numbers, or the names of the rows.
     fn y_marks(&self, y: [f64; 2]) -> Vec<(f64, String)> {
         if self.rows.is_empty() {
-            return marks(y, 6.0);
+            return axis_marks(y, 6.0);
         }
         let is_long = |name: &String| name.chars().count() > NAME;
         let cut =
@@ -168,31 +168,31 @@ impl Chart<'_> {
 }
 
 impl Line {
-    fn finite(&self) -> impl Iterator<Item = [f64; 2]> {
+    fn finite_points(&self) -> impl Iterator<Item = [f64; 2]> {
         self.points.iter().copied().filter(|point| point.iter().all(|it| it.is_finite()))
     }
 }
 
 /// A round distance between marks on an axis, so that it has at most `count` of them.
-fn step([low, high]: [f64; 2], count: f64) -> f64 {
+fn mark_distance([low, high]: [f64; 2], count: f64) -> f64 {
     let rough = (high - low) / count;
     let power = 10_f64.powf(rough.log10().floor());
     power * [1.0, 2.0, 5.0].into_iter().find(|it| it * power >= rough).unwrap_or(10.0)
 }
 
 /// Round numbers on an axis, at most `count` steps of it, and their texts.
-fn marks(range: [f64; 2], count: f64) -> Vec<(f64, String)> {
-    let step = step(range, count);
+fn axis_marks(range: [f64; 2], count: f64) -> Vec<(f64, String)> {
+    let step = mark_distance(range, count);
     let first = (range[0] / step - 1e-6).ceil();
     let digits = (-(step * 1.0001).log10().floor()).clamp(0.0, 8.0) as usize;
     let marks = (0..20).map(|i| (first + f64::from(i)) * step);
     let marks = marks.take_while(|mark| *mark <= range[1] + 1e-6 * step);
     // Adding zero removes the sign of a negative zero.
-    marks.map(|mark| (mark, short(mark + 0.0, digits))).collect()
+    marks.map(|mark| (mark, format_mark(mark + 0.0, digits))).collect()
 }
 
 /// Formats a mark of an axis: "12.3 k", "1.23 M", or with `digits` decimals.
-fn short(value: f64, digits: usize) -> String {
+fn format_mark(value: f64, digits: usize) -> String {
     let (unit, name) = match value.abs() {
         it if it >= 1e9 => (1e9, " G"),
         it if it >= 1e6 => (1e6, " M"),

@@ -27,7 +27,7 @@ pub(super) const DARK: Theme = Theme {
 
 /// The themes as variables of a page: `--paper`, `--ink`, `--soft`, `--line`, `--low`, `--middle`
 /// and `--high` for the scale, `--s0` and so on for curves.
-pub(super) fn variables() -> String {
+pub(super) fn theme_variables() -> String {
     let of = |theme: &Theme| {
         let scale = theme.scale.map(|[red, green, blue]| u32::from_be_bytes([0, red, green, blue]));
         let names = ["paper", "ink", "soft", "line", "low", "middle", "high"].map(String::from);

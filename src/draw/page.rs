@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::chart;
-use super::colour::variables;
+use super::colour::theme_variables;
 
 /// A section of a page, with a heading that the table of contents links to.
 #[derive(Clone, Debug)]
@@ -80,12 +80,12 @@ const RELOAD: u32 = 5;
 
 /// The whole page. The lead is between title and contents; a single section has no contents.
 pub fn page(title: &str, lead: &Markup, sections: &[Section]) -> String {
-    document(title, lead, sections, false)
+    render_document(title, lead, sections, false)
 }
 
 /// The whole page; one that `reloads` does so every few seconds.
-pub fn document(title: &str, lead: &Markup, sections: &[Section], reloads: bool) -> String {
-    let style = format!("{}{STYLE}{}{}", variables(), chart::STYLE, super::board::STYLE);
+pub fn render_document(title: &str, lead: &Markup, sections: &[Section], reloads: bool) -> String {
+    let style = format!("{}{STYLE}{}{}", theme_variables(), chart::STYLE, super::board::STYLE);
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -123,7 +123,7 @@ pub fn document(title: &str, lead: &Markup, sections: &[Section], reloads: bool)
 }
 
 /// A picture with its title and a line of text; `class` may be empty.
-pub fn figure(title: &str, about: &str, class: &str, picture: &Markup) -> Markup {
+pub fn render_figure(title: &str, about: &str, class: &str, picture: &Markup) -> Markup {
     html! {
         figure class=[Some(class).filter(|class| !class.is_empty())] {
             figcaption { (title) }

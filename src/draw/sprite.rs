@@ -27,7 +27,7 @@ impl Sprite {
 
     /// Draws 64 squares, a1 first, with a8 at this column and row. Each value is divided by `span`.
     /// Panics if the board does not fit.
-    pub fn board(&mut self, column: usize, row: usize, squares: &[f32; 64], span: f32) {
+    pub fn draw_board(&mut self, column: usize, row: usize, squares: &[f32; 64], span: f32) {
         for (square, value) in squares.iter().enumerate() {
             let place = (row + 7 - square / 8) * self.width + column + square % 8;
             self.values[place] = if span > 0.0 { value / span } else { 0.0 };
@@ -35,28 +35,28 @@ impl Sprite {
     }
 
     /// Encodes the picture as PNG, a pixel a number.
-    pub fn png(&self) -> Vec<u8> {
+    pub fn encode_png(&self) -> Vec<u8> {
         let (width, height) = (self.width, self.values.len() / self.width.max(1));
         let mut bytes = Vec::new();
         let mut encoder = Encoder::new(&mut bytes, width as u32, height as u32);
         encoder.set_color(ColorType::Indexed);
         encoder.set_depth(BitDepth::Eight);
         encoder.set_compression(Compression::High);
-        let (colours, alphas) = palette();
+        let (colours, alphas) = palette_entries();
         encoder.set_palette(colours);
         encoder.set_trns(alphas);
-        let pixels: Vec<u8> = self.values.iter().map(|share| index(*share)).collect();
+        let pixels: Vec<u8> = self.values.iter().map(|share| palette_index(*share)).collect();
         let written = encoder.write_header().and_then(|mut it| it.write_image_data(&pixels));
         written.expect("a picture of some size can be written to memory");
         bytes
     }
 
-    pub fn address(&self) -> String {
-        format!("data:image/png;base64,{}", STANDARD.encode(self.png()))
+    pub fn data_address(&self) -> String {
+        format!("data:image/png;base64,{}", STANDARD.encode(self.encode_png()))
     }
 }
 
-fn index(share: f32) -> u8 {
+fn palette_index(share: f32) -> u8 {
     if !share.is_finite() {
         return CLEAR;
     }
@@ -64,7 +64,7 @@ fn index(share: f32) -> u8 {
 }
 
 /// Red, green and blue of each entry, and their opacity.
-fn palette() -> (Vec<u8>, Vec<u8>) {
+fn palette_entries() -> (Vec<u8>, Vec<u8>) {
     let (mut colours, mut alphas) = (Vec::new(), Vec::new());
     for entry in 0..=255_u8 {
         let share = (f32::from(entry) - f32::from(CLEAR)) / STEPS;

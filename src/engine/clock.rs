@@ -14,7 +14,7 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    pub fn after(patience_ms: u64) -> Self {
+    pub fn after_milliseconds(patience_ms: u64) -> Self {
         // Capped at a hundred years, so that it cannot overflow.
         let capped = Duration::from_millis(patience_ms.min(1 << 42));
         Self { at: Instant::now() + capped, patience_ms }
@@ -35,7 +35,7 @@ impl Stopwatch {
     }
 
     /// Milliseconds so far, rounded up.
-    pub fn milliseconds(&self) -> u64 {
+    pub fn elapsed_milliseconds(&self) -> u64 {
         (self.0.elapsed().as_micros() as u64).div_ceil(1000)
     }
 }
@@ -45,14 +45,14 @@ pub struct Alarm(Sender<(Instant, Arc<AtomicBool>)>);
 impl Default for Alarm {
     fn default() -> Self {
         let (orders, ordered) = channel();
-        thread::spawn(move || watch(&ordered));
+        thread::spawn(move || watch_alarms(&ordered));
         Self(orders)
     }
 }
 
 impl Alarm {
     /// Returns a flag that is raised after `milliseconds`, unless another one is set before.
-    pub fn set(&self, milliseconds: u64) -> Arc<AtomicBool> {
+    pub fn set_alarm(&self, milliseconds: u64) -> Arc<AtomicBool> {
         let flag = Arc::<AtomicBool>::default();
         let at = Instant::now() + Duration::from_millis(milliseconds.min(1 << 42));
         self.0.send((at, flag.clone())).expect("the thread ends after the alarm");
@@ -60,7 +60,7 @@ impl Alarm {
     }
 }
 
-fn watch(ordered: &Receiver<(Instant, Arc<AtomicBool>)>) {
+fn watch_alarms(ordered: &Receiver<(Instant, Arc<AtomicBool>)>) {
     let mut next = ordered.recv().ok();
     while let Some((at, flag)) = next {
         next = match ordered.recv_timeout(at.saturating_duration_since(Instant::now())) {

@@ -21,7 +21,7 @@ pub struct Game {
 
 impl Game {
     /// Plays a game: `choose` returns each move, until the rules or the player end it.
-    pub fn play<E>(
+    pub fn play_game<E>(
         start: Chess,
         rules: Adjudication,
         mut next_move: impl FnMut(&GameLine) -> Result<ControlFlow<Ending, MoveResult>, E>,
@@ -35,8 +35,8 @@ impl Game {
                 ControlFlow::Continue(MoveResult { best: played, score, depth, .. }) => {
                     plies.push(Ply { played, score, depth });
                     let mover = line.chess.turn();
-                    line.play(played);
-                    referee.add_move(score.map(Score::centipawns), mover, &line.chess)
+                    line.push_move(played);
+                    referee.add_move(score.map(Score::to_centipawns), mover, &line.chess)
                 }
             };
             if let Some(ending) = ending {
@@ -46,26 +46,26 @@ impl Game {
     }
 
     /// All positions with a played move; score and result are for the side to move.
-    pub fn samples(&self) -> Vec<Sample> {
+    pub fn to_samples(&self) -> Vec<Sample> {
         let mut chess = self.start.clone();
         let white = self.ending.white_result();
-        let mut hash = GameHash::of(&Position::from_chess(&chess));
+        let mut hash = GameHash::from_start(&Position::from_chess(&chess));
         let sample = |ply: &Ply| {
             let played = PlayedMove::from_move(&ply.played);
             let position = Position::from_chess(&chess);
             let sample = Sample {
                 result: if chess.turn().is_white() { white } else { 1.0 - white },
-                score: ply.score.map(Score::centipawns),
+                score: ply.score.map(Score::to_centipawns),
                 ply: u16::try_from(half_moves(&chess)).ok(),
                 played,
-                ..Sample::of(position)
+                ..Sample::from_position(position)
             };
-            played.into_iter().for_each(|played| hash.play(played));
+            played.into_iter().for_each(|played| hash.add_move(played));
             chess.play_unchecked(ply.played);
             sample
         };
         let mut samples: Vec<Sample> = self.plies.iter().map(sample).collect();
-        samples.iter_mut().for_each(|sample| sample.game = Some(hash.game()));
+        samples.iter_mut().for_each(|sample| sample.game = Some(hash.to_game()));
         samples
     }
 }
@@ -162,7 +162,7 @@ pub struct Referee {
 impl Referee {
     /// Starts to referee a game at its first position.
     pub fn new(rules: Adjudication, first: &Chess) -> Self {
-        Self { rules, seen: vec![key(first)], favours: None, level: 0, plies: 0 }
+        Self { rules, seen: vec![zobrist_key(first)], favours: None, level: 0, plies: 0 }
     }
 
     /// Whether a position ends a game by rules that need no history.
@@ -198,7 +198,7 @@ impl Referee {
         if after.halfmoves() == 0 {
             self.seen.clear();
         }
-        let key = key(after);
+        let key = zobrist_key(after);
         self.seen.push(key);
         if let Some(ending) = Self::is_over(after) {
             return Some(ending);
@@ -223,6 +223,6 @@ fn half_moves(chess: &Chess) -> u32 {
     2 * (chess.fullmoves().get() - 1) + u32::from(chess.turn().is_black())
 }
 
-fn key(chess: &Chess) -> Zobrist64 {
+fn zobrist_key(chess: &Chess) -> Zobrist64 {
     chess.zobrist_hash(EnPassantMode::Legal)
 }

@@ -83,7 +83,7 @@ pub fn path_of(output: &Path) -> PathBuf {
 
 impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
     /// Starts a job, or resumes one with the same settings.
-    pub fn open(output_path: &Path, settings: &[(&str, String)]) -> Result<Self, JournalError> {
+    pub fn open_job(output_path: &Path, settings: &[(&str, String)]) -> Result<Self, JournalError> {
         if output_path.extension().is_some_and(|end| PACKED.iter().any(|packed| end == *packed)) {
             return Err(JournalError::Packed(output_path.to_path_buf()));
         }
@@ -95,14 +95,14 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
                 return Err(JournalError::Exists(output_path.to_path_buf()));
             }
             // It appears whole: every journal of ours has settings.
-            output::write(
+            output::write_file(
                 &path,
-                &line(&JournalHead { journal: VERSION, settings: settings.clone() }),
+                &json_line(&JournalHead { journal: VERSION, settings: settings.clone() }),
             )?;
         }
         let failed = |error| OutputError::new(&path, error);
         let file = OpenOptions::new().read(true).write(true).open(&path).map_err(failed)?;
-        lock(&file).map_err(|error| match error {
+        lock_file(&file).map_err(|error| match error {
             TryLockError::WouldBlock => JournalError::Busy(output_path.to_path_buf()),
             TryLockError::Error(error) => failed(error).into(),
         })?;
@@ -117,7 +117,7 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
         if journal != VERSION || bytes.len() as u64 == MOST {
             return Err(strange());
         }
-        if let Some((key, old, new)) = difference(&old, &settings) {
+        if let Some((key, old, new)) = first_difference(&old, &settings) {
             return Err(JournalError::Settings { journal: path, key, old, new });
         }
         let (mut progress, mut notes, mut length) = (Progress::default(), Vec::new(), head.len());
@@ -128,7 +128,7 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
             notes.extend(entry.notes);
             length += line.len();
         }
-        cut(&mut file.0, length as u64).map_err(failed)?;
+        truncate_file(&mut file.0, length as u64).map_err(failed)?;
 
         let failed = |error| OutputError::new(output_path, error);
         let bytes = progress.bytes;
@@ -144,12 +144,12 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
         if output.metadata().map_err(failed)?.len() < bytes {
             return Err(short());
         }
-        cut(&mut output, bytes).map_err(failed)?;
+        truncate_file(&mut output, bytes).map_err(failed)?;
         Ok(Self { path, file, output_path: output_path.to_path_buf(), output, progress, notes })
     }
 
     /// Appends a batch to the output, then its line to the journal.
-    pub fn commit(
+    pub fn commit_batch(
         &mut self,
         bytes: &[u8],
         progress: Progress,
@@ -160,7 +160,7 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
             .and_then(|()| self.output.sync_data())
             .map_err(|error| OutputError::new(&self.output_path, error))?;
         let progress = Progress { bytes: self.progress.bytes + bytes.len() as u64, ..progress };
-        let entry = line(&Entry { progress, notes: notes.to_vec() });
+        let entry = json_line(&Entry { progress, notes: notes.to_vec() });
         self.file.0.write_all(&entry).map_err(|error| OutputError::new(&self.path, error))?;
         self.progress = progress;
         self.notes.extend_from_slice(notes);
@@ -168,13 +168,13 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
     }
 
     /// Removes output and journal.
-    pub fn discard(mut self) -> Result<(), JournalError> {
+    pub fn discard_job(mut self) -> Result<(), JournalError> {
         self.progress.bytes = 0;
-        self.finish()
+        self.finish_job()
     }
 
     /// Removes the journal of a complete output; an empty output is removed as well.
-    pub fn finish(self) -> Result<(), JournalError> {
+    pub fn finish_job(self) -> Result<(), JournalError> {
         let Self { path, file, output_path, output, progress, .. } = self;
         // Some systems cannot remove open files.
         drop((file, output));
@@ -187,14 +187,14 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
     }
 }
 
-fn line(value: &impl Serialize) -> Vec<u8> {
+fn json_line(value: &impl Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(value).expect("plain data has a JSON form");
     line.push(b'\n');
     line
 }
 
 /// The first setting that differs, such as the kind of job: its name and both values.
-fn difference(
+fn first_difference(
     old: &[(String, String)],
     new: &[(String, String)],
 ) -> Option<(String, String, String)> {
@@ -217,14 +217,14 @@ impl Drop for LockedFile {
 }
 
 /// Cuts a file to its first `length` bytes and seeks to its end.
-fn cut(file: &mut File, length: u64) -> io::Result<()> {
+fn truncate_file(file: &mut File, length: u64) -> io::Result<()> {
     file.set_len(length)?;
     file.seek(SeekFrom::Start(length)).map(|_| ())
 }
 
 /// Locks a file. An engine that another thread starts at this moment inherits our files between
 /// fork and exec, so that a released lock can seem taken.
-fn lock(file: &File) -> Result<(), TryLockError> {
+fn lock_file(file: &File) -> Result<(), TryLockError> {
     for _ in 0..20 {
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(10)),

@@ -22,8 +22,8 @@ use serde::{Deserialize, Serialize};
 
 pub use journal::JournalError;
 pub use player::{Limit, ParallelPlayers, Player, PlayerFactory};
-pub use positions::{PositionsJob, positions};
-pub use selfplay::{SelfplayJob, selfplay};
+pub use positions::{PositionsJob, label_positions};
+pub use selfplay::{SelfplayJob, play_games};
 pub use uci::{EngineFault, EngineSettings};
 
 pub use crate::score::Score;
@@ -51,7 +51,7 @@ impl JobPart {
     pub const WHOLE: Self = Self { number: 1, count: 1 };
 
     /// The items of this part, of `total`.
-    pub fn range(self, total: u64) -> Range<u64> {
+    pub fn item_range(self, total: u64) -> Range<u64> {
         let cut =
             |number: u64| (u128::from(total) * u128::from(number) / u128::from(self.count)) as u64;
         cut(self.number - 1)..cut(self.number)
@@ -81,7 +81,7 @@ pub struct JobReport {
     pub skipped: Vec<SkippedItem>,
     /// Items that earlier runs finished.
     pub resumed_at: u64,
-    /// Whether [`Progress::stop`](crate::progress::Progress::stop) ended the job; the same call resumes it.
+    /// Whether [`Progress::stop`](crate::progress::Progress::should_stop) ended the job; the same call resumes it.
     pub stopped: bool,
     /// Bad records of the input, in this run.
     pub bad_records: BadRecords,

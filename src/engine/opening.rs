@@ -9,9 +9,9 @@ use shakmaty::{Bitboard, Board, CastlingMode, Chess, Color, FromSetup as _, Posi
 use super::EngineError;
 use super::game::Referee;
 use crate::digest;
-use crate::digits::counted;
+use crate::digits::count_noun;
 use crate::format::book;
-use crate::sample::{Position, mix};
+use crate::sample::{Position, mix_hash};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StartPosition {
@@ -42,7 +42,7 @@ impl Default for Openings {
 
 impl Openings {
     /// All settings that games depend on, for the journal of a job; a book by its content.
-    pub fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
+    pub fn list_settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
         let start = match &self.start {
             StartPosition::Book(path) => {
                 let failed = |error| EngineError::Input { path: path.clone(), error };
@@ -76,7 +76,7 @@ impl Opener {
         let (least, most) = openings.plies;
         let (mut book, mut note) = (Vec::new(), None);
         if let StartPosition::Book(path) = &openings.start {
-            let positions = book::read(path)?;
+            let positions = book::read_book(path)?;
             let is_over = |position: &Position| {
                 Referee::is_over(&position.to_chess().expect("books are checked")).is_some()
             };
@@ -84,8 +84,8 @@ impl Opener {
             (over, book) = positions.into_iter().partition(is_over);
             let (lines, finished, path) = (book.len(), over.len(), path.clone());
             note = over.first().map(|first| {
-                let count = counted(finished as u64, "finished position");
-                format!("{}: {count} left out, the first {}", path.display(), first.fen())
+                let count = count_noun(finished as u64, "finished position");
+                format!("{}: {count} left out, the first {}", path.display(), first.to_fen())
             });
             if book.is_empty() {
                 return Err(EngineError::FinishedBook { path, finished });
@@ -103,14 +103,14 @@ impl Opener {
     }
 
     /// The opening number `attempt` of a game; None if it ends the game.
-    pub fn opening(&self, game: u64, attempt: u64) -> Option<Chess> {
-        let seed = mix(mix(self.seed, game), attempt);
+    pub fn find_opening(&self, game: u64, attempt: u64) -> Option<Chess> {
+        let seed = mix_hash(mix_hash(self.seed, game), attempt);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut array = || random.random_range(0..ARRAYS);
         let mut chess = match self.start {
             StartPosition::Standard => Chess::new(),
-            StartPosition::Chess960 => chess960([array(); 2]),
-            StartPosition::DoubleChess960 => chess960([array(), array()]),
+            StartPosition::Chess960 => chess960_start([array(); 2]),
+            StartPosition::DoubleChess960 => chess960_start([array(), array()]),
             StartPosition::Book(_) => {
                 let line = game % self.book.len() as u64;
                 self.book[line as usize].to_chess().expect("checked when the book was read")
@@ -127,9 +127,9 @@ impl Opener {
     }
 
     /// The openings to try for a game, one after the other.
-    pub fn openings(&self, game: u64) -> impl Iterator<Item = Chess> {
+    pub fn list_openings(&self, game: u64) -> impl Iterator<Item = Chess> {
         let attempts = if self.has_choice() { ATTEMPTS } else { 1 };
-        (0..attempts).filter_map(move |attempt| self.opening(game, attempt))
+        (0..attempts).filter_map(move |attempt| self.find_opening(game, attempt))
     }
 
     /// Whether another attempt can give another opening.
@@ -144,7 +144,7 @@ pub const ARRAYS: u16 = 960;
 
 /// A start position of Chess960, double if White's array and Black's differ, with all castling
 /// rights.
-pub fn chess960(arrays: [u16; 2]) -> Chess {
+pub fn chess960_start(arrays: [u16; 2]) -> Chess {
     let mut setup = Setup::initial();
     setup.board = Board::empty();
     for (color, array) in Color::ALL.into_iter().zip(arrays) {

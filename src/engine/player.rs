@@ -13,7 +13,7 @@ use crate::score::Score;
 /// A player of one board, which keeps what earlier searches found.
 pub trait Player {
     /// Searches the position at the end of a line; it must have a legal move.
-    fn search(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault>;
+    fn search_line(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault>;
 
     /// Searches without memory of earlier searches, so that the result depends on the line alone.
     fn search_without_memory(
@@ -25,10 +25,10 @@ pub trait Player {
 
 /// A participant that can start players for several boards.
 pub trait PlayerFactory: Send + Sync {
-    fn name(&self) -> String;
-    fn player(&self) -> Result<Box<dyn Player + '_>, EngineError>;
+    fn player_name(&self) -> String;
+    fn start_player(&self) -> Result<Box<dyn Player + '_>, EngineError>;
     /// All settings that its answers depend on, for the journal of a job: names and values.
-    fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError>;
+    fn list_settings(&self) -> Result<Vec<(&'static str, String)>, EngineError>;
 }
 
 #[derive(Clone)]
@@ -56,7 +56,7 @@ pub enum Limit {
 
 impl Limit {
     /// The nodes that UCI engines get as limit.
-    fn nodes(self) -> Option<u64> {
+    fn uci_nodes(self) -> Option<u64> {
         match self {
             Limit::Nodes(nodes) | Limit::SoftNodes { soft: nodes, .. } => Some(nodes),
             _ => None,
@@ -65,23 +65,24 @@ impl Limit {
 
     /// Whether so many nodes were searched that the engine will not stop at the limit.
     pub fn is_far_exceeded(self, nodes: u64) -> bool {
-        self.nodes().is_some_and(|limit| nodes > limit.saturating_mul(20).saturating_add(1_000_000))
+        self.uci_nodes()
+            .is_some_and(|limit| nodes > limit.saturating_mul(20).saturating_add(1_000_000))
     }
 
     /// Whether a search that has ended was so short, or so long, that it may have had another limit.
     pub fn is_doubtful(self, nodes: u64) -> bool {
-        self.nodes().is_some_and(|limit| {
+        self.uci_nodes().is_some_and(|limit| {
             nodes < limit / 8 || nodes > limit.saturating_mul(10).saturating_add(10_000)
         })
     }
 
     /// Whether a search with this last count of nodes should have ended by its limit in nodes.
     pub fn is_overdue(self, nodes: Option<u64>) -> bool {
-        self.nodes().is_some_and(|limit| nodes.is_none_or(|nodes| nodes >= limit))
+        self.uci_nodes().is_some_and(|limit| nodes.is_none_or(|nodes| nodes >= limit))
     }
 
     /// Most milliseconds of an answer, if time is limited.
-    pub fn milliseconds(&self, turn: Color) -> Option<u64> {
+    pub fn longest_milliseconds(&self, turn: Color) -> Option<u64> {
         match self {
             Limit::Movetime(milliseconds) => Some(*milliseconds),
             Limit::Clocks(clocks) => Some(clocks[turn.fold_wb(0, 1)].time),
@@ -126,9 +127,9 @@ pub fn exact_score(line: &str) -> Option<(Score, u32)> {
         match word {
             "string" | "lowerbound" | "upperbound" => return None,
             "multipv" if words.next() != Some("1") => return None,
-            "depth" => depth = number(words.next()).unwrap_or(0),
+            "depth" => depth = parse_number(words.next()).unwrap_or(0),
             "score" => {
-                score = match (words.next(), number(words.next())) {
+                score = match (words.next(), parse_number(words.next())) {
                     (Some("cp"), Some(value)) => Some(Score::Centipawns(value)),
                     (Some("mate"), Some(moves)) => Some(Score::Mate(moves)),
                     _ => return None,
@@ -146,7 +147,7 @@ pub fn reported_nodes(line: &str) -> Option<u64> {
     let mut words =
         line.split_ascii_whitespace().take_while(|word| !["string", "pv"].contains(word));
     words.find(|word| *word == "nodes")?;
-    number(words.next())
+    parse_number(words.next())
 }
 
 /// Parses a legal move in UCI notation.
@@ -155,6 +156,6 @@ pub fn parse_move(word: &str, chess: &Chess) -> Option<Move> {
     word.to_ascii_lowercase().parse::<UciMove>().ok()?.to_move(chess).ok()
 }
 
-fn number<T: std::str::FromStr>(word: Option<&str>) -> Option<T> {
+fn parse_number<T: std::str::FromStr>(word: Option<&str>) -> Option<T> {
     word?.parse().ok()
 }

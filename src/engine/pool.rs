@@ -60,13 +60,13 @@ struct Queue<I> {
 struct Shared<I>(Mutex<Queue<I>>, Condvar);
 
 impl<I> Shared<I> {
-    fn change(&self, change: impl FnOnce(&mut Queue<I>)) {
+    fn change_queue(&self, change: impl FnOnce(&mut Queue<I>)) {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
         self.1.notify_all();
     }
 
-    fn close(&self) {
-        self.change(|queue| queue.closed = true);
+    fn close_queue(&self) {
+        self.change_queue(|queue| queue.closed = true);
     }
 
     /// The next item and its number; none at the end.
@@ -99,13 +99,13 @@ struct CloseOnDrop<'a, I>(&'a Shared<I>);
 
 impl<I> Drop for CloseOnDrop<'_, I> {
     fn drop(&mut self) {
-        self.0.close();
+        self.0.close_queue();
     }
 }
 
 /// Makes `items` with `count` workers and passes the results to `keep`, in order. Returns whether
 /// all are done. After `stop` or an error only those in progress are finished.
-pub fn run<W, I: Send, T: Send>(
+pub fn run_workers<W, I: Send, T: Send>(
     (start, count): (impl Fn() -> Result<W, EngineError> + Sync, usize),
     items: impl Iterator<Item = Result<I, EngineError>> + Send,
     work: impl Fn(&mut W, &I) -> Result<T, ItemError> + Sync,
@@ -125,7 +125,7 @@ pub fn run<W, I: Send, T: Send>(
                 let _closing = CloseOnDrop(shared);
                 let mut worker = None;
                 while let Some((number, item)) = shared.next(AHEAD * count as u64) {
-                    let tried = attempt(start, &mut worker, item, work);
+                    let tried = attempt_item(start, &mut worker, item, work);
                     if results.send((number, tried)).is_err() {
                         return;
                     }
@@ -137,12 +137,12 @@ pub fn run<W, I: Send, T: Send>(
         for (number, tried) in tried {
             waiting.insert(number, tried);
             while let Some(tried) = waiting.remove(&kept) {
-                tried.and_then(&mut keep).inspect_err(|_| shared.close())?;
+                tried.and_then(&mut keep).inspect_err(|_| shared.close_queue())?;
                 kept += 1;
-                shared.change(|queue| queue.kept = kept);
+                shared.change_queue(|queue| queue.kept = kept);
             }
             if stop() {
-                shared.close();
+                shared.close_queue();
             }
         }
         Ok::<_, EngineError>(())
@@ -153,7 +153,7 @@ pub fn run<W, I: Send, T: Send>(
 }
 
 /// Attempts an item. A worker is started when it is needed, and replaced when it fails.
-fn attempt<W, I, T>(
+fn attempt_item<W, I, T>(
     start: &impl Fn() -> Result<W, EngineError>,
     worker: &mut Option<W>,
     item: I,
@@ -195,7 +195,7 @@ pub struct AppendedItem {
 /// Runs a job from its journal's state; `items` start behind the finished ones. `keep` appends the
 /// bytes of an item. A batch is committed after `every` items or some time, failures with the next
 /// success.
-pub fn drive<I: Send, T: Send>(
+pub fn run_job<I: Send, T: Send>(
     crew: &ParallelPlayers,
     (mut journal, every): (Journal<SkippedItem>, u64),
     items: impl Iterator<Item = Result<I, EngineError>> + Send,
@@ -206,7 +206,7 @@ pub fn drive<I: Send, T: Send>(
 ) -> Result<JobReport, EngineError> {
     let begun = journal.progress;
     let _begun = watch.begin_guarded(noun, Some(total), begun.items);
-    let mut committed = watch.seconds();
+    let mut committed = watch.elapsed_seconds();
     let (mut bytes, mut skips, mut progress) = (Vec::new(), Vec::new(), begun);
     // The part that may be committed.
     let (mut whole_bytes, mut whole_skips, mut whole) = (0, 0, begun);
@@ -233,15 +233,15 @@ pub fn drive<I: Send, T: Send>(
         let kept = keep(&item, made, &mut bytes)?;
         progress.items += 1;
         progress.written += kept.written;
-        watch.advance(1);
+        watch.advance_work(1);
         if is_made && kept.whole {
             (whole_bytes, whole_skips, whole) = (bytes.len(), skips.len(), progress);
             if whole.items >= journal.progress.items + every
-                || watch.seconds() >= committed + COMMIT
+                || watch.elapsed_seconds() >= committed + COMMIT
             {
-                journal.commit(&bytes, whole, &skips)?;
+                journal.commit_batch(&bytes, whole, &skips)?;
                 (whole_bytes, whole_skips) = (0, 0);
-                committed = watch.seconds();
+                committed = watch.elapsed_seconds();
                 bytes.clear();
                 skips.clear();
             }
@@ -249,21 +249,21 @@ pub fn drive<I: Send, T: Send>(
         Ok(())
     };
     let work = |player: &mut Box<dyn Player + '_>, item: &I| work(&mut **player, item);
-    let players = (|| crew.entrant.player(), crew.players);
-    let outcome = run(players, items, work, each, &|| watch.stop());
+    let players = (|| crew.entrant.start_player(), crew.players);
+    let outcome = run_workers(players, items, work, each, &|| watch.should_stop());
     let done = matches!(outcome, Ok(true));
     if done {
         (whole_bytes, whole_skips, whole) = (bytes.len(), skips.len(), progress);
     }
     if let (Err(EngineError::NodesIgnored(_)), 0) = (&outcome, begun.items) {
         // What this run made is spoiled, and a job with another limit would not resume it.
-        journal.discard()?;
+        journal.discard_job()?;
         return outcome.map(|_| JobReport::default());
     }
     whole.bytes = journal.progress.bytes;
     let committed = match whole == journal.progress {
         true => Ok(()),
-        false => journal.commit(&bytes[..whole_bytes], whole, &skips[..whole_skips]),
+        false => journal.commit_batch(&bytes[..whole_bytes], whole, &skips[..whole_skips]),
     };
     outcome?;
     committed?;
@@ -278,7 +278,7 @@ pub fn drive<I: Send, T: Send>(
         ..JobReport::default()
     };
     if done {
-        journal.finish()?;
+        journal.finish_job()?;
     }
     Ok(report)
 }

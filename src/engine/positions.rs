@@ -7,7 +7,7 @@ use shakmaty::Position as _;
 
 use super::journal::Journal;
 use super::player::{Limit, ParallelPlayers, Player};
-use super::pool::{AppendedItem, FailureResponse, ItemError, drive};
+use super::pool::{AppendedItem, FailureResponse, ItemError, run_job};
 use super::uci::GameLine;
 use super::{EngineError, JobReport};
 use crate::digest;
@@ -36,7 +36,7 @@ pub struct PositionsJob {
 }
 
 /// Searches each position of the input without its past and writes the results, in order.
-pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobReport, EngineError> {
+pub fn label_positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobReport, EngineError> {
     let PositionsJob { input, output, format, limit, .. } = job;
     let (name, facts) = (format.name, format.facts);
     let failed = |error| EngineError::Input { path: input.clone(), error };
@@ -47,21 +47,21 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobReport, 
         ("format", name.to_string()),
         ("limit", limit.to_string()),
     ];
-    settings.extend(job.crew.entrant.settings()?);
+    settings.extend(job.crew.entrant.list_settings()?);
     let (in_games, range) = (facts.games != Presence::Never, job.range.clone());
-    let source = Source::open(input, None, job.bad_records)?;
+    let source = Source::open_file(input, None, job.bad_records)?;
     let mut items =
         Items { source, block: Vec::new(), at: 0, games: in_games, range, number: 0, game: 0 };
     if facts.moves == Presence::Always && items.source.format().facts.moves == Presence::Never {
         return Err(EngineError::NoMoves { format: name, input: input.clone() });
     }
     let mut writer = format.new_writer(output)?;
-    let journal = Journal::open(output, &settings)?;
+    let journal = Journal::open_job(output, &settings)?;
     let mut written = journal.progress.written;
     for done in items.by_ref().take(journal.progress.items as usize) {
         done?;
     }
-    let work = |player: &mut dyn Player, item: &Item| label(player, &item.sample, *limit);
+    let work = |player: &mut dyn Player, item: &Item| label_sample(player, &item.sample, *limit);
     let keep = |item: &Item, made: Option<Sample>, bytes: &mut Vec<u8>| {
         let stays = item.sample.game.is_some() && in_games;
         let added = u64::from(made.is_some());
@@ -71,23 +71,27 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobReport, 
                 let path = output.clone();
                 WriteError::Sample { path, format: name, number: written, reason }
             };
-            writer.write(&sample, bytes).map_err(failed)?;
+            writer.write_sample(&sample, bytes).map_err(failed)?;
         }
         if item.last_of_game {
-            writer.finish(bytes);
+            writer.finish_output(bytes);
         }
         Ok(AppendedItem { written: added, whole: item.last_of_game })
     };
     let counted = ("positions", job.range.end - job.range.start);
-    let report = drive(&job.crew, (journal, EVERY), items.by_ref(), work, keep, counted, watch)?;
+    let report = run_job(&job.crew, (journal, EVERY), items.by_ref(), work, keep, counted, watch)?;
     let bad_records = items.source.bad_records().clone();
     Ok(JobReport { bad_records, ..report.require_written(output, "all positions were skipped")? })
 }
 
-fn label(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sample, ItemError> {
+fn label_sample(
+    player: &mut dyn Player,
+    sample: &Sample,
+    limit: Limit,
+) -> Result<Sample, ItemError> {
     let position = &sample.position;
     let chess = position.to_chess().map_err(|error| ItemError {
-        fen: position.fen(),
+        fen: position.to_fen(),
         reason: error.to_string(),
         response: FailureResponse::Skip,
     })?;
@@ -96,7 +100,7 @@ fn label(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sampl
         let found = player.search_without_memory(&line, limit)?.score;
         let reason = || "the engine gave a move but no exact score".to_string();
         found.ok_or_else(|| ItemError {
-            fen: line.fen(),
+            fen: line.to_fen(),
             reason: reason(),
             response: FailureResponse::Skip,
         })?
@@ -105,7 +109,7 @@ fn label(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sampl
     } else {
         Score::Centipawns(0)
     };
-    Ok(Sample { score: Some(score.centipawns()), ..*sample })
+    Ok(Sample { score: Some(score.to_centipawns()), ..*sample })
 }
 
 struct Item {

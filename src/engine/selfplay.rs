@@ -7,7 +7,7 @@ use super::game::{Adjudication, Game};
 use super::journal::Journal;
 use super::opening::{Opener, Openings};
 use super::player::{Limit, ParallelPlayers, Player};
-use super::pool::{AppendedItem, FailureResponse, ItemError, drive};
+use super::pool::{AppendedItem, FailureResponse, ItemError, run_job};
 use super::uci::GameLine;
 use super::{EngineError, JobReport};
 use crate::format::{Format, Presence, WriteError};
@@ -30,13 +30,13 @@ pub struct SelfplayJob {
 }
 
 /// Plays games and writes them whole, in order, each once all before it are finished.
-pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<JobReport, EngineError> {
+pub fn play_games(job: &SelfplayJob, watch: &dyn Progress) -> Result<JobReport, EngineError> {
     let Format { name, writer, facts, .. } = *job.format;
     let (Some(writer), true) = (writer, facts.moves != Presence::Never) else {
         return Err(EngineError::NoGames(name));
     };
     let opener = Opener::new(&job.openings, job.seed, job.games)?;
-    opener.note.iter().for_each(|note| watch.remark(note));
+    opener.note.iter().for_each(|note| watch.report_remark(note));
     let mut settings = vec![
         ("job", "selfplay".to_string()),
         ("format", name.to_string()),
@@ -46,41 +46,42 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<JobReport, En
         ("limit", job.limit.to_string()),
         ("adjudication", format!("{:?}", job.adjudication)),
     ];
-    settings.extend(job.openings.settings()?);
-    settings.extend(job.crew.entrant.settings()?);
-    let work = |player: &mut dyn Player, &number: &u64| play(job, player, &opener, number);
+    settings.extend(job.openings.list_settings()?);
+    settings.extend(job.crew.entrant.list_settings()?);
+    let work =
+        |player: &mut dyn Player, &number: &u64| play_numbered_game(job, player, &opener, number);
     let mut unscored = [0; 2];
     let keep = |&number: &u64, game: Option<Game>, bytes: &mut Vec<u8>| {
         let (mut writer, game) = (writer(), game.as_ref());
         let is_first = unscored[1] == 0;
-        for sample in game.into_iter().flat_map(Game::samples) {
+        for sample in game.into_iter().flat_map(Game::to_samples) {
             unscored[0] += u64::from(sample.score.is_none());
             unscored[1] += 1;
             let failed = |reason| {
                 let path = job.output.clone();
                 WriteError::Sample { path, format: name, number: number + 1, reason }
             };
-            writer.write(&sample, bytes).map_err(failed)?;
+            writer.write_sample(&sample, bytes).map_err(failed)?;
         }
         if is_first && unscored[0] > 0 && unscored[0] == unscored[1] {
             let game = number + 1;
-            watch.remark(&format!(
+            watch.report_remark(&format!(
                 "no move of game {game} has a score: the engine gives none, or bounds alone"
             ));
         }
-        writer.finish(bytes);
+        writer.finish_output(bytes);
         Ok(AppendedItem { written: game.is_some().into(), whole: true })
     };
-    let journal = Journal::open(&job.output, &settings)?;
+    let journal = Journal::open_job(&job.output, &settings)?;
     let total = job.range.end - job.range.start;
     let items = job.range.clone().skip(journal.progress.items as usize).map(Ok);
-    let report = drive(&job.crew, (journal, 1), items, work, keep, ("games", total), watch)?;
+    let report = run_job(&job.crew, (journal, 1), items, work, keep, ("games", total), watch)?;
     let report = JobReport { unscored, ..report };
     report.require_written(&job.output, "the part contains no games")
 }
 
 /// Plays a game by its number, with a player without memory.
-fn play(
+fn play_numbered_game(
     job: &SelfplayJob,
     player: &mut dyn Player,
     opener: &Opener,
@@ -88,17 +89,17 @@ fn play(
 ) -> Result<Game, ItemError> {
     let bound = job.openings.bound;
     let mut last = String::new();
-    for start in opener.openings(number) {
+    for start in opener.list_openings(number) {
         let line = GameLine::new(start.clone());
         let searched = player.search_without_memory(&line, job.limit)?;
-        let is_beyond = |score: Score| score.centipawns().unsigned_abs() > bound.unsigned_abs();
+        let is_beyond = |score: Score| score.to_centipawns().unsigned_abs() > bound.unsigned_abs();
         if searched.score.is_some_and(is_beyond) {
-            last = line.fen();
+            last = line.to_fen();
             continue;
         }
         let mut first = Some(searched);
-        return Game::play(start, job.adjudication, |line| {
-            let searched = first.take().map_or_else(|| player.search(line, job.limit), Ok);
+        return Game::play_game(start, job.adjudication, |line| {
+            let searched = first.take().map_or_else(|| player.search_line(line, job.limit), Ok);
             Ok(ControlFlow::Continue(searched?))
         });
     }

@@ -14,7 +14,7 @@ use super::clock::Deadline;
 use super::player::{
     Limit, MoveResult, Player, PlayerFactory, exact_score, parse_move, reported_nodes,
 };
-use crate::digits::grouped;
+use crate::digits::group_digits;
 use crate::sample::Position;
 use crate::score::Score;
 
@@ -25,7 +25,7 @@ pub struct EngineSettings {
     pub arguments: Vec<String>,
     /// Names and values of `setoption`, after Threads = 1, Hash = 16, OwnBook = false.
     pub options: Vec<(String, String)>,
-    /// Milliseconds for an answer, in addition to [`Limit::milliseconds`].
+    /// Milliseconds for an answer, in addition to [`Limit::longest_milliseconds`].
     pub patience_ms: u64,
 }
 
@@ -76,13 +76,13 @@ impl GameLine {
         self.mode.is_chess960()
     }
 
-    pub fn play(&mut self, legal: Move) {
+    pub fn push_move(&mut self, legal: Move) {
         self.moves.push(legal);
         self.chess.play_unchecked(legal);
     }
 
-    fn command(&self) -> String {
-        let mut command = format!("position fen {}", fen(&self.first));
+    fn position_command(&self) -> String {
+        let mut command = format!("position fen {}", format_fen(&self.first));
         for (i, played) in self.moves.iter().enumerate() {
             command += if i == 0 { " moves " } else { " " };
             command += &played.to_uci(self.mode).to_string();
@@ -90,12 +90,12 @@ impl GameLine {
         command
     }
 
-    pub fn fen(&self) -> String {
-        fen(&self.chess)
+    pub fn to_fen(&self) -> String {
+        format_fen(&self.chess)
     }
 }
 
-fn fen(chess: &Chess) -> String {
+fn format_fen(chess: &Chess) -> String {
     Fen::from_position(chess, EnPassantMode::Legal).to_string()
 }
 
@@ -135,7 +135,7 @@ const TEST_NODES: [u64; 2] = [500, 100_000];
 
 impl Uci {
     /// Starts an engine and sets its options, which it must support.
-    pub fn start(settings: &EngineSettings) -> Result<Self, EngineError> {
+    pub fn start_engine(settings: &EngineSettings) -> Result<Self, EngineError> {
         let program = settings.program.clone();
         let mut command = Command::new(&program);
         command.args(&settings.arguments);
@@ -152,7 +152,7 @@ impl Uci {
         let output = output.expect("the output was piped");
         let (sender, lines) = sync_channel(WAITING);
         thread::spawn(move || read_lines(output, &sender));
-        let (name, id) = (settings.name(), settings.name());
+        let (name, id) = (settings.player_name(), settings.player_name());
         let mut engine = Self {
             child,
             input,
@@ -166,16 +166,16 @@ impl Uci {
             searched: None,
             is_tested: false,
         };
-        engine.introduce().map_err(EngineError::NotUci)?;
+        engine.introduce_engine().map_err(EngineError::NotUci)?;
         let given =
             |name: &str| settings.options.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
         for (name, value) in DEFAULTS {
-            if engine.has(name) && !given(name) {
-                engine.set(name, value).map_err(EngineError::NotUci)?;
+            if engine.has_option(name) && !given(name) {
+                engine.set_option(name, value).map_err(EngineError::NotUci)?;
             }
         }
         for (name, value) in &settings.options {
-            if !engine.has(name) {
+            if !engine.has_option(name) {
                 let near = |own: &&String| strsim::jaro(own, name);
                 let near = engine.options.iter().max_by(|a, b| near(a).total_cmp(&near(b)));
                 let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
@@ -185,17 +185,17 @@ impl Uci {
             if name.eq_ignore_ascii_case(CHESS960) {
                 return Err(EngineError::Chess960);
             }
-            engine.set(name, value).map_err(EngineError::NotUci)?;
+            engine.set_option(name, value).map_err(EngineError::NotUci)?;
         }
-        engine.ready("setoption").map_err(EngineError::NotUci)?;
+        engine.wait_until_ready("setoption").map_err(EngineError::NotUci)?;
         Ok(engine)
     }
 
-    fn introduce(&mut self) -> Result<(), EngineFault> {
-        let deadline = Deadline::after(self.settings.patience_ms);
-        self.send("uci")?;
+    fn introduce_engine(&mut self) -> Result<(), EngineFault> {
+        let deadline = Deadline::after_milliseconds(self.settings.patience_ms);
+        self.send_command("uci")?;
         loop {
-            let line = self.line(deadline, "uci")?;
+            let line = self.read_line(deadline, "uci")?;
             if let Some(id) = line.strip_prefix("id name ") {
                 self.id = id.trim().to_string();
             } else if let Some(option) = line.strip_prefix("option name ") {
@@ -208,49 +208,49 @@ impl Uci {
         }
     }
 
-    fn has(&self, name: &str) -> bool {
+    fn has_option(&self, name: &str) -> bool {
         self.options.iter().any(|own| own.eq_ignore_ascii_case(name))
     }
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), EngineFault> {
-        self.send(&format!("setoption name {name} value {value}"))
+    fn set_option(&mut self, name: &str, value: &str) -> Result<(), EngineFault> {
+        self.send_command(&format!("setoption name {name} value {value}"))
     }
 
     /// Waits until all commands so far are processed.
-    fn ready(&mut self, command: &str) -> Result<(), EngineFault> {
-        let deadline = Deadline::after(self.settings.patience_ms);
-        self.send("isready")?;
-        while self.line(deadline, command)? != "readyok" {}
+    fn wait_until_ready(&mut self, command: &str) -> Result<(), EngineFault> {
+        let deadline = Deadline::after_milliseconds(self.settings.patience_ms);
+        self.send_command("isready")?;
+        while self.read_line(deadline, command)? != "readyok" {}
         Ok(())
     }
 
-    fn send(&mut self, command: &str) -> Result<(), EngineFault> {
+    fn send_command(&mut self, command: &str) -> Result<(), EngineFault> {
         let input = self.input.as_mut().expect("the input is open until the drop");
         let sent = input.write_all(format!("{command}\n").as_bytes()).and_then(|()| input.flush());
         sent.map_err(|error| {
             let what = match error.kind() {
-                io::ErrorKind::BrokenPipe => self.ended(),
+                io::ErrorKind::BrokenPipe => self.exit_reason(),
                 _ => format!("cannot be written to ({error})"),
             };
-            self.fault(command, &what)
+            self.describe_fault(command, &what)
         })
     }
 
     /// The next line of the answer to a command, without its end.
-    fn line(&mut self, deadline: Deadline, command: &str) -> Result<String, EngineFault> {
+    fn read_line(&mut self, deadline: Deadline, command: &str) -> Result<String, EngineFault> {
         let what = match self.lines.recv_timeout(deadline.time_left()) {
             Ok(Ok(line)) if !deadline.time_left().is_zero() => return Ok(line),
             Ok(Err(error)) => format!("cannot be read ({error})"),
-            Err(RecvTimeoutError::Disconnected) => self.ended(),
+            Err(RecvTimeoutError::Disconnected) => self.exit_reason(),
             Ok(Ok(_)) | Err(RecvTimeoutError::Timeout) => {
                 format!("did not answer within {} ms", deadline.patience_ms)
             }
         };
-        Err(self.fault(command, &what))
+        Err(self.describe_fault(command, &what))
     }
 
-    fn ended(&mut self) -> String {
-        let deadline = Deadline::after(EXIT_TIME);
+    fn exit_reason(&mut self) -> String {
+        let deadline = Deadline::after_milliseconds(EXIT_TIME);
         let how = loop {
             match self.child.try_wait() {
                 Ok(None) if !deadline.time_left().is_zero() => {
@@ -270,7 +270,7 @@ impl Uci {
         if std::mem::replace(&mut self.is_tested, true) {
             return false;
         }
-        let Ok(mut other) = Self::start(&self.settings) else { return false };
+        let Ok(mut other) = Self::start_engine(&self.settings) else { return false };
         other.is_tested = true;
         let position = Position::from_fen(MIDDLEGAME).expect("a legal position");
         let line = GameLine::new(position.to_chess().expect("a legal position"));
@@ -286,19 +286,19 @@ impl Uci {
 
     /// Whether the engine ends a search on `stop`.
     fn obeys_stop(&mut self) -> bool {
-        let deadline = Deadline::after(STOP_TIME);
-        let mut line = self.send("stop").and_then(|()| self.line(deadline, "stop"));
+        let deadline = Deadline::after_milliseconds(STOP_TIME);
+        let mut line = self.send_command("stop").and_then(|()| self.read_line(deadline, "stop"));
         while line.as_ref().is_ok_and(|line| !line.starts_with("bestmove")) {
-            line = self.line(deadline, "stop");
+            line = self.read_line(deadline, "stop");
         }
         line.is_ok()
     }
 
     fn nodes_fault(&self, go: &str, what: &str) -> EngineFault {
-        EngineFault { ignores_nodes: true, ..self.fault(go, what) }
+        EngineFault { ignores_nodes: true, ..self.describe_fault(go, what) }
     }
 
-    fn fault(&self, command: &str, what: &str) -> EngineFault {
+    fn describe_fault(&self, command: &str, what: &str) -> EngineFault {
         // A long game would hide the message.
         let command = command.split(" moves ").next().unwrap_or(command).to_string();
         let (engine, fen) = (self.name.clone(), self.fen.clone());
@@ -342,7 +342,7 @@ fn read_lines(output: impl Read, sender: &SyncSender<io::Result<String>>) {
 }
 
 fn searched_nodes(nodes: u64) -> String {
-    format!("searched {} nodes", grouped(nodes))
+    format!("searched {} nodes", group_digits(nodes))
 }
 
 impl Player for Uci {
@@ -351,30 +351,31 @@ impl Player for Uci {
         line: &GameLine,
         limit: Limit,
     ) -> Result<MoveResult, EngineFault> {
-        self.fen = line.fen();
-        self.send("ucinewgame")?;
-        self.ready("ucinewgame")?;
-        self.search(line, limit)
+        self.fen = line.to_fen();
+        self.send_command("ucinewgame")?;
+        self.wait_until_ready("ucinewgame")?;
+        self.search_line(line, limit)
     }
 
-    fn search(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault> {
-        self.fen = line.fen();
+    fn search_line(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault> {
+        self.fen = line.to_fen();
         if self.chess960 != line.is_chess960() {
-            if !self.has(CHESS960) {
+            if !self.has_option(CHESS960) {
                 let what = "has no option UCI_Chess960, which this position needs,";
-                return Err(self.fault("position", what));
+                return Err(self.describe_fault("position", what));
             }
             self.chess960 = line.is_chess960();
-            self.set(CHESS960, if self.chess960 { "true" } else { "false" })?;
+            self.set_option(CHESS960, if self.chess960 { "true" } else { "false" })?;
         }
         let go = format!("go {limit}");
-        let extra = limit.milliseconds(line.chess.turn()).unwrap_or(0);
-        let deadline = Deadline::after(self.settings.patience_ms.saturating_add(extra));
-        self.send(&line.command())?;
-        self.send(&go)?;
+        let extra = limit.longest_milliseconds(line.chess.turn()).unwrap_or(0);
+        let deadline =
+            Deadline::after_milliseconds(self.settings.patience_ms.saturating_add(extra));
+        self.send_command(&line.position_command())?;
+        self.send_command(&go)?;
         let (mut found, mut searched) = (None, None);
         loop {
-            let answer = match self.line(deadline, &go) {
+            let answer = match self.read_line(deadline, &go) {
                 Err(_) if limit.is_overdue(searched) && self.obeys_stop() => {
                     let what = format!("did not stop within {} ms", deadline.patience_ms);
                     return Err(self.nodes_fault(&go, &what));
@@ -394,7 +395,7 @@ impl Player for Uci {
                     let word = rest.split_ascii_whitespace().next().unwrap_or("");
                     let Some(best) = parse_move(word, &line.chess) else {
                         let what = format!("answered `{word}`, which is not a legal move,");
-                        return Err(self.fault(&go, &what));
+                        return Err(self.describe_fault(&go, &what));
                     };
                     let (score, depth) = found.unzip();
                     let is_mate = matches!(score, Some(Score::Mate(_)));
@@ -416,18 +417,18 @@ impl Player for Uci {
 }
 
 impl PlayerFactory for EngineSettings {
-    fn name(&self) -> String {
+    fn player_name(&self) -> String {
         let path = self.program.as_path();
         path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
     }
 
-    fn player(&self) -> Result<Box<dyn Player + '_>, EngineError> {
-        Ok(Box::new(Uci::start(self)?))
+    fn start_player(&self) -> Result<Box<dyn Player + '_>, EngineError> {
+        Ok(Box::new(Uci::start_engine(self)?))
     }
 
-    fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
+    fn list_settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
         // Started before any file is created, so that a broken engine is reported first.
-        let engine = Uci::start(self)?;
+        let engine = Uci::start_engine(self)?;
         let options = self.options.iter().map(|(name, value)| format!("{name} = {value}"));
         Ok(vec![
             ("program", self.program.display().to_string()),

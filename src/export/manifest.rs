@@ -13,7 +13,7 @@ use super::verify::{Golden, golden_evaluations};
 use super::{FittedScale, FloatError, Proof, ScaleReference, ZeroBlocks};
 use crate::architecture::Architecture;
 use crate::data_file::DataFile;
-use crate::digest::digest;
+use crate::digest::sha256_prefix;
 use crate::input;
 use crate::net::{Hints, Net, NetError};
 use crate::scales::Scales;
@@ -104,7 +104,7 @@ impl Manifest {
     ) -> Self {
         Self {
             format: FORMAT,
-            sha256: digest(&net.to_bytes()),
+            sha256: sha256_prefix(&net.to_bytes()),
             architecture: net.architecture().clone(),
             scales: net.scales(),
             provenance,
@@ -119,7 +119,7 @@ impl Manifest {
 
     /// Parses the bytes of a file.
     pub fn from_json(bytes: &[u8]) -> Result<Self, String> {
-        let text = input::decode(bytes.to_vec())?;
+        let text = input::decode_utf8(bytes.to_vec())?;
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|error| error.to_string())?;
         if value["format"] != FORMAT {
@@ -133,28 +133,28 @@ impl Manifest {
     }
 
     /// Facts that reading the net needs.
-    pub fn hints(&self) -> Hints {
+    pub fn to_hints(&self) -> Hints {
         Hints { net: self.architecture.clone(), scales: self.scales }
     }
 }
 
 /// `NAME.json` for `NAME.bin`.
 pub fn manifest_path(net: &Path) -> PathBuf {
-    beside(net, "json", &["bin"])
+    sibling_path(net, "json", &["bin"])
 }
 
 /// `NAME.safetensors` for `NAME.bin`.
 pub fn floats_path(net: &Path) -> PathBuf {
-    beside(net, "safetensors", &["bin"])
+    sibling_path(net, "safetensors", &["bin"])
 }
 
 /// `NAME.toml` for `NAME.bin`, and for the files of others.
 pub fn description_path(net: &Path) -> PathBuf {
-    beside(net, "toml", &["bin", "nnue", "wgts"])
+    sibling_path(net, "toml", &["bin", "nnue", "wgts"])
 }
 
 /// Other endings are part of the name: `net-0.5` and `net-0.6` have two manifests.
-fn beside(net: &Path, ending: &str, replaced: &[&str]) -> PathBuf {
+fn sibling_path(net: &Path, ending: &str, replaced: &[&str]) -> PathBuf {
     let found = net.extension().unwrap_or_default();
     match replaced.iter().any(|ending| found == *ending) {
         true => net.with_extension(ending),
@@ -192,9 +192,9 @@ pub enum Sidecar {
 
 impl Sidecar {
     /// Facts that reading the net needs.
-    pub fn hints(&self) -> Option<Hints> {
+    pub fn to_hints(&self) -> Option<Hints> {
         match self {
-            Sidecar::Manifest(manifest) => Some(manifest.hints()),
+            Sidecar::Manifest(manifest) => Some(manifest.to_hints()),
             Sidecar::Description(hints, _) => Some(hints.clone()),
             Sidecar::Nothing => None,
         }
@@ -204,11 +204,11 @@ impl Sidecar {
 /// Reads the description beside a net with these bytes.
 pub fn sidecar_of(path: &Path, bytes: &[u8]) -> Result<Sidecar, LoadError> {
     let Some(manifest) = read_manifest(path)? else {
-        let description = description(path)?;
+        let description = read_description(path)?;
         return Ok(description
             .map_or(Sidecar::Nothing, |(hints, hidden)| Sidecar::Description(hints, hidden)));
     };
-    let (path, found) = (path.to_path_buf(), digest(bytes));
+    let (path, found) = (path.to_path_buf(), sha256_prefix(bytes));
     let (manifest_path, expected) = (manifest_path(&path), manifest.sha256.clone());
     match found == expected {
         true => Ok(Sidecar::Manifest(manifest)),
@@ -226,15 +226,15 @@ pub struct LoadedNet {
 }
 
 /// Loads a net with its manifest or description, else with the default [`Hints`].
-pub fn load(path: &Path) -> Result<LoadedNet, LoadError> {
-    let bytes = read(path)?;
+pub fn load_net(path: &Path) -> Result<LoadedNet, LoadError> {
+    let bytes = read_net_file(path)?;
     let sidecar = sidecar_of(path, &bytes)?;
-    let hints = sidecar.hints();
+    let hints = sidecar.to_hints();
     let has_hints = hints.is_some();
     let net = Net::read(&bytes, &hints.unwrap_or_default())
         .map_err(|error| LoadError::Net { path: path.into(), error })?;
     if let Sidecar::Description(_, hidden) = &sidecar {
-        agrees(path, *hidden, net.architecture())?;
+        check_agreement(path, *hidden, net.architecture())?;
     }
     let manifest = match sidecar {
         Sidecar::Manifest(manifest) => Some(manifest),
@@ -244,8 +244,9 @@ pub fn load(path: &Path) -> Result<LoadedNet, LoadError> {
     Ok(LoadedNet { net, manifest, described })
 }
 
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
-    input::read(path, input::WEIGHTS).map_err(|error| LoadError::Read { path: path.into(), error })
+pub(super) fn read_net_file(path: &Path) -> Result<Vec<u8>, LoadError> {
+    input::read_bytes(path, input::WEIGHTS)
+        .map_err(|error| LoadError::Read { path: path.into(), error })
 }
 
 pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
@@ -253,23 +254,27 @@ pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
     if !path.exists() {
         return Ok(None);
     }
-    let found = Manifest::from_json(&read(&path)?);
+    let found = Manifest::from_json(&read_net_file(&path)?);
     found.map(Some).map_err(|reason| LoadError::Manifest { path, reason })
 }
 
-fn description(net: &Path) -> Result<Option<(Hints, Option<usize>)>, LoadError> {
+fn read_description(net: &Path) -> Result<Option<(Hints, Option<usize>)>, LoadError> {
     let path = description_path(net);
     if !path.exists() {
         return Ok(None);
     }
-    let text = input::text(&path, input::TEXT)
+    let text = input::read_text(&path, input::TEXT)
         .map_err(|error| LoadError::Read { path: path.clone(), error })?;
     let wrong = |reason| LoadError::Description { path, net: net.into(), reason };
-    described(&text).map(Some).map_err(wrong)
+    parse_description(&text).map(Some).map_err(wrong)
 }
 
 /// Checks that the description of a net matches the size of its file.
-pub fn agrees(net: &Path, hidden: Option<usize>, found: &Architecture) -> Result<(), LoadError> {
+pub fn check_agreement(
+    net: &Path,
+    hidden: Option<usize>,
+    found: &Architecture,
+) -> Result<(), LoadError> {
     let found = found.hidden;
     match hidden.filter(|hidden| *hidden != found) {
         None => Ok(()),
@@ -285,7 +290,7 @@ pub fn agrees(net: &Path, hidden: Option<usize>, found: &Architecture) -> Result
 }
 
 /// Parses the text of a description; also returns the hidden size, if it is given.
-pub fn described(text: &str) -> Result<(Hints, Option<usize>), String> {
+pub fn parse_description(text: &str) -> Result<(Hints, Option<usize>), String> {
     let one_line = |error: toml::de::Error| {
         let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
         let line = line.map_or(String::new(), |line| format!("line {line}: "));
@@ -369,7 +374,7 @@ impl EmbeddedNet {
     }
 
     /// Fails, with the reason, if its file is not one of this net.
-    pub fn read(&self) -> Result<Net, String> {
+    pub fn read_net(&self) -> Result<Net, String> {
         let hints = Hints { net: self.architecture.clone(), scales: self.scales };
         let file = STANDARD.decode(&self.file);
         let file = file.map_err(|error| format!("its file is not base64: {error}"))?;

@@ -20,12 +20,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 pub use crate::net::format::{
-    Contents, ImportError, ImportedWeights, RAW_BIN, dequantise, facts, import,
+    Contents, ImportError, ImportedWeights, RAW_BIN, dequantise_net, facts, import_weights,
 };
-pub use manifest::{EmbeddedNet, StoredBase, StoredEvaluation, described};
+pub use manifest::{EmbeddedNet, StoredBase, StoredEvaluation, parse_description};
 pub use manifest::{
-    LoadError, LoadedNet, Losses, Manifest, Provenance, Sidecar, StartNet, agrees,
-    description_path, floats_path, load, manifest_path, sidecar_of,
+    LoadError, LoadedNet, Losses, Manifest, Provenance, Sidecar, StartNet, check_agreement,
+    description_path, floats_path, load_net, manifest_path, sidecar_of,
 };
 pub use permute::{NeuronOrder, ZeroBlocks};
 pub use prove::{Bounds, Overflow, Proof, prove};
@@ -35,7 +35,7 @@ pub use quantise::{
 };
 pub use stockfish::{fit_stockfish, is_stockfish, official_name, stockfish_cautions};
 pub use tables::{FittedScale, LEAST_GAMES, LEAST_POSITIONS, ScaleReference, fitted_scale};
-pub use verify::{Check, GOLDEN_FENS, Golden, golden_evaluations, verify};
+pub use verify::{Check, GOLDEN_FENS, Golden, golden_evaluations, verify_net};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -79,7 +79,7 @@ pub struct ExportedNet {
 
 impl ExportedNet {
     /// Proves, measures and describes a quantised net.
-    pub fn of(
+    pub fn from_net(
         net: Net,
         weights: &Weights,
         architecture: &Architecture,
@@ -87,19 +87,19 @@ impl ExportedNet {
         positions: &[Position],
     ) -> Result<Self, ExportError> {
         let proof = prove(&net).map_err(ExportError::Overflow)?;
-        let error = measure(weights, architecture, &net, positions)?;
+        let error = measure_errors(weights, architecture, &net, positions)?;
         let manifest = Manifest::new(&net, proof, error, provenance);
         Ok(Self { net, architecture: architecture.clone(), manifest })
     }
 
     /// Writes floats, net and manifest; `origin` comes from the source of the weights.
-    pub fn write(
+    pub fn write_files(
         &self,
         path: &Path,
         weights: &Weights,
         origin: &BTreeMap<String, String>,
     ) -> Result<[PathBuf; 3], ExportError> {
-        let paths = paths(path)?;
+        let paths = output_paths(path)?;
         let mut manifest =
             serde_json::to_vec_pretty(&self.manifest).map_err(ExportError::Manifest)?;
         manifest.push(b'\n');
@@ -111,11 +111,11 @@ impl ExportedNet {
         // All temporary files are complete before any is renamed.
         let mut outputs = Vec::new();
         for (path, bytes) in paths.iter().zip(&contents) {
-            let mut output = Output::create(path)?;
-            output.write_all(bytes).map_err(|source| output.failed(source))?;
+            let mut output = Output::create_file(path)?;
+            output.write_all(bytes).map_err(|source| output.name_error(source))?;
             outputs.push(output);
         }
-        outputs.into_iter().try_for_each(Output::finish)?;
+        outputs.into_iter().try_for_each(Output::commit_file)?;
         Ok(paths)
     }
 }
@@ -131,7 +131,7 @@ pub struct FloatError {
 }
 
 /// Measures the absolute difference in centipawns; None without positions.
-pub fn measure(
+pub fn measure_errors(
     weights: &Weights,
     architecture: &Architecture,
     net: &Net,
@@ -147,7 +147,7 @@ pub fn measure(
         positions: errors.len() as u64,
         mean_cp: errors.iter().sum::<f64>() / errors.len() as f64,
         max_cp,
-        worst_fen: positions[worst].fen(),
+        worst_fen: positions[worst].to_fen(),
     }))
 }
 
@@ -156,7 +156,7 @@ const OTHER_ENDINGS: [&str; 9] =
     ["json", "safetensors", "toml", "csv", "onnx", "pt", "pth", "ckpt", "npz"];
 
 /// Paths of floats, net and manifest.
-pub fn paths(net: &Path) -> Result<[PathBuf; 3], ExportError> {
+pub fn output_paths(net: &Path) -> Result<[PathBuf; 3], ExportError> {
     let ending = net.extension().unwrap_or_default().to_ascii_lowercase();
     let taken = OTHER_ENDINGS.iter().any(|other| ending == *other);
     if taken || net.file_name().is_none() {

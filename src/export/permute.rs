@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::architecture::{Architecture, ArrayKind};
-use crate::digits::grouped;
+use crate::digits::group_digits;
 use crate::net::{Net, PositionEvaluator, has_bytes};
 use crate::sample::Position;
 use crate::weights::{Weights, WeightsError};
@@ -35,17 +35,17 @@ impl fmt::Display for ZeroBlocks {
             true => write!(f, "{after:.1} % of four inputs of the first layer")?,
             false => write!(f, "{before:.1} % before, {after:.1} % after")?,
         }
-        write!(f, ", {} positions", grouped(self.positions))
+        write!(f, ", {} positions", group_digits(self.positions))
     }
 }
 
 impl ZeroBlocks {
     /// The share in the order of a deep net itself; none without positions.
-    pub fn measure(net: &Net, positions: &[Position]) -> Option<Self> {
+    pub fn measure_blocks(net: &Net, positions: &[Position]) -> Option<Self> {
         if !net.architecture().is_deep() || positions.is_empty() {
             return None;
         }
-        let activity = Activity::measure(net, positions);
+        let activity = Activity::measure_activity(net, positions);
         let order: Vec<usize> = (0..activity.0.len()).collect();
         let share = activity.zero_share(&order, positions.len() * net.architecture().views());
         Some(Self { positions: positions.len() as u64, before: share, after: share })
@@ -63,7 +63,7 @@ pub struct NeuronOrder {
 struct Activity(Vec<Vec<u64>>);
 
 impl Activity {
-    fn measure(net: &Net, positions: &[Position]) -> Self {
+    fn measure_activity(net: &Net, positions: &[Position]) -> Self {
         let width = net.architecture().outputs_of_view();
         let bytes = has_bytes(net.architecture(), net.scales());
         let is_active = |value: i32| match bytes {
@@ -90,7 +90,7 @@ impl Activity {
         Self((0..width).map(|input| words.iter().map(|words| words[input]).collect()).collect())
     }
 
-    fn count(bits: &[u64]) -> u64 {
+    fn count_bits(bits: &[u64]) -> u64 {
         bits.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
@@ -108,13 +108,13 @@ impl Activity {
     /// All inputs, the least active first.
     fn by_activity(&self) -> Vec<usize> {
         let mut inputs: Vec<usize> = (0..self.0.len()).collect();
-        inputs.sort_by_key(|input| (Self::count(&self.0[*input]), *input));
+        inputs.sort_by_key(|input| (Self::count_bits(&self.0[*input]), *input));
         inputs
     }
 
     /// Forms one block after the other: the last input that is left, and those that add the fewest
     /// perspectives to the ones where the block is active.
-    fn group(&self, mut left: Vec<usize>) -> Vec<usize> {
+    fn group_neurons(&self, mut left: Vec<usize>) -> Vec<usize> {
         let mut order = Vec::with_capacity(left.len());
         while let Some(first) = left.pop() {
             let mut union = self.0[first].clone();
@@ -138,14 +138,15 @@ impl Activity {
 
 impl NeuronOrder {
     /// The order for a net, by positions such as it evaluates.
-    pub fn choose(net: &Net, positions: &[Position]) -> Self {
-        let activity = Activity::measure(net, positions);
+    pub fn choose_order(net: &Net, positions: &[Position]) -> Self {
+        let activity = Activity::measure_activity(net, positions);
         let perspectives = positions.len() * net.architecture().views();
         let trained: Vec<usize> = (0..activity.0.len()).collect();
         let before = activity.zero_share(&trained, perspectives);
         let sorted = activity.by_activity();
         let reversed = sorted.iter().rev().copied().collect();
-        let (rising, falling) = (activity.group(reversed), activity.group(sorted.clone()));
+        let (rising, falling) =
+            (activity.group_neurons(reversed), activity.group_neurons(sorted.clone()));
         let (mut inputs, mut after) = (trained, before);
         for order in [sorted, rising, falling] {
             let share = activity.zero_share(&order, perspectives);
@@ -158,16 +159,20 @@ impl NeuronOrder {
     }
 
     /// Brings all arrays of a net into this order.
-    pub fn apply(&self, weights: &Weights, net: &Architecture) -> Result<Weights, WeightsError> {
+    pub fn apply_order(
+        &self,
+        weights: &Weights,
+        net: &Architecture,
+    ) -> Result<Weights, WeightsError> {
         let half = self.inputs.len();
         // The same order within each half of a product, and each perspective.
         let repeated = |count: usize| -> Vec<usize> {
             (0..count).map(|it| self.inputs[it % half] + it / half * half).collect()
         };
-        let (neurons, columns) = (repeated(net.hidden), repeated(net.features()));
+        let (neurons, columns) = (repeated(net.hidden), repeated(net.feature_count()));
         let mut permuted = weights.clone();
         let first = net.parts_of_map(0)[0];
-        for array in net.arrays() {
+        for array in net.list_arrays() {
             let order = match array.part {
                 ArrayKind::Rows(_) | ArrayKind::Factor(_) | ArrayKind::AccumulatorBias => &neurons,
                 part if part == first => &columns,

@@ -1,11 +1,11 @@
 //! The proof that engines' integers cannot overflow, for one net and every legal position.
 //!
 //! **Accumulator (i16).** The bias and the bounds of each feature set
-//! ([`FeatureSet::bounds`](crate::features::FeatureSet::bounds)) bound it together.
+//! ([`FeatureSet::bounds`](crate::features::FeatureSet::bound_sums)) bound it together.
 //!
 //! **Intermediate sums.** Of pieces on squares a move adds at most two rows and removes at most
 //! two, so that every intermediate sum is bounded, too
-//! ([`Kings::bounds`](crate::architecture::Kings::bounds)). Other sets may change as many rows as
+//! ([`Kings::bounds`](crate::architecture::Kings::bound_sums)). Other sets may change as many rows as
 //! are active: there adds must wrap, as SIMD adds and those of the engine code do. Then the sum is
 //! right after the last of them, and intermediate bounds are those of legal positions.
 //!
@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::architecture::{
-    self, Architecture, Arithmetic, Combination, Curve, FixedMap, FixedValue, Set, convert,
+    self, Architecture, Arithmetic, Combination, Curve, FixedMap, FixedValue, Set, convert_unit,
 };
 use crate::net::{Net, Numbers, has_bytes};
 use crate::scales::Scales;
@@ -61,25 +61,25 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    const NONE: Bounds = Bounds::exactly(0);
+    const NONE: Bounds = Bounds::exact_value(0);
 
-    const fn exactly(value: i64) -> Bounds {
+    const fn exact_value(value: i64) -> Bounds {
         Bounds { least: value, most: value }
     }
 
-    pub(super) fn within(self, least: i64, most: i64) -> bool {
+    pub(super) fn lies_within(self, least: i64, most: i64) -> bool {
         self.least >= least && self.most <= most
     }
 
-    fn hull(self, other: Bounds) -> Bounds {
+    fn join_bounds(self, other: Bounds) -> Bounds {
         Bounds { least: self.least.min(other.least), most: self.most.max(other.most) }
     }
 
     fn times(self, other: Bounds) -> Bounds {
         let ends = [self.least, self.most];
         let products = ends.map(|one| [one * other.least, one * other.most]);
-        let products = products.as_flattened().iter().copied().map(Bounds::exactly);
-        products.reduce(Bounds::hull).expect("there are four")
+        let products = products.as_flattened().iter().copied().map(Bounds::exact_value);
+        products.reduce(Bounds::join_bounds).expect("there are four")
     }
 
     fn plus(self, other: Bounds) -> Bounds {
@@ -119,15 +119,16 @@ pub enum Overflow {
 pub fn prove(net: &Net) -> Result<Proof, Overflow> {
     let (architecture, Scales { scale, .. }) = (net.architecture(), net.scales());
     let bounds: Vec<_> =
-        (0..architecture.hidden).into_par_iter().map(|it| bound(net, it)).collect();
+        (0..architecture.hidden).into_par_iter().map(|it| bound_accumulator(net, it)).collect();
     let (legal, intermediate): (Vec<_>, Vec<_>) = bounds.into_iter().map(<(_, _)>::from).unzip();
-    let fits = |it: &Bounds| it.within(i16::MIN.into(), i16::MAX.into());
+    let fits = |it: &Bounds| it.lies_within(i16::MIN.into(), i16::MAX.into());
     // The trainers of other programs prove nothing: an export says what its engines may compute.
     if let Some(neuron) = intermediate.iter().position(|it| !fits(it)).filter(|_| !net.is_foreign())
     {
         return Err(Overflow::Accumulator { neuron, bounds: intermediate[neuron] });
     }
-    let hull = |bounds: &[Bounds]| bounds.iter().copied().reduce(Bounds::hull).expect("neurons");
+    let hull =
+        |bounds: &[Bounds]| bounds.iter().copied().reduce(Bounds::join_bounds).expect("neurons");
     let (accumulator, intermediate) = (hull(&legal), hull(&intermediate));
 
     let is_float = architecture.is_deep() && !has_bytes(architecture, net.scales());
@@ -139,11 +140,11 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
         let intervals = Intervals { net, bucket, sums: Cell::new(Bounds::NONE) };
         let (graph, see) = (architecture.graph(), |_: &_, _: &_| ());
         let last = graph.evaluate(architecture, &intervals, accumulators.clone(), see);
-        output = output.hull(intervals.sums.get());
-        sum = sum.hull(last.map_or(Bounds::NONE, |last| last.bounds[0]));
+        output = output.join_bounds(intervals.sums.get());
+        sum = sum.join_bounds(last.map_or(Bounds::NONE, |last| last.bounds[0]));
     }
-    if !output.hull(sum).within(i32::MIN.into(), i32::MAX.into()) {
-        return Err(Overflow::Output(output.hull(sum)));
+    if !output.join_bounds(sum).lies_within(i32::MIN.into(), i32::MAX.into()) {
+        return Err(Overflow::Output(output.join_bounds(sum)));
     }
     if architecture.is_deep() && net.fixed_output().is_none() {
         let (product, product_fits_i32, i16_trick) = (Bounds::NONE, true, false);
@@ -152,14 +153,14 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
         return Ok(proof);
     }
     let product = Bounds { least: sum.least * i64::from(scale), most: sum.most * i64::from(scale) };
-    let product_fits_i32 = product.within(i32::MIN.into(), i32::MAX.into());
+    let product_fits_i32 = product.lies_within(i32::MIN.into(), i32::MAX.into());
     if architecture.is_deep() {
         let i16_trick = false;
         let proof =
             Proof { accumulator, intermediate, output, product, product_fits_i32, i16_trick };
         return Ok(proof);
     }
-    let ceiling = architecture.activation.curve().ceiling(net.scales().qa);
+    let ceiling = architecture.activation.curve().integer_ceiling(net.scales().qa);
     let trick = |&o: &i16| {
         let product = i64::from(o) * i64::from(ceiling);
         product >= i16::MIN.into() && product <= i16::MAX.into()
@@ -176,8 +177,8 @@ struct Intervals<'a> {
 }
 
 impl Intervals<'_> {
-    fn see(&self, sums: Bounds) {
-        self.sums.set(self.sums.get().hull(sums));
+    fn record_sums(&self, sums: Bounds) {
+        self.sums.set(self.sums.get().join_bounds(sums));
     }
 }
 
@@ -189,14 +190,14 @@ struct IntervalsOf {
 }
 
 impl IntervalsOf {
-    fn map(self, bounds: impl FnOnce(Vec<Bounds>) -> Vec<Bounds>) -> Self {
+    fn map_bounds(self, bounds: impl FnOnce(Vec<Bounds>) -> Vec<Bounds>) -> Self {
         Self { bounds: bounds(self.bounds), ..self }
     }
 }
 
 impl Bounds {
     /// The bounds of a function that is monotone, or that is so below and above its least value at 0.
-    fn through(self, function: impl Fn(i64) -> i64) -> Bounds {
+    fn map_monotone(self, function: impl Fn(i64) -> i64) -> Bounds {
         let [one, other] = [self.least, self.most].map(&function);
         let at_zero = if self.least <= 0 && self.most >= 0 { function(0) } else { one };
         Bounds { least: one.min(other).min(at_zero), most: one.max(other) }
@@ -204,7 +205,7 @@ impl Bounds {
 
     /// Bounds of a sum in any order of these terms.
     fn of_terms(terms: impl Iterator<Item = Bounds>) -> Bounds {
-        terms.map(|term| term.hull(Bounds::NONE)).fold(Bounds::NONE, Bounds::plus)
+        terms.map(|term| term.join_bounds(Bounds::NONE)).fold(Bounds::NONE, Bounds::plus)
     }
 }
 
@@ -216,47 +217,57 @@ impl Arithmetic for Intervals<'_> {
         let IntervalsOf { bounds, fixed } = x?;
         let each = |of: &dyn Fn(Curve, i64) -> i64| {
             let of_curve = |curve: &Curve| -> Vec<Bounds> {
-                bounds.iter().map(|bounds| bounds.through(|x| of(*curve, x))).collect()
+                bounds.iter().map(|bounds| bounds.map_monotone(|x| of(*curve, x))).collect()
             };
             curves.iter().flat_map(of_curve).collect()
         };
         if let Some(FixedValue { map, .. }) = fixed {
             let it = self.fixed_map(map).expect("its outputs are integers");
             let fixed = Some(FixedValue { map, unit: it.values });
-            return Some(IntervalsOf { bounds: each(&|curve, y| it.value(curve, y)), fixed });
+            return Some(IntervalsOf {
+                bounds: each(&|curve, y| it.activate_value(curve, y)),
+                fixed,
+            });
         }
         let of = |curve: Curve, x: i64| {
             let mut values = Vec::new();
             // Accumulators fit an i16.
-            curve.integers(&[x as i32], self.net.scales().qa, &mut values);
+            curve.apply_to_integers(&[x as i32], self.net.scales().qa, &mut values);
             values[0].into()
         };
         Some(IntervalsOf { bounds: each(&of), fixed })
     }
 
-    fn columns(&self, x: &Self::Values, parts: usize, columns: Range<usize>) -> Self::Values {
-        Some(x.clone()?.map(|x| architecture::columns(&x, parts, columns)))
+    fn select_columns(
+        &self,
+        x: &Self::Values,
+        parts: usize,
+        columns: Range<usize>,
+    ) -> Self::Values {
+        Some(x.clone()?.map_bounds(|x| architecture::select_columns(&x, parts, columns)))
     }
 
     fn multiply(&self, x: Self::Values, parts: usize, factors: [Range<usize>; 2]) -> Self::Values {
-        Some(x?.map(|x| architecture::multiply(&x, parts, factors, Bounds::times)))
+        Some(x?.map_bounds(|x| architecture::multiply_columns(&x, parts, factors, Bounds::times)))
     }
 
     fn combine(&self, x: Self::Values, y: Self::Values, how: Combination) -> Self::Values {
         let combine = |(x, y): (Bounds, Bounds)| match how {
             Combination::Sum => x.plus(y),
-            Combination::Difference => x.plus(y.times(Bounds::exactly(-1))),
+            Combination::Difference => x.plus(y.times(Bounds::exact_value(-1))),
             Combination::Product => x.times(y),
         };
         let (x, mut y) = (x?, y?);
         if let (Some(to), Some(from)) = (x.fixed, y.fixed) {
-            y = y.map(|y| {
-                y.iter().map(|it| it.through(|y| convert(y, from.unit, to.unit))).collect()
+            y = y.map_bounds(|y| {
+                y.iter()
+                    .map(|it| it.map_monotone(|y| convert_unit(y, from.unit, to.unit)))
+                    .collect()
             });
         }
-        let sums = x.map(|x| x.into_iter().zip(y.bounds).map(combine).collect());
+        let sums = x.map_bounds(|x| x.into_iter().zip(y.bounds).map(combine).collect());
         if sums.fixed.is_some() {
-            self.see(sums.bounds.iter().copied().fold(Bounds::NONE, Bounds::hull));
+            self.record_sums(sums.bounds.iter().copied().fold(Bounds::NONE, Bounds::join_bounds));
         }
         Some(sums)
     }
@@ -267,59 +278,62 @@ impl Arithmetic for Intervals<'_> {
         Some(IntervalsOf { bounds: parts.into_iter().flat_map(|it| it.bounds).collect(), fixed })
     }
 
-    fn neurons(&self, accumulators: Self::Values) -> Self::Values {
+    fn select_neurons(&self, accumulators: Self::Values) -> Self::Values {
         accumulators
     }
 
     fn piece_squares(&self, accumulators: Self::Values) -> Self::Values {
         let Architecture { inputs, buckets, .. } = self.net.architecture();
         let sets = inputs.sets().iter().enumerate().map(|(place, set)| {
-            let values = self.net.psqt(place).iter().skip(self.bucket).step_by(*buckets);
-            set.bounds(&values.copied().collect::<Vec<_>>()).into()
+            let values = self.net.psqt_values(place).iter().skip(self.bucket).step_by(*buckets);
+            set.bound_sums(&values.copied().collect::<Vec<_>>()).into()
         });
         let own = sets.fold(Bounds::NONE, Bounds::plus);
-        let difference = own.plus(own.times(Bounds::exactly(-1)));
-        self.see(own.hull(difference));
+        let difference = own.plus(own.times(Bounds::exact_value(-1)));
+        self.record_sums(own.join_bounds(difference));
         let half = Bounds { least: difference.least / 2, most: difference.most / 2 };
         let half = if self.net.fixed_point().psqt.is_some() { Bounds::NONE } else { half };
         accumulators.map(|_| IntervalsOf { bounds: vec![half], fixed: self.net.fixed_output() })
     }
 
-    fn affine(&self, map: usize, x: Self::Values) -> Self::Values {
+    fn apply_map(&self, map: usize, x: Self::Values) -> Self::Values {
         let (IntervalsOf { bounds: x, fixed }, net) = (x?, self.net);
         let are_first = fixed.is_none() && net.architecture().is_deep();
         let of_map = self.fixed_map(map);
         let input = |x: i64| match (are_first, of_map) {
             (true, _) => net.first_input(x),
-            (_, Some(map)) => map.input(x),
+            (_, Some(map)) => map.scale_input(x),
             _ => x,
         };
-        let x: Vec<Bounds> = x.iter().map(|x| x.through(input)).collect();
+        let x: Vec<Bounds> = x.iter().map(|x| x.map_monotone(input)).collect();
         let [weights, biases] = net.map_numbers(map);
         let outputs = biases.len() / net.architecture().buckets;
         let sum = |output: usize| {
             let weight = |input: usize| weights.get(output * x.len() + input) as i64;
-            Bounds::of_terms((0..x.len()).map(|it| x[it].times(Bounds::exactly(weight(it)))))
+            Bounds::of_terms((0..x.len()).map(|it| x[it].times(Bounds::exact_value(weight(it)))))
         };
         let outputs = self.bucket * outputs..(self.bucket + 1) * outputs;
         if !net.architecture().is_deep() {
             let sum = sum(self.bucket);
-            self.see(sum);
+            self.record_sums(sum);
             // The bias is added to the sum itself and must not overflow it either.
-            let bias = Bounds::exactly(biases.get(self.bucket) as i64).hull(Bounds::NONE);
-            let unit = net.top() / i64::from(net.scales().qa);
-            let divided = sum.through(|sum| sum / unit);
+            let bias =
+                Bounds::exact_value(biases.get(self.bucket) as i64).join_bounds(Bounds::NONE);
+            let unit = net.largest_product() / i64::from(net.scales().qa);
+            let divided = sum.map_monotone(|sum| sum / unit);
             return Some(IntervalsOf { bounds: vec![divided.plus(bias)], fixed });
         }
         let Some(of_map) = of_map else {
-            self.see(outputs.map(sum).fold(Bounds::NONE, Bounds::hull));
+            self.record_sums(outputs.map(sum).fold(Bounds::NONE, Bounds::join_bounds));
             return None;
         };
         let output = |output: usize| {
             let (sum, bias) = (sum(output), biases.get(output) as i64);
-            let ends = sum.hull(sum.plus(Bounds::exactly(bias))).hull(Bounds::exactly(bias));
-            let found = sum.through(|sum| of_map.output(sum, bias));
-            self.see(if of_map.biases_first() { ends } else { sum.hull(found) });
+            let ends = sum
+                .join_bounds(sum.plus(Bounds::exact_value(bias)))
+                .join_bounds(Bounds::exact_value(bias));
+            let found = sum.map_monotone(|sum| of_map.scale_output(sum, bias));
+            self.record_sums(if of_map.biases_first() { ends } else { sum.join_bounds(found) });
             found
         };
         let bounds = outputs.map(output).collect();
@@ -335,16 +349,16 @@ impl Intervals<'_> {
 }
 
 /// Bounds of an accumulator in legal positions, and of its intermediate sums.
-fn bound(net: &Net, neuron: usize) -> [Bounds; 2] {
+fn bound_accumulator(net: &Net, neuron: usize) -> [Bounds; 2] {
     let Architecture { inputs, hidden, .. } = net.architecture();
-    let bias = Bounds::exactly(net.accumulator_bias()[neuron].into());
+    let bias = Bounds::exact_value(net.accumulator_bias()[neuron].into());
     let column = |(set, weights): (&Set, &Numbers)| -> Vec<i32> {
-        (0..set.rows()).map(|row| weights.get(row * hidden + neuron) as i32).collect()
+        (0..set.row_count()).map(|row| weights.get(row * hidden + neuron) as i32).collect()
     };
     let sets = inputs.sets().iter().zip(net.numbers());
     if inputs.is_pieces() {
-        let both = inputs.kings().bounds(&sets.flat_map(column).collect::<Vec<_>>());
+        let both = inputs.kings().bound_sums(&sets.flat_map(column).collect::<Vec<_>>());
         return both.map(|it| bias.plus(it.into()));
     }
-    [sets.fold(bias, |sum, it| sum.plus(it.0.bounds(&column(it)).into())); 2]
+    [sets.fold(bias, |sum, it| sum.plus(it.0.bound_sums(&column(it)).into())); 2]
 }

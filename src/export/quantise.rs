@@ -9,7 +9,7 @@ use crate::architecture::{Architecture, ArrayKind, Form};
 use crate::features::{Row, Set};
 use crate::floats::Float;
 use crate::linear::{Cholesky, Matrix};
-use crate::net::{Net, NetError, Number, Numbers, StoredArray, stored};
+use crate::net::{Net, NetError, Number, Numbers, StoredArray, stored_arrays};
 use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::weights::{Array, Weights, WeightsError};
@@ -39,8 +39,8 @@ pub fn factorised_as(
         return Ok(Float::new(weights, found)?.into_weights());
     }
     let mut arrays = Weights::default();
-    for array in wanted.arrays() {
-        let values = match found.array(array.part) {
+    for array in wanted.list_arrays() {
+        let values = match found.find_array(array.part) {
             Some(_) => weights.get(&array.name, &array.shape)?.to_vec(),
             None => vec![0.0; array.len()],
         };
@@ -56,24 +56,24 @@ pub fn with_kings(
     net: &Architecture,
     merged: bool,
 ) -> Result<(Weights, Architecture), ImportError> {
-    let form = Form { merged_kings: merged, ..net.merged().into() };
+    let form = Form { merged_kings: merged, ..net.without_factoriser().into() };
     let (wanted, floats) = (Architecture::try_from(form)?, Float::new(weights, net)?);
     let mut found = Weights::default();
-    for array in wanted.arrays() {
-        let from = floats.get(array.part);
+    for array in wanted.list_arrays() {
+        let from = floats.get_array(array.part);
         let values = match array.part {
             ArrayKind::Rows(set) | ArrayKind::Psqt(set) => {
                 let [old, new] = [net, &wanted].map(|net| &net.inputs.sets()[set]);
                 let unmerged = |set: &Set, row| set.kings().map_or(row, |it| it.unmerged_row(row));
                 let rows: HashMap<usize, usize> =
-                    (0..old.rows()).map(|row| (unmerged(old, row), row)).collect();
+                    (0..old.row_count()).map(|row| (unmerged(old, row), row)).collect();
                 let width = array.shape[1];
                 let zeros = vec![0.0; width];
                 let row = |row| match rows.get(&unmerged(new, row)) {
                     Some(row) => &from[row * width..][..width],
                     None => &zeros,
                 };
-                (0..new.rows()).flat_map(row).copied().collect()
+                (0..new.row_count()).flat_map(row).copied().collect()
             }
             _ => from.to_vec(),
         };
@@ -86,16 +86,16 @@ pub fn with_kings(
 /// added to them, to the number that makes them zero.
 pub fn clear_unreachable(weights: &mut Weights, net: &Architecture) {
     for (place, set) in net.inputs.sets().iter().enumerate() {
-        let factor = net.array(ArrayKind::Factor(place));
+        let factor = net.find_array(ArrayKind::Factor(place));
         let factor = factor.and_then(|array| weights.0.get(&array.name)).cloned();
         for part in [ArrayKind::Rows(place), ArrayKind::Psqt(place)] {
-            let array = net.array(part).and_then(|array| weights.0.get_mut(&array.name));
+            let array = net.find_array(part).and_then(|array| weights.0.get_mut(&array.name));
             let Some(Array { shape, values }) = array else { continue };
             let rows = values.chunks_exact_mut(shape[1]).zip(0..);
             for (values, row) in rows.filter(|(_, row)| !set.is_reachable(*row)) {
                 values.fill(0.0);
                 if let (ArrayKind::Rows(_), Some(factor), Some(shared)) =
-                    (part, &factor, set.factor(row))
+                    (part, &factor, set.factor_row(row))
                 {
                     let shared = factor.values.chunks_exact(shape[1]).nth(shared as usize);
                     values
@@ -115,10 +115,10 @@ pub fn quantise(
     scales: Scales,
 ) -> Result<Net, QuantiseError> {
     let floats = Float::new(weights, net)?;
-    Net::check(&floats.net, scales)?;
-    let stored = stored(&floats.net, scales);
-    let numbers = stored.iter().map(|it| numbers(&floats, it)).collect::<Result<_, _>>()?;
-    Ok(Net::of(&floats.net, scales, numbers)?)
+    Net::check_architecture(&floats.net, scales)?;
+    let stored = stored_arrays(&floats.net, scales);
+    let numbers = stored.iter().map(|it| quantise_array(&floats, it)).collect::<Result<_, _>>()?;
+    Ok(Net::from_arrays(&floats.net, scales, numbers)?)
 }
 
 /// Most rows that are rounded together.
@@ -141,21 +141,22 @@ pub fn round_counts(
     samples: &[Sample],
 ) -> Result<Weights, WeightsError> {
     let (inputs, hidden, mut rounded) = (&net.inputs, net.hidden, weights.clone());
-    if !inputs.repeats() || samples.is_empty() {
+    if !inputs.has_repeats() || samples.is_empty() {
         return Ok(rounded);
     }
-    let (mut places, mut arrays) = (vec![None; inputs.rows()], vec![ArrayKind::AccumulatorBias]);
+    let (mut places, mut arrays) =
+        (vec![None; inputs.row_count()], vec![ArrayKind::AccumulatorBias]);
     let mut size = 1;
     for (set, it) in inputs.sets().iter().enumerate() {
-        if inputs.factor_rows(set) == 0 && size + it.rows() <= MOST_ROUNDED {
+        if inputs.factor_rows(set) == 0 && size + it.row_count() <= MOST_ROUNDED {
             let first = inputs.first_row(set);
-            (0..it.rows()).for_each(|row| places[first + row] = Some(size + row));
-            size += it.rows();
+            (0..it.row_count()).for_each(|row| places[first + row] = Some(size + row));
+            size += it.row_count();
             arrays.push(ArrayKind::Rows(set));
         }
     }
-    let arrays: Vec<_> = arrays.into_iter().filter_map(|part| net.array(part)).collect();
-    let moments = moments(net, samples, &places, size);
+    let arrays: Vec<_> = arrays.into_iter().filter_map(|part| net.find_array(part)).collect();
+    let moments = second_moments(net, samples, &places, size);
     let factors = Cholesky::new(moments).expect("a ridge makes it positive definite");
 
     let mut values = Vec::with_capacity(size * hidden);
@@ -168,7 +169,7 @@ pub fn round_counts(
         let (_, later) = errors.split_at_mut(row * hidden);
         let (own, later) = later.split_at_mut(hidden);
         for (other, errors) in (row + 1..size).zip(later.chunks_exact(hidden)) {
-            let share = factors.lower(other, row) / factors.lower(row, row);
+            let share = factors.lower_element(other, row) / factors.lower_element(row, row);
             own.iter_mut().zip(errors).for_each(|(sum, error)| *sum += share * error);
         }
         for (value, own) in values[row * hidden..][..hidden].iter_mut().zip(own) {
@@ -185,7 +186,7 @@ pub fn round_counts(
 }
 
 /// Lower half of the second moments of row counts, at places `1..size`, and of 1, at place 0.
-fn moments(
+fn second_moments(
     net: &Architecture,
     samples: &[Sample],
     places: &[Option<usize>],
@@ -197,7 +198,7 @@ fn moments(
     let sums = samples.par_chunks(samples.len().div_ceil(rayon::current_num_threads()));
     let sums = sums.map(|samples| {
         let mut sums = Matrix::zeros(size, size);
-        for rows in samples.iter().flat_map(|sample| net.inputs.lists(&sample.position)) {
+        for rows in samples.iter().flat_map(|sample| net.inputs.active_rows(&sample.position)) {
             let of = |row: &Row| Some((places[row.number as usize]?, f64::from(row.times)));
             let mut counts = vec![(0, 1.0)];
             counts.extend(rows.entries().iter().filter_map(of));
@@ -225,25 +226,26 @@ fn moments(
     moments
 }
 
-fn numbers(floats: &Float, it: &StoredArray) -> Result<Numbers, QuantiseError> {
-    let (values, number) = (floats.get(it.array.part), it.number);
-    let whole = |(place, &value): (usize, &f32)| integer(value, it.factor(place), number);
+fn quantise_array(floats: &Float, it: &StoredArray) -> Result<Numbers, QuantiseError> {
+    let (values, number) = (floats.get_array(it.array.part), it.number);
+    let whole =
+        |(place, &value): (usize, &f32)| round_to_integer(value, it.factor_at(place), number);
     if let Some(place) = values.iter().enumerate().position(|it| whole(it).is_none()) {
         let (weight, value) = (format!("{}[{place}]", it.array.name), values[place]);
         return Err(match value.is_finite() {
             true => {
-                let factor = it.factor(place);
+                let factor = it.factor_at(place);
                 QuantiseError::Range { weight, value, factor, number: number.name() }
             }
             false => QuantiseError::NotFinite { weight, value },
         });
     }
-    Ok(number.exactly(values.iter().enumerate().filter_map(whole)))
+    Ok(number.convert_exactly(values.iter().enumerate().filter_map(whole)))
 }
 
 /// Rounds half away from zero; None if not finite or out of range. Floats are unchanged.
-fn integer(value: f32, factor: f64, number: Number) -> Option<f64> {
-    let Some([least, most]) = number.range() else {
+fn round_to_integer(value: f32, factor: f64, number: Number) -> Option<f64> {
+    let Some([least, most]) = number.value_range() else {
         return value.is_finite().then_some(value.into());
     };
     let rounded = (f64::from(value) * factor).round();
@@ -251,7 +253,7 @@ fn integer(value: f32, factor: f64, number: Number) -> Option<f64> {
 }
 
 /// The largest scale from 1 to `most` that fits; rounding is monotone in the factor.
-fn largest(most: i32, fits: impl Fn(i32) -> bool) -> Option<i32> {
+fn largest_fitting(most: i32, fits: impl Fn(i32) -> bool) -> Option<i32> {
     let (mut fitting, mut failing) = (0, most + 1);
     while failing - fitting > 1 {
         let middle = fitting + (failing - fitting) / 2;
@@ -272,7 +274,7 @@ pub fn largest_scales(weights: &Weights, net: &Architecture, most: Scales) -> Op
         let qa = (1..=most.qa).rev().find(|qa| fits(*qa, most.qb))?;
         return Some(Scales { qa, ..most });
     }
-    let qa = largest(most.qa, |qa| fits(qa, 1))?;
-    let qb = largest(most.qb, |qb| fits(qa, qb))?;
+    let qa = largest_fitting(most.qa, |qa| fits(qa, 1))?;
+    let qb = largest_fitting(most.qb, |qb| fits(qa, qb))?;
     Some(Scales { qa, qb, ..most })
 }

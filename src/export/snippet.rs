@@ -9,7 +9,7 @@ use crate::architecture::{
     Architecture, BucketChoice, CodeContext, CodeValue, Curve, FixedPoint, Integer, Node,
     Operation, Views,
 };
-use crate::digest::digest;
+use crate::digest::sha256_prefix;
 pub use crate::features::Language;
 use crate::net::{Net, has_bytes};
 use crate::scales::Scales;
@@ -18,21 +18,21 @@ words!(Language: Rust = "rust", C = "c");
 
 impl Language {
     pub fn file_name(self) -> &'static str {
-        self.choose("nnue.rs", "nnue.h")
+        self.choose_between("nnue.rs", "nnue.h")
     }
 
     /// Command that compiles a file of code to the program `nnue`.
-    fn compile(self, file: &str, floats: bool) -> String {
+    fn compile_command(self, file: &str, floats: bool) -> String {
         // C compilers may fuse a product into a sum, which rounds differently.
         let exact = if floats { " -ffp-contract=off" } else { "" };
-        self.choose(
+        self.choose_between(
             format!("rustc --edition 2024 -O {file} -o nnue"),
             format!("gcc -O3 -std=c11{exact} -DNNUE_TEST -x c {file} -o nnue"),
         )
     }
 
     /// Escapes a text for a literal, safe in comments too.
-    fn literal(self, text: &str) -> String {
+    fn escape_literal(self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for letter in text.chars() {
             match (letter, self) {
@@ -60,7 +60,7 @@ pub enum SnippetError {
     )]
     OwnBuckets(&'static str),
     #[error(
-        "the feature set `{set}` has no code in {}; add `FeatureSet::source`, or list its rows in \
+        "the feature set `{set}` has no code in {}; add `FeatureSet::engine_code`, or list its rows in \
          code of your own",
         language.name()
     )]
@@ -74,11 +74,11 @@ pub enum SnippetError {
 /// Whether there is code for the output buckets and feature sets of a net.
 pub fn has_code(language: Language, architecture: &Architecture) -> bool {
     !matches!(architecture.bucket_choice, BucketChoice::Own(_))
-        && sets(language, architecture).is_ok()
+        && set_facts(language, architecture).is_ok()
 }
 
 /// Generates source code `code_file` for a net's file; `golden` is its self-test.
-pub fn snippet(
+pub fn write_snippet(
     language: Language,
     net: &Net,
     [net_file, code_file]: [&str; 2],
@@ -100,17 +100,21 @@ pub fn snippet(
     let plain = plain && !code_file.starts_with('-');
     let code_file = if plain { code_file } else { language.file_name() };
     let is_deep = net.architecture().is_deep();
-    let compile = language.compile(code_file, is_deep && net.fixed_output().is_none());
+    let compile = language.compile_command(code_file, is_deep && net.fixed_output().is_none());
     let compile = Value::from_safe_string(compile);
-    let sets = sets(language, net.architecture())?;
-    Ok(render(
+    let sets = set_facts(language, net.architecture())?;
+    Ok(render_template(
         language,
-        &merge_maps([context! { compile }, sets, facts(language, net, &proof, net_file, golden)]),
+        &merge_maps([
+            context! { compile },
+            sets,
+            template_facts(language, net, &proof, net_file, golden),
+        ]),
     ))
 }
 
 /// Renders the template of a language. Strings are escaped for its literals.
-fn render(language: Language, facts: &Value) -> String {
+fn render_template(language: Language, facts: &Value) -> String {
     let mut environment = Environment::new();
     let mut syntax = SyntaxConfig::builder();
     syntax.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
@@ -118,22 +122,32 @@ fn render(language: Language, facts: &Value) -> String {
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_formatter(move |out, _, value| {
         let written = match value.as_str().filter(|_| !value.is_safe()) {
-            Some(text) => out.write_str(&language.literal(text)),
+            Some(text) => out.write_str(&language.escape_literal(text)),
             None => write!(out, "{value}"),
         };
         written.map_err(|_| Error::from(ErrorKind::WriteFailure))
     });
     // The lines for nets of several feature sets.
-    let sets = language
-        .choose(include_str!("snippet/sets.rs.jinja"), include_str!("snippet/sets.h.jinja"));
+    let sets = language.choose_between(
+        include_str!("snippet/sets.rs.jinja"),
+        include_str!("snippet/sets.h.jinja"),
+    );
     environment.add_template("sets", sets).expect("the tests render it");
-    let template = language
-        .choose(include_str!("snippet/nnue.rs.jinja"), include_str!("snippet/nnue.h.jinja"));
+    let template = language.choose_between(
+        include_str!("snippet/nnue.rs.jinja"),
+        include_str!("snippet/nnue.h.jinja"),
+    );
     let rendered = environment.render_str(template, facts);
     rendered.expect("templates use known facts only, and the tests render all of them")
 }
 
-fn facts(language: Language, net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
+fn template_facts(
+    language: Language,
+    net: &Net,
+    proof: &Proof,
+    net_file: &str,
+    golden: &[Golden],
+) -> Value {
     let architecture = net.architecture();
     let Architecture { inputs, hidden, activation, pairwise, buckets, .. } = architecture;
     let Scales { qa, qb, scale, .. } = net.scales();
@@ -143,9 +157,10 @@ fn facts(language: Language, net: &Net, proof: &Proof, net_file: &str, golden: &
     let fixed = net.fixed_point();
     let rounds = floats && net.fixed_output().is_none();
     let file = net.to_bytes();
-    let kings: Vec<String> = (0..64).map(|king| inputs.kings().seen(king).1.to_string()).collect();
-    let (shift, _) = net.unit();
-    let (head, output) = if floats { head(language, net) } else { Default::default() };
+    let kings: Vec<String> =
+        (0..64).map(|king| inputs.kings().flip_and_bucket(king).1.to_string()).collect();
+    let (shift, _) = net.shift_and_unit();
+    let (head, output) = if floats { head_code(language, net) } else { Default::default() };
     context! {
         architecture => Value::from_safe_string(architecture.to_string()),
         floats,
@@ -154,15 +169,15 @@ fn facts(language: Language, net: &Net, proof: &Proof, net_file: &str, golden: &
         views => architecture.views(),
         kings => inputs.kings().has_effect(),
         mirrored => inputs.kings().mirror,
-        king_buckets => inputs.kings().count(),
-        origins => inputs.kings().count() * (1 + usize::from(inputs.kings().mirror)),
-        bucket_rows => inputs.kings().rows(),
+        king_buckets => inputs.kings().bucket_count(),
+        origins => inputs.kings().bucket_count() * (1 + usize::from(inputs.kings().mirror)),
+        bucket_rows => inputs.kings().rows_per_bucket(),
         merged_kings => inputs.has_merged_kings(),
         king_table => kings
             .chunks(8)
             .map(|rank| Value::from_safe_string(rank.join(", ")))
             .collect::<Vec<_>>(),
-        rows => architecture.rows(),
+        rows => architecture.row_count(),
         // Accumulators: `max(0, acc)`, `clamp(acc, 0, QA)` if bounded, that squared or in pairs.
         hidden,
         bounded,
@@ -179,7 +194,7 @@ fn facts(language: Language, net: &Net, proof: &Proof, net_file: &str, golden: &
             }
             _ => Vec::new(),
         },
-        maps => maps(architecture, fixed, bytes_in),
+        maps => map_facts(architecture, fixed, bytes_in),
         fixed => fixed.maps.iter().any(Option::is_some),
         // Whether maps are of integers, other than bytes, and of floats.
         fixed_maps => fixed.maps.iter().skip(1).any(Option::is_some),
@@ -196,7 +211,7 @@ fn facts(language: Language, net: &Net, proof: &Proof, net_file: &str, golden: &
         shifted => 1_i64 << shift,
         // What rounds the shift.
         half => net.first_half(),
-        top => net.top(),
+        top => net.largest_product(),
         qa,
         qb,
         scale,
@@ -205,9 +220,9 @@ fn facts(language: Language, net: &Net, proof: &Proof, net_file: &str, golden: &
         // Files. The assembler reads a literal in a literal.
         net_file,
         assembler_file => net_file.replace('\\', "\\\\").replace('"', "\\\""),
-        bytes => net.payload(),
+        bytes => net.payload_bytes(),
         file_bytes => file.len(),
-        sha256 => digest(&file),
+        sha256 => sha256_prefix(&file),
         golden => golden
             .iter()
             .map(|it| context! { fen => &it.fen[..], cp => it.cp })
@@ -217,7 +232,7 @@ fn facts(language: Language, net: &Net, proof: &Proof, net_file: &str, golden: &
 }
 
 /// The feature sets with their code; none for pieces alone, which have code of their own.
-fn sets(
+fn set_facts(
     language: Language,
     Architecture { inputs, .. }: &Architecture,
 ) -> Result<Value, SnippetError> {
@@ -225,7 +240,7 @@ fn sets(
     let mut code = String::new();
     for (place, set) in inputs.sets().iter().enumerate().filter(|_| !inputs.is_pieces()) {
         let missing = || SnippetError::Set { set: set.name().into(), language };
-        let source = set.source(language).ok_or_else(missing)?;
+        let source = set.engine_code(language).ok_or_else(missing)?;
         let source = source.trim_matches('\n');
         let first = inputs.first_row(place);
         code += source;
@@ -234,7 +249,7 @@ fn sets(
             field => Value::from_safe_string(set.name().replace('-', "_")),
             source => Value::from_safe_string(format!("{source}\n")),
             first,
-            end => first + set.rows(),
+            end => first + set.row_count(),
             bytes => set.integer() == Integer::I8,
         });
     }
@@ -249,7 +264,7 @@ fn sets(
 }
 
 /// The affine maps behind the accumulators.
-fn maps(net: &Architecture, fixed: &FixedPoint, bytes_in: bool) -> Vec<Value> {
+fn map_facts(net: &Architecture, fixed: &FixedPoint, bytes_in: bool) -> Vec<Value> {
     let map = |(map, [inputs, outputs]): (usize, [usize; 2])| {
         let fixed = fixed.maps[map].as_ref();
         let bits = fixed.map(|it| match it.weights {
@@ -264,7 +279,7 @@ fn maps(net: &Architecture, fixed: &FixedPoint, bytes_in: bool) -> Vec<Value> {
 
 /// The code of all operations from the first map on, whose inputs are `x0`, and the name of the
 /// output.
-fn head(language: Language, net: &Net) -> (String, String) {
+fn head_code(language: Language, net: &Net) -> (String, String) {
     let (Scales { qa, qb, .. }, fixed) = (net.scales(), net.fixed_point());
     let bytes_in = has_bytes(net.architecture(), net.scales());
     let (factors, psqt_apart) = ([qa, qb], fixed.psqt.is_some());
@@ -277,9 +292,9 @@ fn head(language: Language, net: &Net) -> (String, String) {
         let named = |input: usize| (name(input), graph.nodes()[input].width, fixed.values[input]);
         let inputs: Vec<_> = match node.operation {
             Operation::PieceSquares => Vec::new(),
-            Operation::Affine(0) => vec![("x0".into(), net.architecture().features(), None)],
+            Operation::Affine(0) => vec![("x0".into(), net.architecture().feature_count(), None)],
             _ if value < first => continue,
-            _ => node.inputs().map(named).collect(),
+            _ => node.input_nodes().map(named).collect(),
         };
         let inputs = inputs.iter().map(|(name, width, fixed)| CodeValue {
             name,
@@ -288,9 +303,9 @@ fn head(language: Language, net: &Net) -> (String, String) {
         });
         let inputs: Vec<CodeValue> = inputs.collect();
         let to = CodeValue { name: &name(value), width: node.width, fixed: fixed.values[value] };
-        lines += &node.operation.code(&context, &inputs, to);
+        lines += &node.operation.engine_code(&context, &inputs, to);
     }
-    let indent = language.choose("        ", "    ");
+    let indent = language.choose_between("        ", "    ");
     let lines: Vec<String> = lines.lines().map(|line| format!("{indent}{line}")).collect();
     (lines.join("\n"), name(graph.nodes().len() - 1))
 }

@@ -28,7 +28,7 @@ pub fn fit_stockfish(source: &mut ImportedWeights) -> Result<Generation, Unfit> 
     if generation.merges_kings() && !architecture.inputs.has_merged_kings() {
         (*weights, *architecture) = with_kings(weights, architecture, true)?;
     }
-    *write = stockfish::write;
+    *write = stockfish::write_net;
     header.get_or_insert_default();
     Ok(generation)
 }
@@ -56,7 +56,7 @@ pub fn stockfish_cautions(net: &Net, proof: &Proof, positions: &[Position]) -> V
             generation.usual_hidden()
         ));
     }
-    let neurons = if generation.saturates() { saturating(net, &generation) } else { 0 };
+    let neurons = if generation.saturates_sums() { count_saturating(net, &generation) } else { 0 };
     if neurons > 0 {
         cautions.push(format!(
             "{neurons} neurons of the head may saturate 16 bits in engines with SSSE3 to AVX2, whose \
@@ -66,7 +66,7 @@ pub fn stockfish_cautions(net: &Net, proof: &Proof, positions: &[Position]) -> V
     }
     // Some engines double accumulators.
     let most = i64::from(i16::MAX) >> u32::from(generation.doubles_accumulators());
-    if !proof.intermediate.within(-most - 1, most) {
+    if !proof.intermediate.lies_within(-most - 1, most) {
         cautions.push(format!(
             "accumulators may reach {}, and overflow in the engine beyond {most}; train with a \
              smaller optimizer.clip to rule it out",
@@ -88,11 +88,11 @@ pub fn stockfish_cautions(net: &Net, proof: &Proof, positions: &[Position]) -> V
 
 /// Neurons of which four weights that an engine multiplies together sum to more than 16 bits hold.
 /// Vectors of 16 or 32 inputs are added in the first layer, groups of four in the second.
-fn saturating(net: &Net, generation: &Generation) -> usize {
+fn count_saturating(net: &Net, generation: &Generation) -> usize {
     let maps = net.architecture().maps();
     let of_map = |map: usize| {
         let inputs = maps[map][0];
-        let columns = generation.columns(map, inputs);
+        let columns = generation.file_columns(map, inputs);
         let steps: &[usize] = if map == 0 { &[16, 32] } else { &[4] };
         let saturates = |row: &&[i8]| {
             let mut in_file = vec![0; inputs.next_multiple_of(64)];

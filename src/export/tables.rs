@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::Square;
 
 use super::snippet::Language;
-use crate::report::{fit::fit, lines};
+use crate::report::{fit::fit_scale, join_lines};
 use crate::sample::{Position, Sample};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 use crate::terms::{Kind, TermList};
@@ -66,7 +66,7 @@ impl Array {
     }
 
     /// The array of consecutive terms that differ in their last word only, if they make one.
-    fn of(list: &TermList, name: &str, terms: std::ops::Range<usize>) -> Option<Self> {
+    fn from_terms(list: &TermList, name: &str, terms: std::ops::Range<usize>) -> Option<Self> {
         let kind = list.terms[terms.start].kind;
         let last = |term: usize| &list.terms[term].name[name.len() + 1..];
         let mut found: Vec<(&str, usize)> = terms.map(|term| (last(term), term)).collect();
@@ -91,7 +91,7 @@ impl Array {
         alike.then(|| Self { name: name.to_string(), kind, places, terms })
     }
 
-    fn describe(&self) -> String {
+    fn describe_array(&self) -> String {
         let places = match (&self.places[..], self.is_board()) {
             ([], _) => String::new(),
             (_, true) => "; by square".to_string(),
@@ -101,7 +101,7 @@ impl Array {
     }
 }
 
-pub fn arrays(list: &TermList) -> Vec<Array> {
+pub fn list_arrays(list: &TermList) -> Vec<Array> {
     let before = |term: usize| list.terms[term].name.rsplit_once('.').map(|(name, _)| name);
     let mut arrays = Vec::new();
     let mut from = 0;
@@ -109,7 +109,7 @@ pub fn arrays(list: &TermList) -> Vec<Array> {
         let name = before(from);
         let run = (from..list.len()).take_while(|&term| name.is_some() && before(term) == name);
         let to = from + run.count().max(1);
-        match name.and_then(|name| Array::of(list, name, from..to)) {
+        match name.and_then(|name| Array::from_terms(list, name, from..to)) {
             Some(array) => arrays.push(array),
             None => arrays.extend((from..to).map(|term| Array {
                 name: list.terms[term].name.clone(),
@@ -124,17 +124,17 @@ pub fn arrays(list: &TermList) -> Vec<Array> {
 }
 
 /// Generates self-contained source code: weights in 16 bits, boards from a8 on as in a diagram.
-pub fn source(tuned: &TunedTerms, language: Language) -> Result<String, SourceError> {
+pub fn write_source(tuned: &TunedTerms, language: Language) -> Result<String, SourceError> {
     let c = language == Language::C;
     // Macros of the standard headers.
     let macros = ["EOF", "FILE", "I", "INFINITY", "NAN", "NULL", "TUNED_TERMS_H"];
     let mut taken: HashSet<String> = macros.map(String::from).into_iter().filter(|_| c).collect();
-    let tempo = identifier("tempo", &mut taken);
-    let arrays = arrays(tuned.list);
-    let mut out = commented(&preamble(tuned, &arrays, &tempo));
-    let value = rounded(tuned.tempo, "tempo", "only")?;
-    let integer = language.choose("i16", "int16_t");
-    out += &language.choose(
+    let tempo = unique_identifier("tempo", &mut taken);
+    let arrays = list_arrays(tuned.list);
+    let mut out = comment_lines(&write_preamble(tuned, &arrays, &tempo));
+    let value = round_value(tuned.tempo, "tempo", "only")?;
+    let integer = language.choose_between("i16", "int16_t");
+    out += &language.choose_between(
         format!(
             "\n/// Middlegame and endgame.\npub type Pair = (i16, i16);\n\n\
              pub const {tempo}: i16 = {value};\n"
@@ -146,10 +146,13 @@ pub fn source(tuned: &TunedTerms, language: Language) -> Result<String, SourceEr
         ),
     );
     for array in &arrays {
-        let name = identifier(&array.name, &mut taken);
+        let name = unique_identifier(&array.name, &mut taken);
         let element = if array.kind == Kind::Complexity { integer } else { "Pair" };
-        let values = initialiser(tuned, array, language)?;
-        out += &format!("\n{}", commented(&wrapped(&safe(&array.describe()))));
+        let values = write_initialiser(tuned, array, language)?;
+        out += &format!(
+            "\n{}",
+            comment_lines(&wrap_comment(&escape_comment(&array.describe_array())))
+        );
         let _ = match (c, array.places.len()) {
             (true, 0) => writeln!(out, "static const {element} {name} = {values};"),
             (true, places) => {
@@ -171,7 +174,7 @@ pub fn source(tuned: &TunedTerms, language: Language) -> Result<String, SourceEr
 }
 
 /// The numbers of an array: boards as eight rows; COMPLEXITY terms without middlegame.
-fn initialiser(
+fn write_initialiser(
     tuned: &TunedTerms,
     array: &Array,
     language: Language,
@@ -180,15 +183,15 @@ fn initialiser(
     let mut values = Vec::with_capacity(array.terms.len());
     for &term in &array.terms {
         let (name, [mg, eg]) = (&tuned.list.terms[term].name, tuned.weights[term]);
-        let mg = if plain { 0 } else { rounded(mg, name, "middlegame")? };
-        values.push([mg, rounded(eg, name, "endgame")?]);
+        let mg = if plain { 0 } else { round_value(mg, name, "middlegame")? };
+        values.push([mg, round_value(eg, name, "endgame")?]);
     }
     if array.is_board() {
         values = (0..64).map(|square| values[square ^ 56]).collect();
     }
     let wide = |phase: usize| values.iter().map(|value| value[phase].to_string().len()).max();
     let [mg, eg] = [0, 1].map(|phase| wide(phase).unwrap_or(0));
-    let [open, close] = language.choose(["(", ")"], ["{", "}"]);
+    let [open, close] = language.choose_between(["(", ")"], ["{", "}"]);
     let cell = |value: &[i32; 2]| match plain {
         true => format!("{:>eg$}", value[1]),
         false => format!("{open}{:>mg$}, {:>eg$}{close}", value[0], value[1]),
@@ -201,7 +204,7 @@ fn initialiser(
     Ok(cells.chunks(row).map(|row| format!("    {},\n", row.join(", "))).collect())
 }
 
-fn rounded(value: f64, name: &str, phase: &'static str) -> Result<i32, SourceError> {
+fn round_value(value: f64, name: &str, phase: &'static str) -> Result<i32, SourceError> {
     let rounded = value.round();
     match (i16::MIN.into()..=i16::MAX.into()).contains(&rounded) {
         true => Ok(rounded as i32),
@@ -211,7 +214,7 @@ fn rounded(value: f64, name: &str, phase: &'static str) -> Result<i32, SourceErr
 
 /// Converts a name to an identifier in capitals. Words are separated by anything but ASCII letters
 /// and digits, and by a capital after a small letter; a taken identifier gets a number.
-fn identifier(name: &str, taken: &mut HashSet<String>) -> String {
+fn unique_identifier(name: &str, taken: &mut HashSet<String>) -> String {
     let mut base = String::new();
     let mut before = '.';
     for c in name.chars() {
@@ -234,8 +237,8 @@ fn identifier(name: &str, taken: &mut HashSet<String>) -> String {
 }
 
 /// The lines above the arrays. `tempo` is the identifier of its constant.
-fn preamble(tuned: &TunedTerms, arrays: &[Array], tempo: &str) -> Vec<String> {
-    let source = match &safe(tuned.source)[..] {
+fn write_preamble(tuned: &TunedTerms, arrays: &[Array], tempo: &str) -> Vec<String> {
+    let source = match &escape_comment(tuned.source)[..] {
         "" => String::new(),
         source => format!("Source: {source}\n"),
     };
@@ -273,16 +276,16 @@ fn preamble(tuned: &TunedTerms, arrays: &[Array], tempo: &str) -> Vec<String> {
          {tapering}\n"
     );
     let kinds = Kind::ALL.into_iter().filter(|kind| arrays.iter().any(|it| it.kind == *kind));
-    kinds.for_each(|kind| text += &(meaning(kind) + "\n"));
+    kinds.for_each(|kind| text += &(describe_kind(kind) + "\n"));
     if arrays.iter().any(Array::is_board) {
         text += "\nBoards go from a8, b8, ... to h1. With a1 = 0, b1 = 1, ... h8 = 63: \
                  [square ^ 56] for White's pieces, [square] for Black's.";
     }
-    text.lines().flat_map(wrapped).collect()
+    text.lines().flat_map(wrap_comment).collect()
 }
 
 /// Describes how terms of a kind enter mg and eg.
-fn meaning(kind: Kind) -> String {
+fn describe_kind(kind: Kind) -> String {
     match kind {
         Kind::Normal => "normal: the count of White minus that of Black, times the pair.".into(),
         Kind::Safety => format!(
@@ -300,7 +303,7 @@ fn meaning(kind: Kind) -> String {
 }
 
 /// Makes a text safe in a `//` comment: no backslash, no trigraph `??/`.
-fn safe(text: &str) -> String {
+fn escape_comment(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         let c = match c {
@@ -316,11 +319,11 @@ fn safe(text: &str) -> String {
     safe.trim().to_string()
 }
 
-fn wrapped(text: &str) -> Vec<String> {
-    lines(text.split(' '), 92)
+fn wrap_comment(text: &str) -> Vec<String> {
+    join_lines(text.split(' '), 92)
 }
 
-fn commented(lines: &[String]) -> String {
+fn comment_lines(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{}\n", format!("// {line}").trim_end())).collect()
 }
 
@@ -351,7 +354,7 @@ pub fn fitted_scale(
     samples: &[Sample],
     on: &str,
 ) -> Option<FittedScale> {
-    let games: HashSet<u64> = samples.iter().map(Sample::group).collect();
+    let games: HashSet<u64> = samples.iter().map(Sample::split_group).collect();
     if samples.len() < LEAST_POSITIONS || games.len() < LEAST_GAMES {
         return None;
     }
@@ -359,7 +362,7 @@ pub fn fitted_scale(
         .par_iter()
         .map(|sample| (f64::from(value(&sample.position)), f64::from(sample.result)))
         .unzip();
-    let fit = fit(&cp, &results);
+    let fit = fit_scale(&cp, &results);
     let centipawns = fit.scale.filter(|_| !fit.at_border)?;
     Some(FittedScale { centipawns, positions: samples.len() as u64, on: on.to_string() })
 }

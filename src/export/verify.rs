@@ -4,9 +4,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::manifest::{read, read_manifest};
-use super::{ImportedWeights, LoadError, floats_path, import, manifest_path, prove, quantise};
-use crate::digest::digest;
+use super::manifest::{read_manifest, read_net_file};
+use super::{
+    ImportedWeights, LoadError, floats_path, import_weights, manifest_path, prove, quantise,
+};
+use crate::digest::sha256_prefix;
 use crate::net::{Hints, Net};
 use crate::sample::Position;
 
@@ -18,19 +20,19 @@ pub struct Check {
 }
 
 /// Recomputes the facts of a manifest, and the net from the floats beside it.
-pub fn verify(path: &Path) -> Result<Vec<Check>, LoadError> {
-    let bytes = read(path)?;
+pub fn verify_net(path: &Path) -> Result<Vec<Check>, LoadError> {
+    let bytes = read_net_file(path)?;
     let missing = || LoadError::Missing { path: manifest_path(path) };
     let manifest = read_manifest(path)?.ok_or_else(missing)?;
     let mut checks = Vec::new();
     let mut check = |name, passed, found| checks.push(Check { name, passed, found });
     let unlike = |same: bool| if same { "" } else { ", unlike the manifest" };
 
-    let sha256 = digest(&bytes);
+    let sha256 = sha256_prefix(&bytes);
     let same = sha256 == manifest.sha256;
     check("sha256", same, format!("{}…{}", &sha256[..16], unlike(same)));
 
-    let net = match Net::read(&bytes, &manifest.hints()) {
+    let net = match Net::read(&bytes, &manifest.to_hints()) {
         Ok(net) => net,
         Err(error) => {
             check("architecture", false, error.to_string());
@@ -56,7 +58,7 @@ pub fn verify(path: &Path) -> Result<Vec<Check>, LoadError> {
 
     let floats = floats_path(path);
     if floats.exists() {
-        let again = quantise_again(&read(&floats)?, &net);
+        let again = quantise_again(&read_net_file(&floats)?, &net);
         check("floats", again.is_ok(), again.err().unwrap_or("they quantise to this net".into()));
     }
     Ok(checks)
@@ -70,8 +72,8 @@ fn golden_position(fen: &str) -> Position {
 fn quantise_again(bytes: &[u8], net: &Net) -> Result<(), String> {
     let hints = Hints { net: net.architecture().clone(), scales: net.scales() };
     let ImportedWeights { weights, architecture, .. } =
-        import(bytes, &hints).map_err(|error| error.to_string())?;
-    if architecture.merged() != *net.architecture() {
+        import_weights(bytes, &hints).map_err(|error| error.to_string())?;
+    if architecture.without_factoriser() != *net.architecture() {
         return Err(format!("they are those of {architecture}"));
     }
     let again = quantise(&weights, &architecture, net.scales()).map_err(|it| it.to_string())?;

@@ -33,11 +33,11 @@ impl pulp::NullaryFnOnce for Count<'_> {
     fn call(self) -> Counts {
         let (board, attacks) = (self.0, self.0.all_attacks());
         let near = Color::ALL.map(|color| {
-            let king = board.king(color);
+            let king = board.king_square(color);
             attacks::king_attacks(king).with(king).0
         });
         let by_pawns = Color::ALL.map(|color| {
-            let pawns = Bitboard(board.of(color, Role::Pawn)).into_iter();
+            let pawns = Bitboard(board.squares_of(color, Role::Pawn)).into_iter();
             pawns.fold(0, |all, pawn| all | attacks[pawn as usize])
         });
         let mut counts = [[0; 3]; 12];
@@ -47,7 +47,7 @@ impl pulp::NullaryFnOnce for Count<'_> {
                 Role::Pawn => 0,
                 _ => by_pawns[usize::from(piece.color.is_white())],
             };
-            let [mobility, white, black] = &mut counts[Perspective::WHITE.kind(piece)];
+            let [mobility, white, black] = &mut counts[Perspective::WHITE.piece_kind(piece)];
             *mobility += (attacked & !unsafe_squares).count_ones();
             *white += (attacked & near[0]).count_ones();
             *black += (attacked & near[1]).count_ones();
@@ -61,7 +61,7 @@ impl FeatureSet for AttackCounts {
         "attack-counts"
     }
 
-    fn rows(&self) -> usize {
+    fn row_count(&self) -> usize {
         ROWS
     }
 
@@ -69,7 +69,7 @@ impl FeatureSet for AttackCounts {
         bounds::of_material(|kind| (SQUARES[kind % 6] + 2 * BESIDE_KING[kind % 6]) as i64) as usize
     }
 
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
+    fn add_active_rows(&self, board: &Board, perspective: Color, rows: &mut Rows) {
         let side = usize::from(perspective.is_black());
         for kind in 0..12 {
             let [mobility, beside @ ..] = board.attack_counts()[(kind + 6 * side) % 12];
@@ -79,7 +79,7 @@ impl FeatureSet for AttackCounts {
         }
     }
 
-    fn describe(&self, row: u32) -> String {
+    fn describe_row(&self, row: u32) -> String {
         match row as usize {
             kind @ 0..12 => {
                 let (side, role) = KINDS[kind].split_once(' ').expect("two words");
@@ -92,12 +92,12 @@ impl FeatureSet for AttackCounts {
         }
     }
 
-    fn repeats(&self) -> bool {
+    fn has_repeats(&self) -> bool {
         true
     }
 
-    fn bounds(&self, weights: &[i32]) -> [i64; 2] {
-        bounds::both(weights, |weight| {
+    fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
+        bounds::lower_and_upper(weights, |weight| {
             bounds::of_material(|kind| {
                 let most = |row, count: usize| weight(row).max(0) * count as i64;
                 let beside = |whose| most(beside_king(kind, whose), BESIDE_KING[kind % 6]);
@@ -106,8 +106,8 @@ impl FeatureSet for AttackCounts {
         })
     }
 
-    fn source(&self, language: Language) -> Option<String> {
-        let code = language.choose(
+    fn engine_code(&self, language: Language) -> Option<String> {
+        let code = language.choose_between(
             r"
 /// Mobility, and attacks on squares beside the kings, by kinds of pieces.
 fn attack_counts(board: &Board, view: usize, rows: &mut Rows) {

@@ -1,4 +1,4 @@
-//! Largest sums over legal positions, for [`FeatureSet::bounds`](super::FeatureSet::bounds).
+//! Largest sums over legal positions, for [`FeatureSet::bounds`](super::FeatureSet::bound_sums).
 
 use std::array::from_fn;
 
@@ -9,10 +9,13 @@ const OTHERS: usize = 15;
 /// king and at most 15 other pieces, one to a square, and no pawns on the first and last rank.
 pub fn of_squares(own_kings: &[usize], value: impl Fn(usize, usize) -> i64) -> i64 {
     let side = |side: usize| {
-        let king = squares(6 * side + 5, own_kings).map(|square| value(6 * side + 5, square)).max();
+        let king = possible_squares(6 * side + 5, own_kings)
+            .map(|square| value(6 * side + 5, square))
+            .max();
         let mut others = [0; 64];
         for kind in 6 * side..6 * side + 5 {
-            squares(kind, own_kings).for_each(|it| others[it] = value(kind, it).max(others[it]));
+            possible_squares(kind, own_kings)
+                .for_each(|it| others[it] = value(kind, it).max(others[it]));
         }
         others.select_nth_unstable_by(OTHERS, |a, b| b.cmp(a));
         king.unwrap_or(0) + others[..OTHERS].iter().sum::<i64>()
@@ -21,7 +24,7 @@ pub fn of_squares(own_kings: &[usize], value: impl Fn(usize, usize) -> i64) -> i
 }
 
 /// The squares that a kind of piece can stand on, by those of the own king.
-pub fn squares(kind: usize, own_kings: &[usize]) -> impl Iterator<Item = usize> + '_ {
+pub fn possible_squares(kind: usize, own_kings: &[usize]) -> impl Iterator<Item = usize> + '_ {
     (0..64).filter(move |square| is_square_of(kind, *square, own_kings))
 }
 
@@ -29,13 +32,13 @@ pub fn squares(kind: usize, own_kings: &[usize]) -> impl Iterator<Item = usize> 
 pub(super) fn is_square_of(kind: usize, square: usize, own_kings: &[usize]) -> bool {
     match kind {
         5 => own_kings.contains(&square),
-        11 => own_kings.iter().any(|king| distance(*king, square) > 1),
+        11 => own_kings.iter().any(|king| king_distance(*king, square) > 1),
         _ => own_kings != [square] && (!kind.is_multiple_of(6) || !matches!(square / 8, 0 | 7)),
     }
 }
 
 /// Moves of a king from one square to another.
-pub(super) fn distance(a: usize, b: usize) -> usize {
+pub(super) fn king_distance(a: usize, b: usize) -> usize {
     (a / 8).abs_diff(b / 8).max((a % 8).abs_diff(b % 8))
 }
 
@@ -51,7 +54,10 @@ pub fn of_material(value: impl Fn(usize) -> i64) -> i64 {
 }
 
 /// The smallest and the largest sum of weights, by a function for the largest.
-pub fn both(weights: &[i32], largest: impl Fn(&dyn Fn(usize) -> i64) -> i64) -> [i64; 2] {
+pub fn lower_and_upper(
+    weights: &[i32],
+    largest: impl Fn(&dyn Fn(usize) -> i64) -> i64,
+) -> [i64; 2] {
     let weight = |row: usize| i64::from(weights[row]);
     [-largest(&|row| -weight(row)), largest(&weight)]
 }

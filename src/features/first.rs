@@ -20,7 +20,7 @@ pub const NUMBERS: [u8; 64] = {
 
 /// The row of the same piece from the other side's perspective.
 #[inline(always)]
-pub const fn flipped(row: u16) -> u16 {
+pub const fn flip_row(row: u16) -> u16 {
     const HALF: u16 = PIECES as u16 / 2;
     (if row < HALF { row + HALF } else { row - HALF }) ^ 56
 }
@@ -42,10 +42,10 @@ pub fn is_mirrored(list: &FirstView) -> bool {
 
 impl Inputs {
     /// Whether pieces are the only inputs, in one king bucket: the second view is the first,
-    /// [`flipped`], and mirrored if [`is_mirrored`].
+    /// [`flip_row`], and mirrored if [`is_mirrored`].
     pub fn is_uniform(&self) -> bool {
         // No copies, since this runs for each position.
-        self.sets.len() == 1 && self.pieces().is_some_and(|(_, kings)| kings.count() == 1)
+        self.sets.len() == 1 && self.pieces().is_some_and(|(_, kings)| kings.bucket_count() == 1)
     }
 
     /// The list of a position's first view; the inputs must be [uniform](Inputs::is_uniform).
@@ -60,7 +60,7 @@ impl Inputs {
             return unsafe { vectors::first_view(kings.mirror, position, color) };
         }
         let mut list = [PIECES as u16; MAX_ACTIVE];
-        super::lists(kings, position, [color], &mut list);
+        super::write_lists(kings, position, [color], &mut list);
         list
     }
 }

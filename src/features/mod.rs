@@ -18,9 +18,9 @@ use std::ops::Range;
 
 use shakmaty::{Color, Role, Square};
 
-pub use first::{FirstView, MIRRORED, NUMBERS, flipped, is_mirrored};
+pub use first::{FirstView, MIRRORED, NUMBERS, flip_row, is_mirrored};
 pub use moved::DirtyPieces;
-pub use pieces::{Kings, PIECES, Pieces, index};
+pub use pieces::{Kings, PIECES, Pieces, input_index};
 pub use rows::{Row, Rows};
 pub use set::{Board, FeatureSet, Integer, KINDS, Language, Perspective, Set, Threat};
 pub use views::Views;
@@ -50,32 +50,32 @@ impl Kind for Set {
 }
 
 /// Registers a set, which configs and manifests can then name; fails if the name is taken.
-pub fn register(set: Set) -> Result<(), NameTaken> {
+pub fn register_set(set: Set) -> Result<(), NameTaken> {
     let name = set.name().to_string();
-    match names().contains(&name) {
+    match set_names().contains(&name) {
         false => registry::add(&name, set),
         true => Err(NameTaken { noun: Set::NOUN, name }),
     }
 }
 
 /// All sets but `pieces`.
-fn all() -> impl Iterator<Item = Set> {
+fn all_sets() -> impl Iterator<Item = Set> {
     let added = registry::all::<Set>().into_iter().map(|own| own.value.clone());
     ALL.iter().map(|set| set()).chain(added)
 }
 
 /// Names of all sets, built-in and added.
-pub fn names() -> Vec<String> {
-    let names = all().map(|set| set.name().to_string());
+pub fn set_names() -> Vec<String> {
+    let names = all_sets().map(|set| set.name().to_string());
     [pieces::NAME.to_string()].into_iter().chain(names).collect()
 }
 
 /// The set with this name, if the program has it; `pieces` has these king buckets.
-pub fn named(name: &str, kings: Kings) -> Result<Set, NameMissing> {
+pub fn set_named(name: &str, kings: Kings) -> Result<Set, NameMissing> {
     if name == pieces::NAME {
         return Ok(Set::new(Pieces(kings)));
     }
-    let (found, names) = (all().find(|set| set.name() == name), names());
+    let (found, names) = (all_sets().find(|set| set.name() == name), set_names());
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     found.ok_or_else(|| NameMissing::of::<Set>(name, &names))
 }
@@ -98,7 +98,7 @@ impl Inputs {
     /// Inputs of several sets.
     pub fn new(views: Views, sets: Vec<Set>, factorised: bool) -> Self {
         let end = |rows: &mut usize, set: &Set| {
-            *rows += set.rows();
+            *rows += set.row_count();
             Some(*rows)
         };
         let ends = sets.iter().scan(0, end).collect();
@@ -113,7 +113,7 @@ impl Inputs {
         let Some((index, kings)) = self.pieces else {
             return Err("no feature set of this net has planes of kings".into());
         };
-        let merged = Set::new(Pieces(kings.merge()?));
+        let merged = Set::new(Pieces(kings.merge_planes()?));
         self.sets[index] = merged.stored_as(self.sets[index].integer());
         Ok(Self::new(self.views, self.sets, self.factorised))
     }
@@ -129,7 +129,7 @@ impl Inputs {
     }
 
     /// The inputs without what only training needs.
-    pub fn merged(&self) -> Self {
+    pub fn without_factoriser(&self) -> Self {
         Self { factorised: false, ..self.clone() }
     }
 
@@ -139,7 +139,7 @@ impl Inputs {
     }
 
     /// Rows of all sets.
-    pub fn rows(&self) -> usize {
+    pub fn row_count(&self) -> usize {
         self.ends[self.ends.len() - 1]
     }
 
@@ -180,19 +180,19 @@ impl Inputs {
     }
 
     /// Whether a perspective may activate a row more than once.
-    pub fn repeats(&self) -> bool {
-        self.sets.iter().any(|set| set.repeats())
+    pub fn has_repeats(&self) -> bool {
+        self.sets.iter().any(|set| set.has_repeats())
     }
 
     /// Whether there are so many rows that a pass over all of them takes longer than a batch, and
     /// that their numbers and those of pairs exceed 16 bits.
     pub fn is_large(&self) -> bool {
-        !self.is_pieces() && self.rows() > MANY
+        !self.is_pieces() && self.row_count() > MANY
     }
 
     /// Whether a step updates only those rows of a set that its batch activates.
     pub fn is_sparse(&self, set: usize) -> bool {
-        self.is_large() && self.sets[set].rows() > FEW
+        self.is_large() && self.sets[set].row_count() > FEW
     }
 
     /// The rows of small sets that perspectives of a king bucket may activate.
@@ -200,10 +200,11 @@ impl Inputs {
         let of_set = |(place, set): (usize, &Set)| {
             let start = self.first_row(place);
             match set.kings() {
-                Some(kings) => {
-                    Some(start + group * kings.rows()..start + (group + 1) * kings.rows())
-                }
-                None => (set.rows() <= FEW).then_some(start..start + set.rows()),
+                Some(kings) => Some(
+                    start + group * kings.rows_per_bucket()
+                        ..start + (group + 1) * kings.rows_per_bucket(),
+                ),
+                None => (set.row_count() <= FEW).then_some(start..start + set.row_count()),
             }
         };
         self.sets.iter().enumerate().filter_map(of_set).collect()
@@ -222,17 +223,17 @@ impl Inputs {
 
     /// The king bucket of a colour's perspective.
     pub fn king_bucket(&self, position: &Position, view: Color) -> usize {
-        self.kings().seen(pieces::seen(view, king(position, view))).1
+        self.kings().flip_and_bucket(pieces::relative_square(view, king_square(position, view))).1
     }
 
     /// The king buckets of a position as one number, below [`Kings::MOST`] squared.
     pub fn kings_of(&self, position: &Position) -> usize {
         let buckets = self.views_of(position).map(|view| self.king_bucket(position, view));
-        buckets.fold(0, |all, bucket| all * self.kings().count() + bucket)
+        buckets.fold(0, |all, bucket| all * self.kings().bucket_count() + bucket)
     }
 
     /// The active rows of each perspective.
-    pub fn lists(&self, position: &Position) -> Vec<Rows> {
+    pub fn active_rows(&self, position: &Position) -> Vec<Rows> {
         let board = Board::new(position);
         let of_view = |color| {
             let mut rows = Rows::default();
@@ -247,8 +248,8 @@ impl Inputs {
         let (mut first, mut all) = (0, 0);
         for (set, &end) in self.sets.iter().zip(&self.ends) {
             let start = rows.entries().len();
-            rows.begin(first);
-            set.active(board, color, rows);
+            rows.begin_set(first);
+            set.add_active_rows(board, color, rows);
             first = end as u32;
             let mut is_beyond = false;
             for row in &rows.entries()[start..] {
@@ -262,24 +263,26 @@ impl Inputs {
 
     /// Checks that the lists of a position agree with the declarations of the sets; `bounds`, which
     /// take longer, must hold if its rows weigh 1 and all others nothing. The error names the set.
-    pub fn check(&self, position: &Position, bounds: bool) -> Result<(), String> {
-        let (board, flipped) = (Board::new(position), Board::new(&position.flipped()));
+    pub fn check_position(&self, position: &Position, bounds: bool) -> Result<(), String> {
+        let (board, flipped) = (Board::new(position), Board::new(&position.flip_colours()));
         let lists =
             self.sets.iter().flat_map(|set| self.views_of(position).map(move |it| (set, it)));
         for (set, color) in lists {
             let [rows, of_flipped] = [(&board, color), (&flipped, !color)].map(|(board, color)| {
                 let mut rows = Rows::default();
-                set.active(board, color, &mut rows);
-                rows.sorted()
+                set.add_active_rows(board, color, &mut rows);
+                rows.sorted_rows()
             });
             let most = |rows: &[u32]| {
-                let mut weights = vec![0; set.rows()];
+                let mut weights = vec![0; set.row_count()];
                 rows.iter().for_each(|row| weights[*row as usize] = 1);
-                set.bounds(&weights)[1]
+                set.bound_sums(&weights)[1]
             };
-            let again = rows.windows(2).find(|pair| pair[0] == pair[1] && !set.repeats());
-            let wrong = if let Some(row) = rows.last().filter(|row| **row as usize >= set.rows()) {
-                format!("activates row {row} of {}, counted from 0", set.rows())
+            let again = rows.windows(2).find(|pair| pair[0] == pair[1] && !set.has_repeats());
+            let wrong = if let Some(row) =
+                rows.last().filter(|row| **row as usize >= set.row_count())
+            {
+                format!("activates row {row} of {}, counted from 0", set.row_count())
             } else if rows.len() > set.max_active() {
                 format!("activates {} rows, and `max_active` is {}", rows.len(), set.max_active())
             } else if let Some([row, _]) = again {
@@ -291,43 +294,43 @@ impl Inputs {
             } else {
                 continue;
             };
-            return Err(format!("the feature set `{}` {wrong}: {}", set.name(), position.fen()));
+            return Err(format!("the feature set `{}` {wrong}: {}", set.name(), position.to_fen()));
         }
         Ok(())
     }
 
     /// +1, or -1 if the output is the other side's advantage.
-    pub fn sign(&self, position: &Position) -> i32 {
-        self.views.point_of_view().sign(position.turn())
+    pub fn sign_of_output(&self, position: &Position) -> i32 {
+        self.views.point_of_view().sign_for(position.turn())
     }
 
     /// Writes the active rows of all perspectives, each padded to [`MAX_ACTIVE`] with `self.rows()`;
     /// pieces on squares must be the only inputs.
-    pub fn write(&self, position: &Position, out: &mut [u16]) {
+    pub fn write_rows(&self, position: &Position, out: &mut [u16]) {
         assert!(self.is_pieces(), "lists of pieces");
         let (_, kings) = self.pieces.as_ref().expect("there are pieces");
         let views = self.views.count();
         assert_eq!(out.len(), views * MAX_ACTIVE, "places for {views} views");
-        out.fill(self.rows() as u16);
+        out.fill(self.row_count() as u16);
         let turn = position.turn();
         match self.views {
-            Views::Plain => lists(kings, position, [Color::White], out),
-            Views::SideToMove => lists(kings, position, [turn], out),
-            Views::Perspective => lists(kings, position, [turn, !turn], out),
+            Views::Plain => write_lists(kings, position, [Color::White], out),
+            Views::SideToMove => write_lists(kings, position, [turn], out),
+            Views::Perspective => write_lists(kings, position, [turn, !turn], out),
         }
     }
 
     /// Describes a row, such as "own queen on d4".
-    pub fn describe(&self, row: usize) -> String {
+    pub fn describe_row(&self, row: usize) -> String {
         let (set, row) = self.set_of(row);
-        self.sets[set].describe(row as u32)
+        self.sets[set].describe_row(row as u32)
     }
 }
 
 /// The lists of perspectives, at a distance of [`MAX_ACTIVE`] places: one table look-up, one
 /// exclusive or and one addition for each piece and perspective.
 #[inline(always)]
-fn lists<const VIEWS: usize>(
+fn write_lists<const VIEWS: usize>(
     kings: &Kings,
     position: &Position,
     views: [Color; VIEWS],
@@ -341,10 +344,10 @@ fn lists<const VIEWS: usize>(
     let mut bases = [0; VIEWS];
     if kings.has_effect() {
         for (view, color) in views.into_iter().enumerate() {
-            let own = king(position, color) as usize ^ usize::from(flips[view]);
-            let (turned, bucket) = kings.seen(own);
+            let own = king_square(position, color) as usize ^ usize::from(flips[view]);
+            let (turned, bucket) = kings.flip_and_bucket(own);
             flips[view] ^= turned as u16;
-            bases[view] = (kings.rows() * bucket) as u16;
+            bases[view] = (kings.rows_per_bucket() * bucket) as u16;
         }
     }
     let mut squares = position.occupied();
@@ -364,17 +367,17 @@ fn lists<const VIEWS: usize>(
 }
 
 /// Square of a colour's king; a1 on boards without one.
-pub(crate) fn king(position: &Position, color: Color) -> Square {
+pub(crate) fn king_square(position: &Position, color: Color) -> Square {
     position.king(color).unwrap_or(Square::A1)
 }
 
 /// By perspective and nibble of a piece: its input on the perspective's a1.
-static FIRST: [[u16; 16]; 2] = [first(Color::White, false), first(Color::Black, false)];
+static FIRST: [[u16; 16]; 2] = [first_rows(Color::White, false), first_rows(Color::Black, false)];
 
 /// The same with both kings on one plane.
-static MERGED: [[u16; 16]; 2] = [first(Color::White, true), first(Color::Black, true)];
+static MERGED: [[u16; 16]; 2] = [first_rows(Color::White, true), first_rows(Color::Black, true)];
 
-const fn first(view: Color, merged: bool) -> [u16; 16] {
+const fn first_rows(view: Color, merged: bool) -> [u16; 16] {
     use Role::{Bishop, King, Knight, Pawn, Queen, Rook};
     // The last is a rook that may still castle.
     let roles = [Pawn, Knight, Bishop, Rook, Queen, King, Rook];
@@ -386,7 +389,7 @@ const fn first(view: Color, merged: bool) -> [u16; 16] {
             let square = if matches!(view, Color::White) { Square::A1 } else { Square::A8 };
             let piece = Piece { square, color, role: roles[nibble & 7], castles: false };
             let kings = if merged { Kings::MERGED } else { Kings::NONE };
-            table[nibble] = kings.row_of(0, index(view, piece)) as u16;
+            table[nibble] = kings.row_of(0, input_index(view, piece)) as u16;
         }
         nibble += 1;
     }

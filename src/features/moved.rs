@@ -18,7 +18,7 @@ pub struct DirtyPieces {
 
 impl DirtyPieces {
     /// Changes by a legal move, castling in Chess960 included.
-    pub fn of(turn: Color, played: &Move) -> Self {
+    pub fn from_move(turn: Color, played: &Move) -> Self {
         let piece = |role, square| Some(Piece { square, color: turn, role, castles: false });
         let other = |role, square| Some(Piece { square, color: !turn, role, castles: false });
         let (removed, added, king) = match *played {
@@ -46,7 +46,7 @@ impl DirtyPieces {
     }
 
     /// Whether a side's king crosses between files a to d and e to h.
-    pub fn mirrors(&self, color: Color) -> bool {
+    pub fn changes_mirror(&self, color: Color) -> bool {
         let is_right = |square: Square| square as usize & 4 != 0;
         self.turn == color && self.king.is_some_and(|[from, to]| is_right(from) != is_right(to))
     }

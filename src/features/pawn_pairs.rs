@@ -10,13 +10,13 @@ pub struct PawnPairs;
 const PAWNS: usize = 96;
 
 /// The row of two pawns, each 48 * (1 for an enemy pawn) + square - 8.
-fn row(a: usize, b: usize) -> usize {
+fn row_of_pair(a: usize, b: usize) -> usize {
     let (low, high) = (a.min(b), a.max(b));
     high * (high - 1) / 2 + low
 }
 
 /// The lower and the higher pawn of a row.
-fn pawns(row: usize) -> [usize; 2] {
+fn pawns_of_row(row: usize) -> [usize; 2] {
     let high = (1..PAWNS).find(|high| high * (high + 1) / 2 > row).unwrap_or(PAWNS - 1);
     [row - high * (high - 1) / 2, high]
 }
@@ -27,7 +27,7 @@ fn are_near(a: usize, b: usize) -> bool {
 }
 
 /// The squares of a file and its neighbours.
-fn near(file: u32) -> u64 {
+fn near_files(file: u32) -> u64 {
     const A: u64 = 0x0101_0101_0101_0101;
     let files = 0b111 << file >> 1 & 0xff;
     A * files
@@ -38,7 +38,7 @@ impl FeatureSet for PawnPairs {
         "pawn-pairs"
     }
 
-    fn rows(&self) -> usize {
+    fn row_count(&self) -> usize {
         PAWNS * (PAWNS - 1) / 2
     }
 
@@ -47,30 +47,31 @@ impl FeatureSet for PawnPairs {
         120
     }
 
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
-        let seen = Perspective::mirrored(board, perspective);
-        let [own, enemy] = [perspective, !perspective].map(|color| board.of(color, Role::Pawn));
+    fn add_active_rows(&self, board: &Board, perspective: Color, rows: &mut Rows) {
+        let seen = Perspective::mirrored_by_king(board, perspective);
+        let [own, enemy] =
+            [perspective, !perspective].map(|color| board.squares_of(color, Role::Pawn));
         let pawn = |square: Square| {
             let is_enemy = (enemy >> square as u32 & 1) as usize;
             // A pawn on the first rank of an illegal position counts as one on the next.
-            48 * is_enemy + seen.square(square).clamp(8, 55) - 8
+            48 * is_enemy + seen.relative_square(square).clamp(8, 55) - 8
         };
         let mut rest = own | enemy;
         for square in Bitboard(rest) {
             rest &= rest - 1;
             let first = pawn(square);
-            let others = Bitboard(rest & near(square as u32 % 8));
-            others.into_iter().for_each(|other| rows.push(row(first, pawn(other)) as u32));
+            let others = Bitboard(rest & near_files(square as u32 % 8));
+            others.into_iter().for_each(|other| rows.push(row_of_pair(first, pawn(other)) as u32));
         }
     }
 
-    fn changes(&self, moved: &DirtyPieces, perspective: Color) -> bool {
+    fn may_change(&self, moved: &DirtyPieces, perspective: Color) -> bool {
         let mut pieces = moved.removed.iter().chain(&moved.added).flatten();
-        pieces.any(|piece| piece.role == Role::Pawn) || moved.mirrors(perspective)
+        pieces.any(|piece| piece.role == Role::Pawn) || moved.changes_mirror(perspective)
     }
 
-    fn describe(&self, row: u32) -> String {
-        let pawns = pawns(row as usize);
+    fn describe_row(&self, row: u32) -> String {
+        let pawns = pawns_of_row(row as usize);
         let [low, high] = pawns.map(|pawn| Square::new((pawn % 48 + 8) as u32));
         match pawns.map(|pawn| pawn < 48) {
             [true, true] => format!("own pawns on {low} and {high}"),
@@ -81,23 +82,23 @@ impl FeatureSet for PawnPairs {
 
     /// Two pawns stand on two squares.
     fn is_reachable(&self, row: u32) -> bool {
-        let [low, high] = pawns(row as usize);
+        let [low, high] = pawns_of_row(row as usize);
         are_near(low, high) && low % 48 != high % 48
     }
 
     /// A side has at most eight pawns, so each pawn has at most seven partners of its own and eight
     /// of the other side. Half of the sum over pawns of their largest pairs bounds that over pairs.
-    fn bounds(&self, weights: &[i32]) -> [i64; 2] {
+    fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
         let largest = |mut values: Vec<i64>, most: usize| -> i64 {
             values.sort_unstable_by(|a, b| b.cmp(a));
             values.into_iter().take(most).filter(|it| *it > 0).sum()
         };
-        bounds::both(weights, |weight| {
+        bounds::lower_and_upper(weights, |weight| {
             let of_pawn = |pawn: usize| {
                 let with = |first: usize, most: usize| {
                     let partners = (first..first + 48).filter(|it| *it != pawn);
                     let partners = partners.filter(|it| are_near(*it, pawn));
-                    largest(partners.map(|it| weight(row(it, pawn))).collect(), most)
+                    largest(partners.map(|it| weight(row_of_pair(it, pawn))).collect(), most)
                 };
                 let own = 48 * (pawn / 48);
                 with(own, 7) + with(48 - own, 8)
@@ -107,8 +108,8 @@ impl FeatureSet for PawnPairs {
         })
     }
 
-    fn source(&self, language: Language) -> Option<String> {
-        let code = language.choose(
+    fn engine_code(&self, language: Language) -> Option<String> {
+        let code = language.choose_between(
             r"
 /// Pairs of pawns on the same or neighbouring files.
 fn pawn_pairs(board: &Board, view: usize, rows: &mut Rows) {

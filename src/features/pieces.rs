@@ -21,38 +21,40 @@ impl FeatureSet for Pieces {
         NAME
     }
 
-    fn rows(&self) -> usize {
-        self.0.count() * self.0.rows()
+    fn row_count(&self) -> usize {
+        self.0.bucket_count() * self.0.rows_per_bucket()
     }
 
     fn max_active(&self) -> usize {
         MAX_ACTIVE
     }
 
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
-        let king = board.king(perspective);
-        board.pieces().for_each(|piece| rows.push(self.0.row(perspective, king, piece) as u32));
+    fn add_active_rows(&self, board: &Board, perspective: Color, rows: &mut Rows) {
+        let king = board.king_square(perspective);
+        board
+            .pieces()
+            .for_each(|piece| rows.push(self.0.row_of_piece(perspective, king, piece) as u32));
     }
 
-    fn describe(&self, row: u32) -> String {
+    fn describe_row(&self, row: u32) -> String {
         let (bucket, input) = self.0.input_of(row as usize);
         let piece = format!("{} on {}", KINDS[input / 64], Square::new(input as u32 % 64));
-        match self.0.count() {
+        match self.0.bucket_count() {
             1 => piece,
             _ => format!("{piece}, king bucket {bucket}"),
         }
     }
 
     fn factor_rows(&self) -> usize {
-        if self.0.count() > 1 && !self.0.merged { PIECES } else { 0 }
+        if self.0.bucket_count() > 1 && !self.0.merged { PIECES } else { 0 }
     }
 
-    fn factor(&self, row: u32) -> Option<u32> {
+    fn factor_row(&self, row: u32) -> Option<u32> {
         (self.factor_rows() > 0).then_some(row % PIECES as u32)
     }
 
-    fn bounds(&self, weights: &[i32]) -> [i64; 2] {
-        self.0.bounds(weights)[0]
+    fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
+        self.0.bound_sums(weights)[0]
     }
 
     fn kings(&self) -> Option<&Kings> {
@@ -64,8 +66,8 @@ impl FeatureSet for Pieces {
         bounds::is_square_of(input / 64, input % 64, &self.0.own_kings(bucket))
     }
 
-    fn source(&self, language: Language) -> Option<String> {
-        let code = language.choose(
+    fn engine_code(&self, language: Language) -> Option<String> {
+        let code = language.choose_between(
             r"
 fn pieces(board: &Board, view: usize, rows: &mut Rows) {
     let origin = ORIGIN;
@@ -87,13 +89,16 @@ static inline void nnue_pieces(const NnueBoard *board, int view, NnueRows *rows)
         );
         let origin = match self.0.has_effect() {
             false => "56 * view",
-            true => language
-                .choose("origin(view, board.kings[view])", "nnue_origin(view, board->king[view])"),
+            true => language.choose_between(
+                "origin(view, board.kings[view])",
+                "nnue_origin(view, board->king[view])",
+            ),
         };
         // The plane of the own king is that of both.
         let kind = match self.0.merged {
             false => "kind",
-            true => language.choose("if kind == 11 { 5 } else { kind }", "(kind == 11 ? 5 : kind)"),
+            true => language
+                .choose_between("if kind == 11 { 5 } else { kind }", "(kind == 11 ? 5 : kind)"),
         };
         Some(code.replace("ORIGIN", origin).replace("KIND", kind))
     }
@@ -165,11 +170,13 @@ impl Kings {
 
     /// The same with both kings on one plane; an error names squares of a bucket on which both can
     /// stand at once.
-    pub fn merge(self) -> Result<Self, String> {
-        for bucket in 0..self.count() {
+    pub fn merge_planes(self) -> Result<Self, String> {
+        for bucket in 0..self.bucket_count() {
             let own = self.own_kings(bucket);
             let apart = own.iter().flat_map(|a| own.iter().map(move |b| [*a, *b]));
-            if let Some(squares) = apart.into_iter().find(|[a, b]| bounds::distance(*a, *b) > 1) {
+            if let Some(squares) =
+                apart.into_iter().find(|[a, b]| bounds::king_distance(*a, *b) > 1)
+            {
                 let [a, b] = squares.map(|square| Square::new(square as u32));
                 return Err(format!(
                     "king bucket {bucket} has the squares {a} and {b}, where both kings can stand \
@@ -189,13 +196,13 @@ impl Kings {
 
     /// Number of king buckets.
     #[inline(always)]
-    pub const fn count(&self) -> usize {
+    pub const fn bucket_count(&self) -> usize {
         self.count as usize
     }
 
     /// Rows of a bucket.
     #[inline(always)]
-    pub const fn rows(&self) -> usize {
+    pub const fn rows_per_bucket(&self) -> usize {
         if self.merged { ENEMY_KING } else { PIECES }
     }
 
@@ -203,20 +210,20 @@ impl Kings {
     #[inline(always)]
     pub const fn row_of(&self, bucket: usize, input: usize) -> usize {
         let is_merged = self.merged && input >= ENEMY_KING;
-        self.rows() * bucket + if is_merged { input - PIECES / 2 } else { input }
+        self.rows_per_bucket() * bucket + if is_merged { input - PIECES / 2 } else { input }
     }
 
     /// The bucket and the input of a row.
     pub fn input_of(&self, row: usize) -> (usize, usize) {
-        let (bucket, row) = (row / self.rows(), row % self.rows());
+        let (bucket, row) = (row / self.rows_per_bucket(), row % self.rows_per_bucket());
         let is_king = row / 64 == (ENEMY_KING - PIECES / 2) / 64;
-        let is_enemy = self.merged && is_king && self.seen(row % 64) != (0, bucket);
+        let is_enemy = self.merged && is_king && self.flip_and_bucket(row % 64) != (0, bucket);
         (bucket, if is_enemy { row + PIECES / 2 } else { row })
     }
 
     /// The squares of a bucket from a perspective; a mirrored one has its king on files a to d.
     fn own_kings(&self, bucket: usize) -> Vec<usize> {
-        (0..64).filter(|square| self.seen(*square) == (0, bucket)).collect()
+        (0..64).filter(|square| self.flip_and_bucket(*square) == (0, bucket)).collect()
     }
 
     /// Whether the rows of a perspective depend on its king's square.
@@ -227,21 +234,21 @@ impl Kings {
 
     /// The xor of a perspective's squares and its bucket, by its own king's square.
     #[inline(always)]
-    pub const fn seen(&self, king: usize) -> (usize, usize) {
+    pub const fn flip_and_bucket(&self, king: usize) -> (usize, usize) {
         let turned = if self.mirror && king & 4 != 0 { 7 } else { 0 };
         (turned, self.table[king] as usize)
     }
 
     /// The row of a piece from a perspective whose own king stands on `king`.
-    pub fn row(&self, view: Color, king: Square, piece: Piece) -> usize {
-        let (turned, bucket) = self.seen(seen(view, king));
+    pub fn row_of_piece(&self, view: Color, king: Square, piece: Piece) -> usize {
+        let (turned, bucket) = self.flip_and_bucket(relative_square(view, king));
         // The square is in the lowest bits.
-        self.row_of(bucket, index(view, piece) ^ turned)
+        self.row_of(bucket, input_index(view, piece) ^ turned)
     }
 
     /// Whether a move requires a refresh of a colour's perspective.
-    pub fn refreshes(&self, view: Color, moved: &DirtyPieces) -> bool {
-        let seen = |square| self.seen(seen(view, square));
+    pub fn needs_refresh(&self, view: Color, moved: &DirtyPieces) -> bool {
+        let seen = |square| self.flip_and_bucket(relative_square(view, square));
         moved.turn == view && moved.king.is_some_and(|[from, to]| seen(from) != seen(to))
     }
 
@@ -256,11 +263,11 @@ impl Kings {
     ///
     /// A move adds at most two rows (castling) and removes at most two: every intermediate sum is at
     /// most the same bound with only positive parts, and twice the largest row, in any order.
-    pub fn bounds(&self, weights: &[i32]) -> [[i64; 2]; 2] {
+    pub fn bound_sums(&self, weights: &[i32]) -> [[i64; 2]; 2] {
         let mut both = [[i64::MAX, i64::MIN]; 2];
-        for (bucket, weights) in weights.chunks_exact(self.rows()).enumerate() {
-            let most = self.upper(bucket, |row| i64::from(weights[row]));
-            let least = self.upper(bucket, |row| -i64::from(weights[row]));
+        for (bucket, weights) in weights.chunks_exact(self.rows_per_bucket()).enumerate() {
+            let most = self.upper_bounds(bucket, |row| i64::from(weights[row]));
+            let least = self.upper_bounds(bucket, |row| -i64::from(weights[row]));
             for (i, [lower, upper]) in both.iter_mut().enumerate() {
                 (*lower, *upper) = ((*lower).min(-least[i]), (*upper).max(most[i]));
             }
@@ -269,19 +276,19 @@ impl Kings {
     }
 
     /// The upper bounds of a king bucket: of legal positions, and of intermediate sums.
-    fn upper(&self, bucket: usize, weight: impl Fn(usize) -> i64) -> [i64; 2] {
+    fn upper_bounds(&self, bucket: usize, weight: impl Fn(usize) -> i64) -> [i64; 2] {
         let kings = self.own_kings(bucket);
         let value = |kind: usize, square: usize| weight(self.row_of(0, 64 * kind + square));
         let positive = |kind, square| value(kind, square).max(0);
-        let largest =
-            (0..12).flat_map(|kind| bounds::squares(kind, &kings).map(move |it| (kind, it)));
+        let largest = (0..12)
+            .flat_map(|kind| bounds::possible_squares(kind, &kings).map(move |it| (kind, it)));
         let largest = largest.map(|(kind, square)| positive(kind, square)).max().unwrap_or(0);
         [bounds::of_squares(&kings, value), bounds::of_squares(&kings, positive) + ADDED * largest]
     }
 
     /// The numbers as [`Kings::new`] takes them: none, 32 or 64.
-    pub fn numbers(&self) -> Vec<u8> {
-        match (self.count(), self.mirror) {
+    pub fn bucket_numbers(&self) -> Vec<u8> {
+        match (self.bucket_count(), self.mirror) {
             (1, _) => Vec::new(),
             (_, true) => (0..64).filter(|square| square % 8 < 4).map(|i| self.table[i]).collect(),
             (_, false) => self.table.to_vec(),
@@ -290,13 +297,13 @@ impl Kings {
 }
 
 /// The input of a piece from a colour's perspective, 0 to 767, before buckets and mirroring.
-pub const fn index(view: Color, piece: Piece) -> usize {
+pub const fn input_index(view: Color, piece: Piece) -> usize {
     let other =
         !matches!((view, piece.color), (Color::White, Color::White) | (Color::Black, Color::Black));
-    384 * other as usize + 64 * (piece.role as usize - 1) + seen(view, piece.square)
+    384 * other as usize + 64 * (piece.role as usize - 1) + relative_square(view, piece.square)
 }
 
 /// A square from a colour's perspective, a1 = 0.
-pub(super) const fn seen(view: Color, square: Square) -> usize {
+pub(super) const fn relative_square(view: Color, square: Square) -> usize {
     square as usize ^ if matches!(view, Color::White) { 0 } else { 56 }
 }

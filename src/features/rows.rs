@@ -34,7 +34,7 @@ impl Rows {
     }
 
     /// Starts the rows of the next set, which are numbered from `first`.
-    pub(super) fn begin(&mut self, first: u32) {
+    pub(super) fn begin_set(&mut self, first: u32) {
         self.first = first;
         self.entries.reserve(64);
     }
@@ -52,7 +52,7 @@ impl Rows {
     /// Calls `each` with every row whose count differs between `before` and `after`, and the
     /// difference. `counts` has a number for each row, 0 before and afterwards.
     #[inline(always)]
-    pub fn changes(
+    pub fn visit_changes(
         [before, after]: [&Rows; 2],
         counts: &mut [i32],
         mut each: impl FnMut(usize, i32),
@@ -71,13 +71,13 @@ impl Rows {
     }
 
     /// The numbers of the rows, each as often as it counts.
-    pub fn repeated(&self) -> impl Iterator<Item = u32> {
+    pub fn repeated_rows(&self) -> impl Iterator<Item = u32> {
         self.entries.iter().flat_map(|row| std::iter::repeat_n(row.number, row.times as usize))
     }
 
     /// The same, sorted.
-    pub fn sorted(&self) -> Vec<u32> {
-        let mut rows: Vec<u32> = self.repeated().collect();
+    pub fn sorted_rows(&self) -> Vec<u32> {
+        let mut rows: Vec<u32> = self.repeated_rows().collect();
         rows.sort_unstable();
         rows
     }

@@ -19,22 +19,22 @@ pub trait FeatureSet: Send + Sync + 'static {
     /// Name in configs, manifests and arrays: lower-case words joined by hyphens.
     fn name(&self) -> &str;
     /// Number of rows.
-    fn rows(&self) -> usize;
+    fn row_count(&self) -> usize;
     /// Upper bound of the active rows of one perspective, with repetitions.
     fn max_active(&self) -> usize;
-    /// Adds the active rows of one perspective, each below [`rows`](Self::rows).
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows);
+    /// Adds the active rows of one perspective, each below [`rows`](Self::row_count).
+    fn add_active_rows(&self, board: &Board, perspective: Color, rows: &mut Rows);
 
     /// Whether a move may change the active rows of one perspective; if not, they are not listed.
-    fn changes(&self, _moved: &DirtyPieces, _perspective: Color) -> bool {
+    fn may_change(&self, _moved: &DirtyPieces, _perspective: Color) -> bool {
         true
     }
 
     /// Describes a row, such as "own knight on f3".
-    fn describe(&self, row: u32) -> String;
+    fn describe_row(&self, row: u32) -> String;
 
     /// Whether a position may activate a row more than once.
-    fn repeats(&self) -> bool {
+    fn has_repeats(&self) -> bool {
         false
     }
 
@@ -45,23 +45,23 @@ pub trait FeatureSet: Send + Sync + 'static {
     }
 
     /// The row of the factor that is added to a row.
-    fn factor(&self, _row: u32) -> Option<u32> {
+    fn factor_row(&self, _row: u32) -> Option<u32> {
         None
     }
 
     /// Integer type of the weights on export.
-    fn integer(&self) -> Integer {
+    fn integer_type(&self) -> Integer {
         Integer::I16
     }
 
     /// Bounds of the sum of the active rows of any legal position, from the weights of one neuron,
     /// one a row: by default those of the most active rows with the largest and the smallest
     /// weights.
-    fn bounds(&self, weights: &[i32]) -> [i64; 2] {
+    fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
         let most = |weight: &dyn Fn(&i32) -> i64| -> i64 {
             let mut largest: Vec<i64> = weights.iter().map(weight).filter(|it| *it > 0).collect();
             largest.sort_unstable_by(|a, b| b.cmp(a));
-            match self.repeats() {
+            match self.has_repeats() {
                 true => largest.first().map_or(0, |it| it * self.max_active() as i64),
                 false => largest.iter().take(self.max_active()).sum(),
             }
@@ -72,7 +72,7 @@ pub trait FeatureSet: Send + Sync + 'static {
     /// Engine code: a function that lists the active rows of a view, in terms of what the templates
     /// of engine code provide (`src/export/snippet/sets.*`). It is named as the set, with `_` for
     /// hyphens; in C it begins with `nnue_`.
-    fn source(&self, _language: Language) -> Option<String> {
+    fn engine_code(&self, _language: Language) -> Option<String> {
         None
     }
 
@@ -97,7 +97,7 @@ pub enum Language {
 
 impl Language {
     /// The argument of this language.
-    pub fn choose<T>(self, rust: T, c: T) -> T {
+    pub fn choose_between<T>(self, rust: T, c: T) -> T {
         match self {
             Language::Rust => rust,
             Language::C => c,
@@ -125,7 +125,7 @@ pub struct Set {
 impl Set {
     /// Wraps a set behind a shared pointer.
     pub fn new(set: impl FeatureSet) -> Self {
-        let integer = set.integer();
+        let integer = set.integer_type();
         Self { set: Arc::new(set), integer }
     }
 
@@ -139,7 +139,7 @@ impl Set {
         Self { integer, ..self }
     }
 
-    fn identity(&self) -> (&str, Option<&Kings>, Integer) {
+    fn identity_key(&self) -> (&str, Option<&Kings>, Integer) {
         (self.name(), self.kings(), self.integer)
     }
 }
@@ -154,7 +154,7 @@ impl Deref for Set {
 
 impl PartialEq for Set {
     fn eq(&self, other: &Self) -> bool {
-        self.identity() == other.identity()
+        self.identity_key() == other.identity_key()
     }
 }
 
@@ -162,7 +162,7 @@ impl Eq for Set {}
 
 impl Hash for Set {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.identity().hash(state);
+        self.identity_key().hash(state);
     }
 }
 
@@ -197,7 +197,7 @@ impl Board {
     pub fn new(position: &Position) -> Self {
         let (square, color, role) = (Square::A1, Color::White, Role::Pawn);
         let none = Piece { square, color, role, castles: false };
-        let mut pieces = ([none; MAX_ACTIVE], position.count());
+        let mut pieces = ([none; MAX_ACTIVE], position.piece_count());
         pieces.0.iter_mut().zip(position.pieces()).for_each(|(to, piece)| *to = piece);
         let (position, bitboards) = (*position, position.bitboards());
         let (attacks, threats, attack_counts) = Default::default();
@@ -216,7 +216,7 @@ impl Board {
     }
 
     /// The squares of the pieces of a colour and role, a1 in the lowest bit.
-    pub fn of(&self, color: Color, role: Role) -> u64 {
+    pub fn squares_of(&self, color: Color, role: Role) -> u64 {
         self.bitboards[usize::from(color.is_black())][role as usize - 1]
     }
 
@@ -226,12 +226,12 @@ impl Board {
     }
 
     /// Square of a colour's king; a1 on boards without one.
-    pub fn king(&self, color: Color) -> Square {
-        Square::new(self.of(color, Role::King).trailing_zeros() % 64)
+    pub fn king_square(&self, color: Color) -> Square {
+        Square::new(self.squares_of(color, Role::King).trailing_zeros() % 64)
     }
 
     /// Squares attacked from a square, sliders up to and including the first piece; 0 if empty.
-    pub fn attacks(&self, square: Square) -> u64 {
+    pub fn attacks_from(&self, square: Square) -> u64 {
         self.all_attacks()[square as usize]
     }
 
@@ -276,7 +276,7 @@ impl Board {
     }
 }
 
-/// Names of the kinds of pieces from a perspective, in the order of [`Perspective::kind`].
+/// Names of the kinds of pieces from a perspective, in the order of [`Perspective::piece_kind`].
 pub const KINDS: [&str; 12] = [
     "own pawn",
     "own knight",
@@ -305,19 +305,19 @@ impl Perspective {
     pub(super) const WHITE: Self = Self { color: Color::White, flip: 0 };
 
     /// A perspective whose files are flipped if the own king stands on files e to h.
-    pub fn mirrored(board: &Board, color: Color) -> Self {
+    pub fn mirrored_by_king(board: &Board, color: Color) -> Self {
         let flip = if color.is_white() { 0 } else { 56 };
-        let right = board.king(color) as usize & 4 != 0;
+        let right = board.king_square(color) as usize & 4 != 0;
         Self { color, flip: flip ^ if right { 7 } else { 0 } }
     }
 
     /// Converts a square to the perspective, a1 = 0.
-    pub fn square(self, square: Square) -> usize {
+    pub fn relative_square(self, square: Square) -> usize {
         square as usize ^ self.flip
     }
 
     /// 0 to 5 for an own pawn to king, 6 to 11 for those of the other side.
-    pub fn kind(self, piece: Piece) -> usize {
+    pub fn piece_kind(self, piece: Piece) -> usize {
         6 * usize::from(piece.color != self.color) + piece.role as usize - 1
     }
 }

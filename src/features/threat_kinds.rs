@@ -12,7 +12,7 @@ pub(super) const THREAT_KINDS: usize = 144;
 const VICTIMS: [usize; 6] = [2, 8, 4, 4, 8, 8];
 
 /// The row of an attacker and a victim by their kinds.
-pub(super) const fn row(attacker: usize, victim: usize) -> usize {
+pub(super) const fn row_of_kinds(attacker: usize, victim: usize) -> usize {
     12 * attacker + victim
 }
 
@@ -21,7 +21,7 @@ impl FeatureSet for ThreatKinds {
         "threat-kinds"
     }
 
-    fn rows(&self) -> usize {
+    fn row_count(&self) -> usize {
         THREAT_KINDS
     }
 
@@ -30,12 +30,12 @@ impl FeatureSet for ThreatKinds {
         256
     }
 
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
-        let seen = Perspective::mirrored(board, perspective);
+    fn add_active_rows(&self, board: &Board, perspective: Color, rows: &mut Rows) {
+        let seen = Perspective::mirrored_by_king(board, perspective);
         // Each row once, in the order in which they first occur.
         let (mut counts, mut order, mut found) = ([0; THREAT_KINDS], [0; THREAT_KINDS + 1], 0);
         for Threat { attacker, victim } in board.threats() {
-            let row = row(seen.kind(*attacker), seen.kind(*victim));
+            let row = row_of_kinds(seen.piece_kind(*attacker), seen.piece_kind(*victim));
             counts[row] += 1;
             order[found] = row as u32;
             found += usize::from(counts[row] == 1);
@@ -43,7 +43,7 @@ impl FeatureSet for ThreatKinds {
         order[..found].iter().for_each(|row| rows.push_times(*row, counts[*row as usize]));
     }
 
-    fn describe(&self, row: u32) -> String {
+    fn describe_row(&self, row: u32) -> String {
         let [attacker, victim] = [row / 12, row % 12].map(|kind| KINDS[kind as usize]);
         format!("{attacker}s attack {victim}s")
     }
@@ -53,18 +53,20 @@ impl FeatureSet for ThreatKinds {
         row / 12 % 6 != 5 || row % 6 != 5
     }
 
-    fn repeats(&self) -> bool {
+    fn has_repeats(&self) -> bool {
         true
     }
 
     /// Each piece attacks a limited number of others, and either king once.
-    fn bounds(&self, weights: &[i32]) -> [i64; 2] {
-        bounds::both(weights, |weight| {
+    fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
+        bounds::lower_and_upper(weights, |weight| {
             bounds::of_material(|attacker| {
                 let most = VICTIMS[attacker % 6];
                 let times = |victim| if victim % 6 == 5 { 1 } else { most };
                 let mut values: Vec<i64> = (0..12)
-                    .flat_map(|victim| vec![weight(row(attacker, victim)).max(0); times(victim)])
+                    .flat_map(|victim| {
+                        vec![weight(row_of_kinds(attacker, victim)).max(0); times(victim)]
+                    })
                     .collect();
                 values.sort_unstable_by(|a, b| b.cmp(a));
                 values[..most].iter().sum()
@@ -72,8 +74,8 @@ impl FeatureSet for ThreatKinds {
         })
     }
 
-    fn source(&self, language: Language) -> Option<String> {
-        let code = language.choose(
+    fn engine_code(&self, language: Language) -> Option<String> {
+        let code = language.choose_between(
             r"
 /// Attacks of pieces on each other, by kinds.
 fn threat_kinds(board: &Board, view: usize, rows: &mut Rows) {

@@ -72,7 +72,7 @@ struct Tables {
 }
 
 /// Squares that a piece attacks on an empty board; none for a pawn on a rank without pawns.
-fn reach(kind: usize, from: Square) -> Bitboard {
+fn reachable_squares(kind: usize, from: Square) -> Bitboard {
     let piece = Piece { color: Color::from_white(kind < 6), role: Role::ALL[kind % 6] };
     match piece.role == Role::Pawn && Bitboard::BACKRANKS.contains(from) {
         true => Bitboard::EMPTY,
@@ -81,10 +81,10 @@ fn reach(kind: usize, from: Square) -> Bitboard {
 }
 
 /// All squares and those that a piece attacks from each on an empty board, in order.
-fn steps(kind: usize) -> impl Iterator<Item = [Square; 2]> {
+fn all_reaches(kind: usize) -> impl Iterator<Item = [Square; 2]> {
     Square::ALL
         .into_iter()
-        .flat_map(move |from| reach(kind, from).into_iter().map(move |to| [from, to]))
+        .flat_map(move |from| reachable_squares(kind, from).into_iter().map(move |to| [from, to]))
 }
 
 impl Tables {
@@ -96,7 +96,7 @@ impl Tables {
             lines: Vec::new(),
         };
         for attacker in 0..12 {
-            for (step, [from, to]) in steps(attacker).enumerate() {
+            for (step, [from, to]) in all_reaches(attacker).enumerate() {
                 tables.step[attacker][from as usize][to as usize] = step as u16;
             }
             for side in [0, 6] {
@@ -108,21 +108,21 @@ impl Tables {
                     if attacker % 6 != victim % 6 || attacker == victim && *role == Role::Pawn {
                         tables.first[1][attacker][victim] = first as u32;
                     }
-                    tables.lines.extend(steps(attacker).map(line));
+                    tables.lines.extend(all_reaches(attacker).map(attack_line));
                 }
             }
         }
         tables
     }
 
-    fn block(&self, row: u32) -> &Block {
+    fn block_of_row(&self, row: u32) -> &Block {
         &self.blocks[self.blocks.partition_point(|block| block.first <= row as usize) - 1]
     }
 }
 
 /// The square of an attacker and the direction of the attacked square as one number: each of the
 /// eight lines and jumps of a knight has its own.
-fn line([from, to]: [Square; 2]) -> u16 {
+fn attack_line([from, to]: [Square; 2]) -> u16 {
     let across = f64::from(to.file() as i32 - from.file() as i32);
     let up = f64::from(to.rank() as i32 - from.rank() as i32);
     let degrees = up.atan2(across).to_degrees() + 360.0;
@@ -152,7 +152,7 @@ impl FeatureSet for &'static Threats {
         self.name
     }
 
-    fn rows(&self) -> usize {
+    fn row_count(&self) -> usize {
         self.rows
     }
 
@@ -160,20 +160,20 @@ impl FeatureSet for &'static Threats {
         self.max_active
     }
 
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
-        let (tables, seen) = (self.tables(), Perspective::mirrored(board, perspective));
+    fn add_active_rows(&self, board: &Board, perspective: Color, rows: &mut Rows) {
+        let (tables, seen) = (self.tables(), Perspective::mirrored_by_king(board, perspective));
         for Threat { attacker, victim } in board.threats() {
-            let [from, to] = [attacker, victim].map(|it| seen.square(it.square));
-            let [attacker, victim] = [*attacker, *victim].map(|it| seen.kind(it));
+            let [from, to] = [attacker, victim].map(|it| seen.relative_square(it.square));
+            let [attacker, victim] = [*attacker, *victim].map(|it| seen.piece_kind(it));
             let first = tables.first[usize::from(from < to)][attacker][victim];
             let row = first.wrapping_add(tables.step[attacker][from][to].into());
             rows.push_if(first != NONE, row, 1);
         }
     }
 
-    fn describe(&self, row: u32) -> String {
-        let Block { attacker, victim, first } = self.tables().block(row);
-        match steps(*attacker).nth(row as usize - first) {
+    fn describe_row(&self, row: u32) -> String {
+        let Block { attacker, victim, first } = self.tables().block_of_row(row);
+        match all_reaches(*attacker).nth(row as usize - first) {
             Some([from, to]) => {
                 format!("{} on {from} attacks {} on {to}", KINDS[*attacker], KINDS[*victim])
             }
@@ -183,8 +183,8 @@ impl FeatureSet for &'static Threats {
 
     /// Pawns stand on six ranks, the own king on files a to d.
     fn is_reachable(&self, row: u32) -> bool {
-        let Block { attacker, victim, first } = self.tables().block(row);
-        let squares = steps(*attacker).nth(row as usize - first);
+        let Block { attacker, victim, first } = self.tables().block_of_row(row);
+        let squares = all_reaches(*attacker).nth(row as usize - first);
         let [from, to] = squares.expect("a block has its rows").map(usize::from);
         let own_kings: Vec<usize> = (0..64).filter(|square| square % 8 < 4).collect();
         self.tables().first[usize::from(from < to)][*attacker][*victim] != NONE
@@ -197,18 +197,18 @@ impl FeatureSet for &'static Threats {
         THREAT_KINDS
     }
 
-    fn factor(&self, row: u32) -> Option<u32> {
-        let Block { attacker, victim, .. } = self.tables().block(row);
-        Some(threat_kinds::row(*attacker, *victim) as u32)
+    fn factor_row(&self, row: u32) -> Option<u32> {
+        let Block { attacker, victim, .. } = self.tables().block_of_row(row);
+        Some(threat_kinds::row_of_kinds(*attacker, *victim) as u32)
     }
 
-    fn integer(&self) -> Integer {
+    fn integer_type(&self) -> Integer {
         Integer::I8
     }
 
     /// The one piece on a square attacks at most one other in each direction.
-    fn bounds(&self, weights: &[i32]) -> [i64; 2] {
-        bounds::both(weights, |weight| {
+    fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
+        bounds::lower_and_upper(weights, |weight| {
             let mut lines = [0; 8 * 64];
             for (row, line) in self.tables().lines.iter().enumerate() {
                 let most = &mut lines[usize::from(*line)];
@@ -219,8 +219,8 @@ impl FeatureSet for &'static Threats {
         })
     }
 
-    fn source(&self, language: Language) -> Option<String> {
-        let code = language.choose(
+    fn engine_code(&self, language: Language) -> Option<String> {
+        let code = language.choose_between(
             r"
 /// Attacks of pieces on each other, by their squares.
 fn NAME(board: &Board, view: usize, rows: &mut Rows) {
@@ -273,7 +273,7 @@ STEPS    };
 }
 ",
         );
-        let [open, close] = language.choose(["[", "]"], ["{", "}"]);
+        let [open, close] = language.choose_between(["[", "]"], ["{", "}"]);
         let lines = |rows: &mut dyn Iterator<Item = Vec<String>>| -> String {
             let line = |numbers: &[String]| format!("            {},\n", numbers.join(", "));
             let row = |numbers: Vec<String>| -> String { numbers.chunks(12).map(line).collect() };
@@ -281,7 +281,7 @@ STEPS    };
         };
         let first = |row: &[u32; 12]| row.map(|it| (it as i32).to_string()).to_vec();
         let before = |kind: usize| -> Vec<String> {
-            let reaches = Square::ALL.map(|from| reach(kind, from).count());
+            let reaches = Square::ALL.map(|from| reachable_squares(kind, from).count());
             let before = |from: usize| reaches[..from].iter().sum::<usize>().to_string();
             (0..64).map(before).collect()
         };

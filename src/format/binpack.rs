@@ -9,7 +9,7 @@ use std::io::Read;
 
 use super::Presence::Sometimes;
 use super::{
-    BadRecord, Facts, Fault, Format, Input, Reader, RecordPlace, RecordStarts, Writer, fill,
+    BadRecord, Facts, Fault, Format, Input, Reader, RecordPlace, RecordStarts, Writer, fill_buffer,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -28,15 +28,15 @@ pub static FORMAT: Format = Format {
     view: PointOfView::SideToMove,
     recognises: |head| head.starts_with(MAGIC),
     reader: |input| Box::new(BinpackReader::new(input)),
-    cut: Some(RecordStarts { bytes: CHUNK as u64, border }),
+    cut: Some(RecordStarts { bytes: CHUNK as u64, border: find_border }),
     writer: Some(|| Box::new(BinpackWriter::default())),
 };
 
 /// The start of a chunk and of its first chain.
-fn border(bytes: &[u8]) -> Option<usize> {
+fn find_border(bytes: &[u8]) -> Option<usize> {
     let begins = |at: &usize| {
         let (header, chunk) = bytes[*at..].split_at(HEADER);
-        header.starts_with(MAGIC) && chain::begins(chunk)
+        header.starts_with(MAGIC) && chain::begins_chain(chunk)
     };
     (0..bytes.len().saturating_sub(HEADER)).find(begins)
 }
@@ -66,7 +66,7 @@ impl BinpackReader {
     /// Reads the next chunk; false at the end of the file.
     fn next_chunk(&mut self) -> Result<bool, Fault> {
         let mut header = [0; HEADER];
-        let length = fill(&mut *self.input, &mut header)?;
+        let length = fill_buffer(&mut *self.input, &mut header)?;
         self.ended = length < header.len();
         if length == 0 {
             return Ok(false);
@@ -89,17 +89,17 @@ impl BinpackReader {
             return Ok(true);
         };
         self.ended = true;
-        Err(Fault::CutOff(BadRecord { place: self.place(String::new()), reason }))
+        Err(Fault::CutOff(BadRecord { place: self.record_place(String::new()), reason }))
     }
 
-    fn place(&self, rest: String) -> RecordPlace {
+    fn record_place(&self, rest: String) -> RecordPlace {
         RecordPlace::Byte("chunk", self.from, rest)
     }
 
-    fn chain(&mut self, out: &mut Vec<Sample>) -> Result<(), Fault> {
+    fn read_chain(&mut self, out: &mut Vec<Sample>) -> Result<(), Fault> {
         self.chains += 1;
         let kept = out.len();
-        let broken = match chain::read(&self.chunk[self.at..], out) {
+        let broken = match chain::read_chain(&self.chunk[self.at..], out) {
             Ok(length) => {
                 self.at += length;
                 return Ok(());
@@ -108,7 +108,7 @@ impl BinpackReader {
         };
         out.truncate(kept);
         let (moves, reason) = broken;
-        let place = self.place(match moves {
+        let place = self.record_place(match moves {
             0 => format!(", chain {}", self.chains),
             _ => format!(", chain {}, move {moves}", self.chains),
         });
@@ -124,12 +124,15 @@ impl BinpackReader {
 }
 
 impl Reader for BinpackReader {
-    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
+    fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         if self.at < self.chunk.len() {
-            self.chain(out)?;
+            self.read_chain(out)?;
         } else if std::mem::take(&mut self.cut) {
             let reason = "the file ends within the chunk".to_string();
-            return Err(Fault::CutOff(BadRecord { place: self.place(String::new()), reason }));
+            return Err(Fault::CutOff(BadRecord {
+                place: self.record_place(String::new()),
+                reason,
+            }));
         } else {
             return Ok(!self.ended && self.next_chunk()?);
         }
@@ -145,22 +148,22 @@ struct BinpackWriter {
 }
 
 impl Writer for BinpackWriter {
-    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         if let Some(chain) = &mut self.chain
-            && chain.append(sample)?
+            && chain.append_sample(sample)?
         {
             return Ok(());
         }
-        self.chain.take().into_iter().for_each(|chain| chain.end(&mut self.chunk));
+        self.chain.take().into_iter().for_each(|chain| chain.end_chain(&mut self.chunk));
         if self.chunk.len() >= CHUNK {
             self.end_chunk(out);
         }
-        self.chain = Some(Chain::begin(sample)?);
+        self.chain = Some(Chain::begin_chain(sample)?);
         Ok(())
     }
 
-    fn finish(&mut self, out: &mut Vec<u8>) {
-        self.chain.take().into_iter().for_each(|chain| chain.end(&mut self.chunk));
+    fn finish_output(&mut self, out: &mut Vec<u8>) {
+        self.chain.take().into_iter().for_each(|chain| chain.end_chain(&mut self.chunk));
         if !self.chunk.is_empty() {
             self.end_chunk(out);
         }

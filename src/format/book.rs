@@ -19,10 +19,10 @@ pub enum BookError {
 }
 
 /// The positions of a book in order, without blank lines and those that begin with `#`.
-pub fn read(path: &Path) -> Result<Vec<Position>, BookError> {
+pub fn read_book(path: &Path) -> Result<Vec<Position>, BookError> {
     let failed = |error| BookError::Io { path: path.to_path_buf(), error };
-    input::regular(path).map_err(failed)?;
-    let (head, input) = unpack::open(path).and_then(unpack::peek).map_err(failed)?;
+    input::require_regular(path).map_err(failed)?;
+    let (head, input) = unpack::open_unpacked(path).and_then(unpack::peek_start).map_err(failed)?;
     let read =
         if (pgn::FORMAT.recognises)(&head) { pgn::last_positions(input) } else { of_lines(input) };
     match read {
@@ -37,13 +37,13 @@ pub fn read(path: &Path) -> Result<Vec<Position>, BookError> {
 
 fn of_lines(input: Input) -> Result<Vec<Position>, Fault> {
     let (mut text, mut book) = (Text::new(input, LONGEST), Vec::new());
-    while text.advance()? {
-        let position = text.line().and_then(|line| match line {
+    while text.read_line()? {
+        let position = text.current_line().and_then(|line| match line {
             "" => Ok(None),
             line if line.starts_with('#') => Ok(None),
             line => fields::text_fen(&fields::fen_of_line(line)).map(Some),
         });
-        book.extend(position.map_err(|reason| Fault::Skipped(text.bad(reason)))?);
+        book.extend(position.map_err(|reason| Fault::Skipped(text.bad_record(reason)))?);
         require_small(book.len() * size_of::<Position>())?;
     }
     Ok(book)

@@ -17,36 +17,36 @@ pub static FORMAT: Format = Format {
     extensions: &["bf", "bullet", "data"],
     facts: Facts { plies: Never, moves: Never, games: Never, colours: Never, ..Facts::ALL },
     view: PointOfView::SideToMove,
-    recognises: |head| record::recognises(head, decode),
-    reader: |input| Box::new(Records::new(input, decode)),
+    recognises: |head| record::is_mostly_sound(head, decode_record),
+    reader: |input| Box::new(Records::new(input, decode_record)),
     cut: Some(record::CUT),
     writer: Some(|| Box::new(BulletWriter)),
 };
 
 #[inline(always)]
-fn decode(record: &[u8; LENGTH]) -> Result<Sample, String> {
+fn decode_record(record: &[u8; LENGTH]) -> Result<Sample, String> {
     let occupied = u64::from_le_bytes(*record.first_chunk().expect("32 bytes"));
     let nibbles = *record[8..].first_chunk().expect("24 bytes follow");
     let [score @ .., result, own, theirs] = record[24..].first_chunk::<5>().expect("8 follow");
     let position = Position::from_parts(occupied, nibbles, Color::White, None, 0, 1)
         .map_err(|error| error.to_string())?;
-    check(&position, *own, *theirs)?;
+    check_position(&position, *own, *theirs)?;
     Ok(Sample {
         result: fields::byte_result(*result)?,
         score: Some(fields::score_in_range(i16::from_le_bytes(*score))?),
-        ..Sample::of(position)
+        ..Sample::from_position(position)
     })
 }
 
 /// Checks the rules that take little time, and the bytes of the kings.
-fn check(position: &Position, own: u8, theirs: u8) -> Result<(), String> {
+fn check_position(position: &Position, own: u8, theirs: u8) -> Result<(), String> {
     let planes = position.planes();
     // A rook that may castle has a nibble in other formats, never in this one.
     if let Some(square) = Bitboard(planes.castling_rooks()).first() {
         return Err(format!("the nibble of {square} is not a piece"));
     }
-    planes.check(Color::White)?;
-    let king = |color| planes.king(color).map_or(64, |square| square as u8);
+    planes.check_rules(Color::White)?;
+    let king = |color| planes.king_square(color).map_or(64, |square| square as u8);
     let (our_king, their_king) = (king(Color::White), king(Color::Black) ^ 56);
     if (own, theirs) != (our_king, their_king) {
         return Err(format!(
@@ -59,12 +59,12 @@ fn check(position: &Position, own: u8, theirs: u8) -> Result<(), String> {
 struct BulletWriter;
 
 impl Writer for BulletWriter {
-    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let position = match sample.position.turn() {
             Color::White => sample.position,
-            Color::Black => sample.position.flipped(),
+            Color::Black => sample.position.flip_colours(),
         };
-        let score = fields::score_in_range(fields::score(sample)?)?;
+        let score = fields::score_in_range(fields::stored_score(sample)?)?;
         let result = fields::result_byte(sample.result)?;
         let (own, theirs) = (position.king(Color::White), position.king(Color::Black));
         let (Some(own), Some(theirs)) = (own, theirs) else {

@@ -18,13 +18,13 @@ pub static FORMAT: Format = Format {
     extensions: &["epd", "book"],
     facts: Facts { scores: Sometimes, plies: Never, moves: Never, games: Never, ..Facts::ALL },
     view: PointOfView::White,
-    recognises: |head| lines::recognises(head, parse),
+    recognises: |head| lines::can_parse_first(head, parse_line),
     cut: Some(lines::CUT),
-    reader: |input| Box::new(lines::Lines::new(input, parse)),
+    reader: |input| Box::new(lines::Lines::new(input, parse_line)),
     writer: Some(|| Box::new(EpdWriter)),
 };
 
-fn parse(line: &str) -> Result<Line, String> {
+fn parse_line(line: &str) -> Result<Line, String> {
     let unexpected = || {
         format!(
             "expected `FEN [result]`, `FEN result` or `FEN c9 \"result\";`, and `;` after each \
@@ -33,7 +33,7 @@ fn parse(line: &str) -> Result<Line, String> {
     };
     let (mut score, mut result) = (None, None);
     let (head, tail) = line.split_once('[').map_or((line, None), |(it, tail)| (it, Some(tail)));
-    let mut epd = Epd::read(head);
+    let mut epd = Epd::parse_fields(head);
     if let Some(tail) = tail.filter(|_| epd.operations.last() == Some(&"")) {
         let (text, rest) = tail.split_once(']').ok_or_else(unexpected)?;
         result = Some(fields::text_share(text.trim())?);
@@ -41,7 +41,7 @@ fn parse(line: &str) -> Result<Line, String> {
         score = (!rest.is_empty()).then(|| fields::text_score(rest)).transpose()?;
     } else {
         // A bracket may stand in a comment.
-        epd = Epd::read(line);
+        epd = Epd::parse_fields(line);
         let last = epd.operations.iter().rposition(|it| !it.is_empty()).ok_or_else(unexpected)?;
         if !is_operation(epd.operations[last]) {
             // A counter could be a result, and a result a counter.
@@ -73,7 +73,7 @@ fn read_operations(operations: &[&str], result: &mut Option<f32>) -> Result<Opti
         let (name, operand) = operation.split_once(char::is_whitespace).unwrap_or((operation, ""));
         let operand = operand.trim();
         match name.to_ascii_lowercase().as_bytes() {
-            b"ce" => score = Some(centipawns(operand)?),
+            b"ce" => score = Some(parse_centipawns(operand)?),
             b"dm" => match operand.parse() {
                 Ok(moves @ 1..=999) => mate = Some(32_001 - 2 * moves),
                 _ => return Err(format!("mate in `{operand}` (dm), expected 1 to 999 moves")),
@@ -105,7 +105,7 @@ fn any_share(text: &str, bare: bool) -> Option<f32> {
 }
 
 /// The score of `ce`, in which a mate in n half-moves is 32767 - n.
-fn centipawns(operand: &str) -> Result<i16, String> {
+fn parse_centipawns(operand: &str) -> Result<i16, String> {
     let score = fields::score_in_range(fields::text_score(operand)?)?;
     Ok(if score.abs() > 32_000 { score - 767 * score.signum() } else { score })
 }
@@ -113,10 +113,10 @@ fn centipawns(operand: &str) -> Result<i16, String> {
 struct EpdWriter;
 
 impl Writer for EpdWriter {
-    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let turn = sample.position.turn();
         let result = fields::share_text(fields::flip_result(sample.result, turn))?;
-        let fen = sample.position.fen();
+        let fen = sample.position.to_fen();
         let score = match sample.score {
             Some(score) => format!(" {}", fields::flip_score(score, turn)?),
             None => String::new(),

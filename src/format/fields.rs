@@ -15,7 +15,7 @@ pub fn flip_score(score: i16, turn: Color) -> Result<i16, String> {
     }
 }
 
-pub fn score(sample: &Sample) -> Result<i16, String> {
+pub fn stored_score(sample: &Sample) -> Result<i16, String> {
     sample.score.ok_or_else(|| "it has no score".to_string())
 }
 
@@ -104,7 +104,7 @@ pub struct Epd<'a> {
 }
 
 impl<'a> Epd<'a> {
-    pub fn read(line: &'a str) -> Self {
+    pub fn parse_fields(line: &'a str) -> Self {
         let mut quoted = false;
         let mut parts = line.split(|letter| {
             quoted ^= letter == '"';
@@ -130,7 +130,7 @@ impl<'a> Epd<'a> {
     }
 
     /// The operand of an operation, without quotes.
-    fn operand(&self, name: &str) -> Option<&'a str> {
+    fn find_operand(&self, name: &str) -> Option<&'a str> {
         self.operations.iter().find_map(|operation| {
             let (found, operand) = operation.split_once(char::is_whitespace)?;
             found.eq_ignore_ascii_case(name).then(|| operand.trim().trim_matches('"'))
@@ -139,7 +139,7 @@ impl<'a> Epd<'a> {
 
     /// Replaces a missing pair of counters by the operations `hmvc` and `fmvn`.
     pub fn full_fen(&self) -> Cow<'a, str> {
-        let (halfmove, fullmove) = (self.operand("hmvc"), self.operand("fmvn"));
+        let (halfmove, fullmove) = (self.find_operand("hmvc"), self.find_operand("fmvn"));
         if self.count == 6 || halfmove.or(fullmove).is_none() {
             return self.fen.into();
         }
@@ -156,7 +156,7 @@ pub fn is_whole(text: &str) -> bool {
 /// The FEN at the start of a line of FEN or EPD. Other operations than the counters, and text behind
 /// `|`, are ignored.
 pub fn fen_of_line(line: &str) -> String {
-    let fen = Epd::read(line.split('|').next().unwrap_or_default()).full_fen();
+    let fen = Epd::parse_fields(line.split('|').next().unwrap_or_default()).full_fen();
     let words: Vec<&str> = fen.split_whitespace().collect();
     // A single number may be a score.
     words[..if words.len() == 5 { 4 } else { words.len() }].join(" ")
@@ -194,7 +194,7 @@ pub fn check_ep(board: &Board, turn: Color, square: Square) -> Result<(), String
 }
 
 /// Half-moves since the start of the game, by the move number if a sample has no ply.
-pub fn ply(sample: &Sample) -> u16 {
+pub fn ply_of_sample(sample: &Sample) -> u16 {
     let position = &sample.position;
     sample.ply.unwrap_or_else(|| half_moves(position.fullmove().into(), position.turn()))
 }
@@ -233,7 +233,7 @@ pub fn seen_by_white(
     Ok(Sample {
         result: flip_result(result, turn),
         score: score.map(|score| flip_score(score, turn)).transpose()?,
-        ..Sample::of(position)
+        ..Sample::from_position(position)
     })
 }
 
@@ -249,7 +249,10 @@ pub struct Chain {
 
 impl Chain {
     /// The move of a sample, and the game that it begins; none if it continues `game`.
-    pub fn follow(game: Option<&Self>, sample: &Sample) -> Result<(Move, Option<Self>), String> {
+    pub fn follow_move(
+        game: Option<&Self>,
+        sample: &Sample,
+    ) -> Result<(Move, Option<Self>), String> {
         let (Some(number), Some(played)) = (sample.game, sample.played) else {
             return Err("its game or the move played is unknown".into());
         };
@@ -270,7 +273,7 @@ impl Chain {
 
 pub fn legal_move(played: PlayedMove, chess: &Chess) -> Result<Move, String> {
     played.legal_move(chess).ok_or_else(|| {
-        format!("move {:#06x} is not legal in {}", played.0, Position::from_chess(chess).fen())
+        format!("move {:#06x} is not legal in {}", played.0, Position::from_chess(chess).to_fen())
     })
 }
 

@@ -27,7 +27,7 @@ impl Text {
     }
 
     /// Reads the next line, of which at most one byte more than the longest is stored.
-    pub fn advance(&mut self) -> io::Result<bool> {
+    pub fn read_line(&mut self) -> io::Result<bool> {
         // Only now, since the rest of a long line may have no end.
         if self.line.len() > self.longest {
             self.input.skip_until(b'\n')?;
@@ -44,14 +44,14 @@ impl Text {
         Ok(true)
     }
 
-    pub fn line(&self) -> Result<&str, String> {
+    pub fn current_line(&self) -> Result<&str, String> {
         match self.line.len() > self.longest {
             true => Err(format!("the line is longer than {} bytes", self.longest)),
-            false => trimmed(&self.line),
+            false => trim_line(&self.line),
         }
     }
 
-    pub fn bad(&self, reason: String) -> BadRecord {
+    pub fn bad_record(&self, reason: String) -> BadRecord {
         BadRecord { place: RecordPlace::Line(self.number), reason }
     }
 }
@@ -73,15 +73,15 @@ impl Lines {
 }
 
 impl Reader for Lines {
-    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
-        if !self.text.advance()? {
+    fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
+        if !self.text.read_line()? {
             return Ok(false);
         }
-        let read = self.text.line().and_then(|line| match line {
+        let read = self.text.current_line().and_then(|line| match line {
             "" => Ok(None),
             line => (self.parse)(line).map(Some),
         });
-        if let Some(line) = read.map_err(|reason| Fault::Skipped(self.text.bad(reason)))? {
+        if let Some(line) = read.map_err(|reason| Fault::Skipped(self.text.bad_record(reason)))? {
             self.has_mover_score = line.1;
             out.push(line.0);
         }
@@ -93,19 +93,19 @@ impl Reader for Lines {
     }
 }
 
-fn trimmed(line: &[u8]) -> Result<&str, String> {
+fn trim_line(line: &[u8]) -> Result<&str, String> {
     let line = std::str::from_utf8(line).map_err(|_| "the line is not UTF-8".to_string())?;
     // Editors on Windows put a byte order mark before the first line.
     Ok(line.trim_start_matches('\u{feff}').trim())
 }
 
 /// The first lines of a file that are text and not blank.
-pub fn first(head: &[u8]) -> impl Iterator<Item = &str> {
+pub fn first_lines(head: &[u8]) -> impl Iterator<Item = &str> {
     let lines = head.split(|&byte| byte == b'\n').take(100).filter(|line| line.len() <= LONGEST);
-    lines.filter_map(|line| trimmed(line).ok()).filter(|line| !line.is_empty())
+    lines.filter_map(|line| trim_line(line).ok()).filter(|line| !line.is_empty())
 }
 
 /// Whether any of the first lines can be read: one line may be bad, and the last one incomplete.
-pub fn recognises(head: &[u8], parse: fn(&str) -> Result<Line, String>) -> bool {
-    first(head).any(|line| parse(line).is_ok())
+pub fn can_parse_first(head: &[u8], parse: fn(&str) -> Result<Line, String>) -> bool {
+    first_lines(head).any(|line| parse(line).is_ok())
 }

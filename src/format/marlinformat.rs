@@ -18,24 +18,24 @@ pub static FORMAT: Format = Format {
     recognises: |head| {
         // A record and more behind it is rather the first game of viriformat.
         let games = head.len() > LENGTH && head.len() < 2 * LENGTH;
-        !games && record::recognises(head, plausible)
+        !games && record::is_mostly_sound(head, decode_plausible)
     },
-    reader: |input| Box::new(Records::new(input, decode)),
+    reader: |input| Box::new(Records::new(input, decode_record)),
     cut: Some(record::CUT),
     writer: Some(|| Box::new(MarlinWriter)),
 };
 
 #[inline(always)]
-fn decode(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
+fn decode_record(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
     let (position, white_score, white_result) = fields_of(bytes)?;
-    fields::seen_by_white(sound(position)?, Some(white_score), white_result)
+    fields::seen_by_white(check_sound(position)?, Some(white_score), white_result)
 }
 
 /// Checks a position, and drops castling rights and en passant squares that the board contradicts.
 #[inline(always)]
-fn sound(position: Position) -> Result<Position, String> {
+fn check_sound(position: Position) -> Result<Position, String> {
     let planes = position.planes();
-    planes.check(position.turn())?;
+    planes.check_rules(position.turn())?;
     if position.ep_square().is_none() && castling_is_plain(&planes) {
         return Ok(position);
     }
@@ -50,7 +50,7 @@ fn castling_is_plain(planes: &Planes) -> bool {
         || Color::ALL.into_iter().all(|color| {
             let rooks = castling & Bitboard(planes.of_color(color));
             let rank = Bitboard::from_rank(color.backrank());
-            let Some(king) = planes.king(color).filter(|_| rooks.any()) else { return true };
+            let Some(king) = planes.king_square(color).filter(|_| rooks.any()) else { return true };
             let right = rooks & Bitboard(u64::MAX << king as u32);
             rank.contains(king)
                 && rank.is_superset(rooks)
@@ -60,12 +60,12 @@ fn castling_is_plain(planes: &Planes) -> bool {
 }
 
 /// Decodes a record with a valid en passant square: other formats have arbitrary numbers there.
-fn plausible(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
+fn decode_plausible(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
     let (position, ..) = fields_of(bytes)?;
     if let Some(square) = position.ep_square() {
-        fields::check_ep(&position.board(), position.turn(), square)?;
+        fields::check_ep(&position.to_board(), position.turn(), square)?;
     }
-    decode(bytes)
+    decode_record(bytes)
 }
 
 /// Decodes a position, which is not checked against the rules, and White's score and result.
@@ -77,7 +77,12 @@ pub(super) fn fields_of(bytes: &[u8; LENGTH]) -> Result<(Position, i16, f32), St
     Ok((position, white_score, fields::byte_result(bytes[30])?))
 }
 
-pub(super) fn encode(position: &Position, white_score: i16, white_result: u8, out: &mut Vec<u8>) {
+pub(super) fn encode_record(
+    position: &Position,
+    white_score: i16,
+    white_result: u8,
+    out: &mut Vec<u8>,
+) {
     out.extend_from_slice(&position.to_bytes());
     out.extend_from_slice(&white_score.to_le_bytes());
     out.extend_from_slice(&[white_result, 0]);
@@ -86,11 +91,11 @@ pub(super) fn encode(position: &Position, white_score: i16, white_result: u8, ou
 struct MarlinWriter;
 
 impl Writer for MarlinWriter {
-    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let turn = sample.position.turn();
-        let white_score = fields::flip_score(fields::score(sample)?, turn)?;
+        let white_score = fields::flip_score(fields::stored_score(sample)?, turn)?;
         let white_result = fields::result_byte(fields::flip_result(sample.result, turn))?;
-        encode(&sample.position, white_score, white_result, out);
+        encode_record(&sample.position, white_score, white_result, out);
         Ok(())
     }
 }

@@ -45,7 +45,7 @@ use std::fmt;
 use std::io::{self, BufRead};
 use std::path::Path;
 
-use crate::digits::counted;
+use crate::digits::count_noun;
 use crate::point_of_view::PointOfView;
 use crate::registry::{self, Kind, NameMissing, NameTaken};
 use crate::sample::Sample;
@@ -130,24 +130,24 @@ impl Kind for Format {
 }
 
 /// All formats, those added by the program last.
-pub fn all() -> impl Iterator<Item = &'static Format> {
+pub fn all_formats() -> impl Iterator<Item = &'static Format> {
     ALL.into_iter().chain(registry::all::<Format>().into_iter().map(|own| own.value))
 }
 
 /// Names of all formats, built-in and added.
-pub fn names() -> Vec<&'static str> {
-    all().map(|format| format.name).collect()
+pub fn format_names() -> Vec<&'static str> {
+    all_formats().map(|format| format.name).collect()
 }
 
 impl Format {
     /// Finds a format by name.
     pub fn named(name: &str) -> Result<&'static Format, NameMissing> {
-        let found = all().find(|format| format.name == name);
-        found.ok_or_else(|| NameMissing::of::<Self>(name, &names()))
+        let found = all_formats().find(|format| format.name == name);
+        found.ok_or_else(|| NameMissing::of::<Self>(name, &format_names()))
     }
 
     /// Adds a format to the built-in ones. Fails if there is one with this name.
-    pub fn register(self) -> Result<(), NameTaken> {
+    pub fn register_format(self) -> Result<(), NameTaken> {
         match Self::named(self.name) {
             Err(_) => registry::add(self.name, self),
             Ok(_) => Err(NameTaken { noun: Self::NOUN, name: self.name.into() }),
@@ -161,7 +161,7 @@ impl Format {
     }
 
     /// Whether a file name has an extension of this format, apart from that of compression.
-    pub fn names(&self, path: &Path) -> bool {
+    pub fn names_path(&self, path: &Path) -> bool {
         let packed = PACKED.iter().any(|end| path.extension().is_some_and(|it| it == *end));
         let name = if packed { path.with_extension("") } else { path.to_path_buf() };
         let ending = name.extension().and_then(|ending| ending.to_str());
@@ -179,10 +179,10 @@ impl fmt::Debug for Format {
 pub trait Reader: Send {
     /// Appends the samples of the next record, game or block, even before a fault; false at the
     /// end.
-    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault>;
+    fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault>;
 
     /// The number of games skipped so far because they have no result; they are not faulty.
-    fn unfinished(&self) -> u64 {
+    fn unfinished_games(&self) -> u64 {
         0
     }
 
@@ -192,7 +192,7 @@ pub trait Reader: Send {
     }
 
     /// Scores of comments, in formats with comments.
-    fn comments(&self) -> Option<&CommentScores> {
+    fn comment_scores(&self) -> Option<&CommentScores> {
         None
     }
 
@@ -231,7 +231,7 @@ impl UnreadComments {
 impl fmt::Display for UnreadComments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { count, first, .. } = self;
-        let count = counted(*count, "comment");
+        let count = count_noun(*count, "comment");
         write!(f, "{count} with a number of which no score was read, such as {{{first}}}")
     }
 }
@@ -239,10 +239,10 @@ impl fmt::Display for UnreadComments {
 /// Writer of samples to one file.
 pub trait Writer: Send {
     /// Appends the bytes of a sample, now or later. A writer that failed cannot be used again.
-    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String>;
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String>;
 
     /// Appends the remaining bytes after the last sample.
-    fn finish(&mut self, _out: &mut Vec<u8>) {}
+    fn finish_output(&mut self, _out: &mut Vec<u8>) {}
 }
 
 /// A record that is no legal position or game.
@@ -301,7 +301,7 @@ impl From<io::Error> for Fault {
     }
 }
 
-/// As [`fill`], for a few bytes, which are usually contiguous.
+/// As [`fill_buffer`], for a few bytes, which are usually contiguous.
 pub fn fill_array<const N: usize>(
     input: &mut dyn BufRead,
     buffer: &mut [u8; N],
@@ -309,14 +309,14 @@ pub fn fill_array<const N: usize>(
     match input.fill_buf() {
         Ok(bytes) if bytes.len() >= N => buffer.copy_from_slice(&bytes[..N]),
         Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
-        _ => return fill(input, buffer),
+        _ => return fill_buffer(input, buffer),
     }
     input.consume(N);
     Ok(N)
 }
 
 /// Fills `buffer` as far as the input reaches; returns the number of bytes.
-pub fn fill(input: &mut dyn BufRead, buffer: &mut [u8]) -> io::Result<usize> {
+pub fn fill_buffer(input: &mut dyn BufRead, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match input.read(&mut buffer[filled..]) {

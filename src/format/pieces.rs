@@ -28,7 +28,11 @@ pub struct FileBlocks {
 
 impl FileBlocks {
     /// None if the file can only be read from its beginning.
-    pub(super) fn of(path: &Path, format: &'static Format, given: GivenViews) -> Option<Self> {
+    pub(super) fn for_file(
+        path: &Path,
+        format: &'static Format,
+        given: GivenViews,
+    ) -> Option<Self> {
         // A custom reader may need the bytes before.
         let cut = format.cut.filter(|_| ALL.iter().any(|it| std::ptr::eq(*it, format)))?;
         let mut file = File::open(path).ok()?;
@@ -39,26 +43,26 @@ impl FileBlocks {
         (!unpack::is_packed(&head)).then_some(Self { path, format, given, cut, length })
     }
 
-    pub fn count(&self) -> u64 {
+    pub fn block_count(&self) -> u64 {
         self.length.div_ceil(self.cut.bytes)
     }
 
     /// Size of a range of blocks, in whole ones; the last one of the file is mostly shorter.
-    pub fn size(&self, blocks: Range<u64>) -> f64 {
+    pub fn size_in_blocks(&self, blocks: Range<u64>) -> f64 {
         let [start, end] = [blocks.start, blocks.end].map(|it| it * self.cut.bytes);
         (end.min(self.length) - start) as f64 / self.cut.bytes as f64
     }
 
     /// Opens a block as if it were a file; bad records are located in the whole file.
-    pub fn open(&self, number: u64, limit: u64) -> Result<Source, ReadError> {
+    pub fn open_block(&self, number: u64, limit: u64) -> Result<Source, ReadError> {
         let failed = |error| ReadError::Io { path: self.path.clone(), error };
-        let (from, bytes) = self.read(number).map_err(failed)?;
+        let (from, bytes) = self.read_block(number).map_err(failed)?;
         let reader = (self.format.reader)(Box::new(Cursor::new(bytes)));
         Ok(Source::new(&self.path, self.format, reader, limit).piece_at(from, self.given))
     }
 
     /// The bytes of a block, and where they begin.
-    fn read(&self, number: u64) -> io::Result<(u64, Vec<u8>)> {
+    fn read_block(&self, number: u64) -> io::Result<(u64, Vec<u8>)> {
         let (from, size) = (number * self.cut.bytes, self.cut.bytes as usize);
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(from))?;

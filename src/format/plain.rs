@@ -17,16 +17,16 @@ pub static FORMAT: Format = Format {
     facts: Facts { scores: Sometimes, moves: Sometimes, games: Never, ..Facts::ALL },
     view: PointOfView::SideToMove,
     recognises: |head| {
-        lines::first(head)
+        lines::first_lines(head)
             .any(|line| line.strip_prefix("fen ").is_some_and(|fen| fields::text_fen(fen).is_ok()))
     },
-    cut: Some(RecordStarts { bytes: 1 << 18, border }),
+    cut: Some(RecordStarts { bytes: 1 << 18, border: find_border }),
     reader: |input| Box::new(PlainReader { text: Text::new(input, lines::LONGEST) }),
     writer: Some(|| Box::new(PlainWriter)),
 };
 
 /// A record begins behind the line `e` of another one.
-fn border(bytes: &[u8]) -> Option<usize> {
+fn find_border(bytes: &[u8]) -> Option<usize> {
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
     let mut end = lines.next()?.len();
     let is_end = |line: &&[u8]| {
@@ -42,11 +42,11 @@ struct PlainReader {
 }
 
 impl Reader for PlainReader {
-    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
+    fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         let mut entry = Entry::default();
         let (mut begun, mut wrong) = (false, None::<BadRecord>);
-        while self.text.advance()? {
-            let line = self.text.line();
+        while self.text.read_line()? {
+            let line = self.text.current_line();
             if line == Ok("") {
                 continue;
             }
@@ -54,19 +54,19 @@ impl Reader for PlainReader {
             if line == Ok("e") {
                 let sample = match wrong {
                     Some(bad) => Err(bad),
-                    None => entry.sample().map_err(|reason| self.text.bad(reason)),
+                    None => entry.to_sample().map_err(|reason| self.text.bad_record(reason)),
                 };
                 out.push(sample.map_err(Fault::Skipped)?);
                 return Ok(true);
             }
             // The first fault is reported.
-            if let (None, Err(reason)) = (&wrong, line.and_then(|line| entry.take(line))) {
-                wrong = Some(self.text.bad(reason));
+            if let (None, Err(reason)) = (&wrong, line.and_then(|line| entry.take_line(line))) {
+                wrong = Some(self.text.bad_record(reason));
             }
         }
         if begun {
             let reason = "the file ends before the line `e` of a record".to_string();
-            return Err(Fault::CutOff(wrong.unwrap_or_else(|| self.text.bad(reason))));
+            return Err(Fault::CutOff(wrong.unwrap_or_else(|| self.text.bad_record(reason))));
         }
         Ok(false)
     }
@@ -82,7 +82,7 @@ struct Entry {
 }
 
 impl Entry {
-    fn take(&mut self, line: &str) -> Result<(), String> {
+    fn take_line(&mut self, line: &str) -> Result<(), String> {
         let (name, value) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let value = value.trim();
         let again = match name {
@@ -93,7 +93,7 @@ impl Entry {
                 let wrong = |_| format!("ply `{value}`, expected a number from 0 to 65535");
                 self.ply.replace(value.parse().map_err(wrong)?).is_some()
             }
-            "result" => self.result.replace(result(value)?).is_some(),
+            "result" => self.result.replace(parse_result(value)?).is_some(),
             _ => {
                 return Err(format!(
                     "expected a line of fen, move, score, ply, result or e, found `{line}`"
@@ -103,24 +103,24 @@ impl Entry {
         if again { Err(format!("`{name}` occurs twice before the line `e`")) } else { Ok(()) }
     }
 
-    fn sample(&self) -> Result<Sample, String> {
+    fn to_sample(&self) -> Result<Sample, String> {
         let missing = |name| move || format!("the record has no `{name}`");
         let position = self.position.ok_or_else(missing("fen"))?;
         let played = match self.played.as_deref() {
             None | Some("0000") => None,
-            Some(text) => Some(played(text, &position)?),
+            Some(text) => Some(parse_move(text, &position)?),
         };
         Ok(Sample {
             result: self.result.ok_or_else(missing("result"))?,
             score: fields::score_of_stockfish(self.score.ok_or_else(missing("score"))?)?,
             ply: Some(self.ply.ok_or_else(missing("ply"))?),
             played,
-            ..Sample::of(position)
+            ..Sample::from_position(position)
         })
     }
 }
 
-fn result(text: &str) -> Result<f32, String> {
+fn parse_result(text: &str) -> Result<f32, String> {
     match text {
         "1" => Ok(1.0),
         "0" => Ok(0.5),
@@ -130,22 +130,22 @@ fn result(text: &str) -> Result<f32, String> {
 }
 
 /// Parses a legal move in UCI notation.
-fn played(text: &str, position: &Position) -> Result<PlayedMove, String> {
+fn parse_move(text: &str, position: &Position) -> Result<PlayedMove, String> {
     let chess = position.to_chess().map_err(|error| error.to_string())?;
     let legal = text.parse::<UciMove>().ok().and_then(|uci| uci.to_move(&chess).ok());
     legal
         .and_then(|legal| PlayedMove::from_move(&legal))
-        .ok_or_else(|| format!("move `{text}` is not legal in {}", position.fen()))
+        .ok_or_else(|| format!("move `{text}` is not legal in {}", position.to_fen()))
 }
 
 struct PlainWriter;
 
 impl Writer for PlainWriter {
-    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let score = fields::stockfish_score(sample.score)?;
         let result = i16::from(fields::result_byte(sample.result)?) - 1;
-        let played = sample.played.map_or_else(|| "0000".to_string(), uci);
-        let (fen, ply) = (sample.position.fen(), fields::ply(sample));
+        let played = sample.played.map_or_else(|| "0000".to_string(), format_move);
+        let (fen, ply) = (sample.position.to_fen(), fields::ply_of_sample(sample));
         let record =
             format!("fen {fen}\nmove {played}\nscore {score}\nply {ply}\nresult {result}\ne\n");
         out.extend_from_slice(record.as_bytes());
@@ -154,8 +154,8 @@ impl Writer for PlainWriter {
 }
 
 /// Formats a move for UCI: castling is the king's move, or king takes rook from unusual squares.
-fn uci(played: PlayedMove) -> String {
-    let (from, to) = (played.from(), played.to());
+fn format_move(played: PlayedMove) -> String {
+    let (from, to) = (played.from(), played.target_square());
     let usual = |king: Square| match (king, to) {
         (Square::E1, Square::H1) => Some(Square::G1),
         (Square::E1, Square::A1) => Some(Square::C1),

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, ErrorKind};
 
-use super::{BLOCK, BadRecord, Fault, Input, Reader, RecordPlace, RecordStarts, fill};
+use super::{BLOCK, BadRecord, Fault, Input, Reader, RecordPlace, RecordStarts, fill_buffer};
 use crate::sample::Sample;
 
 pub const LENGTH: usize = 32;
@@ -20,29 +20,29 @@ impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, String>> Records<D> {
         Self { input, decode, records: 0 }
     }
 
-    fn bad(&self, reason: String) -> BadRecord {
+    fn bad_record(&self, reason: String) -> BadRecord {
         BadRecord { place: RecordPlace::Record(self.records), reason }
     }
 
     /// Reads a record across the border of two slices of the input; false at the end.
-    fn across(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
+    fn read_across_border(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         let mut record = [0; LENGTH];
-        let length = fill(&mut *self.input, &mut record)?;
+        let length = fill_buffer(&mut *self.input, &mut record)?;
         if length == 0 {
             return Ok(false);
         }
         self.records += 1;
         if length < LENGTH {
             let reason = format!("the file ends after {length} of its {LENGTH} bytes");
-            return Err(Fault::CutOff(self.bad(reason)));
+            return Err(Fault::CutOff(self.bad_record(reason)));
         }
-        out.push((self.decode)(&record).map_err(|reason| Fault::Skipped(self.bad(reason)))?);
+        out.push((self.decode)(&record).map_err(|reason| Fault::Skipped(self.bad_record(reason)))?);
         Ok(true)
     }
 }
 
 impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, String> + Send> Reader for Records<D> {
-    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
+    fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         let mut left = BLOCK;
         while left > 0 {
             let (records, _) = match self.input.fill_buf() {
@@ -50,7 +50,7 @@ impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, String> + Send> Reader for Records<D
                 bytes => bytes?.as_chunks(),
             };
             if records.is_empty() {
-                if !self.across(out)? {
+                if !self.read_across_border(out)? {
                     return Ok(false);
                 }
                 left -= 1;
@@ -64,7 +64,7 @@ impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, String> + Send> Reader for Records<D
             self.records += read as u64;
             left -= read;
             if let Some(reason) = fault {
-                return Err(Fault::Skipped(self.bad(reason)));
+                return Err(Fault::Skipped(self.bad_record(reason)));
             }
         }
         Ok(true)
@@ -72,7 +72,10 @@ impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, String> + Send> Reader for Records<D
 }
 
 /// Whether most of the first records are sound.
-pub fn recognises(head: &[u8], decode: impl Fn(&[u8; LENGTH]) -> Result<Sample, String>) -> bool {
+pub fn is_mostly_sound(
+    head: &[u8],
+    decode: impl Fn(&[u8; LENGTH]) -> Result<Sample, String>,
+) -> bool {
     let (records, _) = head.as_chunks::<LENGTH>();
     let first = &records[..records.len().min(1024)];
     let sound = first.iter().filter(|record| decode(record).is_ok()).count();

@@ -40,21 +40,21 @@ pub struct Sink {
 
 impl Sink {
     /// Creates a file, which appears only once it is complete.
-    pub fn create(path: &Path, format: &'static Format) -> Result<Self, WriteError> {
+    pub fn create_file(path: &Path, format: &'static Format) -> Result<Self, WriteError> {
         Ok(Self {
             path: path.to_path_buf(),
             format,
             writer: format.new_writer(path)?,
             bytes: Vec::new(),
-            compressor: Compressor::create(path)?,
+            compressor: Compressor::create_file(path)?,
             samples: 0,
         })
     }
 
     /// Adds a sample; after an error the file must be abandoned.
-    pub fn write(&mut self, sample: &Sample) -> Result<(), WriteError> {
+    pub fn write_sample(&mut self, sample: &Sample) -> Result<(), WriteError> {
         self.samples += 1;
-        self.writer.write(sample, &mut self.bytes).map_err(|reason| WriteError::Sample {
+        self.writer.write_sample(sample, &mut self.bytes).map_err(|reason| WriteError::Sample {
             path: self.path.clone(),
             format: self.format.name,
             number: self.samples,
@@ -67,14 +67,14 @@ impl Sink {
     }
 
     /// Renames the finished file and returns the number of positions; none are an error.
-    pub fn finish(mut self) -> Result<u64, WriteError> {
+    pub fn finish_file(mut self) -> Result<u64, WriteError> {
         if self.samples == 0 {
             return Err(WriteError::Empty(self.path));
         }
-        self.writer.finish(&mut self.bytes);
+        self.writer.finish_output(&mut self.bytes);
         self.hand_on()?;
-        let packed = self.compressor.finish();
-        packed.map_err(|error| OutputError::new(&self.path, error))?.finish()?;
+        let packed = self.compressor.finish_stream();
+        packed.map_err(|error| OutputError::new(&self.path, error))?.commit_file()?;
         Ok(self.samples)
     }
 
@@ -92,11 +92,11 @@ pub fn write_all<'a>(
     format: &'static Format,
     samples: impl IntoIterator<Item = &'a Sample>,
 ) -> Result<u64, WriteError> {
-    let mut sink = Sink::create(path, format)?;
+    let mut sink = Sink::create_file(path, format)?;
     for sample in samples {
-        sink.write(sample)?;
+        sink.write_sample(sample)?;
     }
-    sink.finish()
+    sink.finish_file()
 }
 
 enum Compressor {
@@ -106,8 +106,8 @@ enum Compressor {
 }
 
 impl Compressor {
-    fn create(path: &Path) -> Result<Self, OutputError> {
-        let output = Output::stream(path)?;
+    fn create_file(path: &Path) -> Result<Self, OutputError> {
+        let output = Output::create_stream(path)?;
         Ok(match path.extension().and_then(|extension| extension.to_str()) {
             Some("gz") => Compressor::Gz(GzEncoder::new(output, Compression::default())),
             Some("zst") => Compressor::Zst(
@@ -126,7 +126,7 @@ impl Compressor {
         }
     }
 
-    fn finish(self) -> io::Result<Output> {
+    fn finish_stream(self) -> io::Result<Output> {
         match self {
             Compressor::Plain(output) => Ok(output),
             Compressor::Gz(encoder) => encoder.finish(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::record::LENGTH;
 use super::{
     BLOCK, BadRecord, Fault, FileBlocks, Format, GivenViews, Input, LabelKind, Presence, ReadView,
-    Reader, RecordPlace, UnreadComments, all, names, unpack,
+    Reader, RecordPlace, UnreadComments, all_formats, format_names, unpack,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -59,13 +59,13 @@ impl BadRecords {
     }
 
     /// The bad records behind the first `count`.
-    pub fn behind(&self, count: u64) -> Self {
+    pub fn after_first(&self, count: u64) -> Self {
         let first = self.first.iter().skip(count as usize).cloned().collect();
         Self { count: self.count - count, first }
     }
 
     /// Counts a bad record; an error beyond the limit.
-    pub(super) fn skip(
+    pub(super) fn skip_record(
         &mut self,
         bad: BadRecord,
         path: &Path,
@@ -101,7 +101,7 @@ pub struct Source {
 
 impl Source {
     /// Opens a file, `-` for standard input; more than `limit` bad records are an error.
-    pub fn open(
+    pub fn open_file(
         path: &Path,
         format: Option<&'static Format>,
         limit: u64,
@@ -127,14 +127,14 @@ impl Source {
     }
 
     /// Blocks that several threads may read; none if the file must be read from its beginning.
-    pub fn pieces(&self) -> Option<FileBlocks> {
-        FileBlocks::of(&self.path, self.format, self.given)
+    pub fn file_blocks(&self) -> Option<FileBlocks> {
+        FileBlocks::for_file(&self.path, self.format, self.given)
     }
 
     /// Sets the points of view of scores and results; an error if it is White's in a format without
     /// colours.
     pub fn seen_by(mut self, given: GivenViews) -> Result<Self, ReadError> {
-        let is_white = |kind: &LabelKind| given.view(*kind) == Some(PointOfView::White);
+        let is_white = |kind: &LabelKind| given.given_view(*kind) == Some(PointOfView::White);
         if self.format.facts.colours == Presence::Never
             && let Some(kind) = LabelKind::ALL.into_iter().find(is_white)
         {
@@ -155,9 +155,9 @@ impl Source {
     }
 
     /// How results or scores are read; of comments, the first score.
-    pub fn view(&self, kind: LabelKind) -> ReadView {
-        let view = self.given.view(kind).unwrap_or(self.format.view);
-        let comments = self.reader.comments().filter(|_| kind == LabelKind::Score);
+    pub fn read_view(&self, kind: LabelKind) -> ReadView {
+        let view = self.given.given_view(kind).unwrap_or(self.format.view);
+        let comments = self.reader.comment_scores().filter(|_| kind == LabelKind::Score);
         comments.and_then(|it| it.first).unwrap_or(ReadView { view, follows_move: false })
     }
 
@@ -166,12 +166,11 @@ impl Source {
         let before = out.len();
         while !self.ended && out.len() < before + BLOCK {
             let from = out.len();
-            let read = self.reader.read(out);
-            let scores = self
-                .given
-                .scores
-                .filter(|_| self.reader.comments().is_none() && !self.reader.has_mover_scores());
-            GivenViews { scores, ..self.given }.convert(self.format, &mut out[from..]);
+            let read = self.reader.read_samples(out);
+            let scores = self.given.scores.filter(|_| {
+                self.reader.comment_scores().is_none() && !self.reader.has_mover_scores()
+            });
+            GivenViews { scores, ..self.given }.convert_samples(self.format, &mut out[from..]);
             let read = match read {
                 Ok(more) => {
                     self.ended = !more;
@@ -179,7 +178,7 @@ impl Source {
                 }
                 Err(Fault::Skipped(mut bad) | Fault::CutOff(mut bad)) => {
                     bad.place = in_file(bad.place, &self.path, self.from);
-                    self.bad.skip(bad, &self.path, self.limit)
+                    self.bad.skip_record(bad, &self.path, self.limit)
                 }
                 Err(Fault::Io(error)) => Err(ReadError::Io { path: self.path.clone(), error }),
             };
@@ -192,7 +191,11 @@ impl Source {
         if self.ended && !self.some {
             let (path, skipped) = (self.path.clone(), self.bad.count);
             self.some = true; // An error once: the next call finds the end.
-            return Err(ReadError::NoPositions { path, skipped, unfinished: self.unfinished() });
+            return Err(ReadError::NoPositions {
+                path,
+                skipped,
+                unfinished: self.unfinished_games(),
+            });
         }
         Ok(out.len() > before)
     }
@@ -208,13 +211,13 @@ impl Source {
     }
 
     /// Games without a result so far, which were skipped.
-    pub fn unfinished(&self) -> u64 {
-        self.reader.unfinished()
+    pub fn unfinished_games(&self) -> u64 {
+        self.reader.unfinished_games()
     }
 
     /// Comments of which no score was read so far.
     pub fn unread_comments(&self) -> Option<&UnreadComments> {
-        self.reader.comments().map(|it| &it.unread).filter(|unread| unread.count > 0)
+        self.reader.comment_scores().map(|it| &it.unread).filter(|unread| unread.count > 0)
     }
 
     /// Bad records so far.
@@ -257,7 +260,7 @@ pub(super) fn open_format(
     let (input, file) =
         unpack::open_input(path).map_err(|error| ReadError::Open { path: path_buf(), error })?;
     let (head, input) =
-        unpack::peek(input).map_err(|error| ReadError::Io { path: path_buf(), error })?;
+        unpack::peek_start(input).map_err(|error| ReadError::Io { path: path_buf(), error })?;
     if head.is_empty() {
         return Err(ReadError::Empty(path_buf()));
     }
@@ -275,7 +278,7 @@ fn detect_format(
     if let Some(given) = given.filter(|format| (format.recognises)(head)) {
         return Ok(given);
     }
-    let alike: Vec<_> = all().filter(|format| (format.recognises)(head)).collect();
+    let alike: Vec<_> = all_formats().filter(|format| (format.recognises)(head)).collect();
     let found = match alike[..] {
         [] => None,
         [one] => Some(one),
@@ -291,14 +294,16 @@ fn detect_format(
         }
         // Its first record may be bad; the reader then reports where and why.
         (given, None) => {
-            let named = given.or_else(|| all().find(|format| format.names(path)));
-            named.ok_or_else(|| format!("{}, which is none of {}", start(head), names().join(", ")))
+            let named = given.or_else(|| all_formats().find(|format| format.names_path(path)));
+            named.ok_or_else(|| {
+                format!("{}, which is none of {}", describe_start(head), format_names().join(", "))
+            })
         }
     }
 }
 
 /// The first line of a text, or the first bytes, for a message.
-fn start(head: &[u8]) -> String {
+fn describe_start(head: &[u8]) -> String {
     let line = head.trim_ascii_start().split(|&byte| byte == b'\n').next().unwrap_or_default();
     match std::str::from_utf8(line).map(str::trim) {
         Ok(line) if !line.is_empty() && !line.contains(char::is_control) => {

@@ -14,13 +14,13 @@ pub static FORMAT: Format = Format {
     extensions: &["txt"],
     facts: Facts { plies: Never, moves: Never, games: Never, ..Facts::ALL },
     view: PointOfView::White,
-    recognises: |head| lines::recognises(head, parse),
+    recognises: |head| lines::can_parse_first(head, parse_line),
     cut: Some(lines::CUT),
-    reader: |input| Box::new(lines::Lines::new(input, parse)),
+    reader: |input| Box::new(lines::Lines::new(input, parse_line)),
     writer: Some(|| Box::new(TextWriter)),
 };
 
-fn parse(line: &str) -> Result<Line, String> {
+fn parse_line(line: &str) -> Result<Line, String> {
     let mut parts = line.split('|').map(str::trim);
     let (Some(fen), Some(score), Some(result), None) =
         (parts.next(), parts.next(), parts.next(), parts.next())
@@ -38,11 +38,11 @@ fn parse(line: &str) -> Result<Line, String> {
 struct TextWriter;
 
 impl Writer for TextWriter {
-    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let turn = sample.position.turn();
-        let score = fields::flip_score(fields::score(sample)?, turn)?;
+        let score = fields::flip_score(fields::stored_score(sample)?, turn)?;
         let result = fields::result_text(fields::flip_result(sample.result, turn))?;
-        let fen = sample.position.fen();
+        let fen = sample.position.to_fen();
         out.extend_from_slice(format!("{fen} | {score} | {result}\n").as_bytes());
         Ok(())
     }

@@ -21,7 +21,7 @@ use super::lines::{self, Text};
 use super::source::open_format;
 use super::{BadRecords, Facts, Fault, Format, GivenViews, Input, ReadError, Reader, fields};
 use crate::point_of_view::PointOfView;
-use crate::sample::{Sample, mix};
+use crate::sample::{Sample, mix_hash};
 use crate::sums::Sums;
 use crate::terms::{EngineTerms, Kind};
 
@@ -32,7 +32,7 @@ pub static FORMAT: Format = Format {
     extensions: &["trace"],
     facts: Facts { scores: Sometimes, plies: Never, moves: Never, games: Sometimes, ..Facts::ALL },
     view: PointOfView::White,
-    recognises: |head| lines::first(head).next().is_some_and(|line| line.starts_with(BEGIN)),
+    recognises: |head| lines::first_lines(head).next().is_some_and(|line| line.starts_with(BEGIN)),
     cut: None,
     reader: |input| Box::new(Traces::new(input, None)),
     writer: None,
@@ -67,7 +67,7 @@ pub struct TracedPosition {
 
 impl TracedPosition {
     /// Centipawns for White, including the tempo, with weights of middlegame and endgame.
-    pub fn value(&self, own: &EngineTerms, weights: &[[f64; 2]], tempo: f64) -> f64 {
+    pub fn evaluate_white(&self, own: &EngineTerms, weights: &[[f64; 2]], tempo: f64) -> f64 {
         let mut sums = Sums::default();
         for &Entry { term, white, black } in &self.entries {
             let term = usize::from(term);
@@ -84,11 +84,11 @@ impl TracedPosition {
                 }
             }
         }
-        let white = sums.white(own.shares(self.phase, self.scale));
+        let white = sums.white_centipawns(own.shares(self.phase, self.scale));
         white + self.sample.position.turn().fold_wb(tempo, -tempo)
     }
 
-    fn check(&self, own: &EngineTerms) -> Result<(), String> {
+    fn check_terms(&self, own: &EngineTerms) -> Result<(), String> {
         let Self { phase, scale, eval, entries, .. } = self;
         if f64::from(*phase) > own.phase {
             return Err(format!(
@@ -117,7 +117,7 @@ impl TracedPosition {
             }
         }
         let weights: Vec<[f64; 2]> = own.list.terms.iter().map(|term| term.start).collect();
-        let found = self.value(own, &weights, own.list.tempo);
+        let found = self.evaluate_white(own, &weights, own.list.tempo);
         match eval.filter(|eval| (eval - found).abs() > TOLERANCE + 1e-4) {
             None => Ok(()),
             Some(eval) => Err(format!(
@@ -144,28 +144,29 @@ impl Traces {
     }
 
     /// The next position; none at the end.
-    pub fn read(&mut self) -> Result<Option<TracedPosition>, Fault> {
+    pub fn read_position(&mut self) -> Result<Option<TracedPosition>, Fault> {
         loop {
-            if !self.text.advance()? {
+            if !self.text.read_line()? {
                 return Ok(None);
             }
-            let line = self.text.line();
+            let line = self.text.current_line();
             if line == Ok("") {
                 continue;
             }
             if !self.begun || line.as_ref().is_ok_and(|line| line.starts_with(BEGIN)) {
                 if line != Ok(HEADER) {
                     let reason = format!("expected the first line `{HEADER}`");
-                    return Err(Fault::CutOff(self.text.bad(reason)));
+                    return Err(Fault::CutOff(self.text.bad_record(reason)));
                 }
                 self.begun = true;
                 continue;
             }
-            let parsed = line.and_then(parse).and_then(|(traced, game)| match &self.own {
-                Some(own) => traced.check(own).map(|()| (traced, game)),
+            let parsed = line.and_then(parse_line).and_then(|(traced, game)| match &self.own {
+                Some(own) => traced.check_terms(own).map(|()| (traced, game)),
                 None => Ok((traced, game)),
             });
-            let (traced, game) = parsed.map_err(|reason| Fault::Skipped(self.text.bad(reason)))?;
+            let (traced, game) =
+                parsed.map_err(|reason| Fault::Skipped(self.text.bad_record(reason)))?;
             return Ok(Some(self.of_game(traced, game)));
         }
     }
@@ -177,8 +178,8 @@ impl Traces {
         number: Option<NonZeroU64>,
     ) -> TracedPosition {
         if self.game.map(|(last, _)| last) != number {
-            let first = traced.sample.position.key();
-            let id = |number: NonZeroU64| NonZeroU64::new(mix(first, number.get()).max(1));
+            let first = traced.sample.position.zobrist_key();
+            let id = |number: NonZeroU64| NonZeroU64::new(mix_hash(first, number.get()).max(1));
             self.game = number.and_then(|number| Some((number, id(number)?)));
         }
         traced.sample.game = self.game.map(|(_, id)| id);
@@ -187,15 +188,15 @@ impl Traces {
 }
 
 impl Reader for Traces {
-    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
-        let traced = Traces::read(self)?;
+    fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
+        let traced = Traces::read_position(self)?;
         out.extend(traced.iter().map(|traced| traced.sample));
         Ok(traced.is_some())
     }
 }
 
 /// Reads all traces of a file, compressed or not. More than `limit` bad records end the reading.
-pub fn read(
+pub fn read_traces(
     path: &Path,
     own: &EngineTerms,
     limit: u64,
@@ -205,13 +206,15 @@ pub fn read(
     let (_, input, _) = open_format(path, Some(&FORMAT))?;
     let (mut traces, mut bad) = (Traces::new(input, Some(own)), BadRecords::default());
     loop {
-        match traces.read() {
+        match traces.read_position() {
             Ok(Some(mut traced)) => {
-                given.convert(&FORMAT, std::slice::from_mut(&mut traced.sample));
+                given.convert_samples(&FORMAT, std::slice::from_mut(&mut traced.sample));
                 each(&traced);
             }
             Ok(None) => return Ok(()),
-            Err(Fault::Skipped(record) | Fault::CutOff(record)) => bad.skip(record, path, limit)?,
+            Err(Fault::Skipped(record) | Fault::CutOff(record)) => {
+                bad.skip_record(record, path, limit)?
+            }
             Err(Fault::Io(error)) => {
                 return Err(ReadError::Io { path: path.to_path_buf(), error });
             }
@@ -219,7 +222,7 @@ pub fn read(
     }
 }
 
-fn parse(line: &str) -> Result<(TracedPosition, Option<NonZeroU64>), String> {
+fn parse_line(line: &str) -> Result<(TracedPosition, Option<NonZeroU64>), String> {
     let parts: Vec<&str> = line.splitn(3, '|').collect();
     let [head, counts, fen] = parts[..] else {
         return Err("expected `RESULT w|b PHASE SCALE | TERM:WHITE:BLACK ... | FEN`".into());
@@ -232,8 +235,8 @@ fn parse(line: &str) -> Result<(TracedPosition, Option<NonZeroU64>), String> {
         "b" => Color::Black,
         other => return Err(format!("side to move `{other}`, expected w or b")),
     };
-    let phase = amount("phase", next("phase")?)?;
-    let scale = amount("scale factor", next("scale factor")?)?;
+    let phase = parse_amount("phase", next("phase")?)?;
+    let scale = parse_amount("scale factor", next("scale factor")?)?;
     let (mut score, mut eval, mut game) = (None, None, None);
     for word in words {
         match word.split_once('=') {
@@ -253,17 +256,17 @@ fn parse(line: &str) -> Result<(TracedPosition, Option<NonZeroU64>), String> {
         return Err(format!("{turn} is to move, but not in the FEN `{}`", fen.trim()));
     }
     let sample = fields::seen_by_white(position, score, result)?;
-    let entries = counts.split_ascii_whitespace().map(entry).collect::<Result<_, _>>()?;
+    let entries = counts.split_ascii_whitespace().map(parse_entry).collect::<Result<_, _>>()?;
     Ok((TracedPosition { sample, phase, scale, eval, entries }, game))
 }
 
 /// Parses a number that is finite and not negative.
-fn amount(what: &str, text: &str) -> Result<f32, String> {
+fn parse_amount(what: &str, text: &str) -> Result<f32, String> {
     let value = text.parse().ok().filter(|value: &f32| value.is_finite() && *value >= 0.0);
     value.ok_or_else(|| format!("{what} `{text}`, expected a number from 0"))
 }
 
-fn entry(text: &str) -> Result<Entry, String> {
+fn parse_entry(text: &str) -> Result<Entry, String> {
     let read = || {
         let (term, counts) = text.split_once(':')?;
         let (white, black) = counts.split_once(':')?;

@@ -10,7 +10,7 @@ use flate2::bufread::GzDecoder;
 use flate2::read::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
-use super::{Input, fill};
+use super::{Input, fill_buffer};
 use crate::input::{self, wide_encoding};
 
 const BUFFER: usize = 1 << 18;
@@ -21,7 +21,7 @@ const ZSTD_WINDOW: u32 = 27;
 
 /// Reason why these first bytes cannot be read: they begin an archive, another compressed file, or a
 /// text of another encoding.
-fn foreign(head: &[u8]) -> Option<String> {
+fn reason_unreadable(head: &[u8]) -> Option<String> {
     let starts: [(&[u8], &str); 12] = [
         (b"\xfd7zXZ\0", "an xz file"),
         (b"BZh", "a bzip2 file"),
@@ -68,16 +68,16 @@ fn is_zstd(head: &[u8]) -> bool {
 }
 
 /// Opens a file, `-` for standard input, and decompresses it.
-pub fn open(path: &Path) -> io::Result<Input> {
+pub fn open_unpacked(path: &Path) -> io::Result<Input> {
     open_input(path).map(|(input, _)| input)
 }
 
-/// As [`open`], with the file, whose position shows how far it was read.
+/// As [`open_unpacked`], with the file, whose position shows how far it was read.
 pub(super) fn open_input(path: &Path) -> io::Result<(Input, Option<File>)> {
     if path == Path::new("-") {
-        return Ok((unpacked(io::stdin())?, None));
+        return Ok((unpack_input(io::stdin())?, None));
     }
-    if input::metadata(path)?.is_dir() {
+    if input::read_metadata(path)?.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     let file = File::open(path)?;
@@ -85,16 +85,16 @@ pub(super) fn open_input(path: &Path) -> io::Result<(Input, Option<File>)> {
     let mut file = BufReader::new(file);
     // The index of an archive is at its end, so it must be a regular file.
     let is_zip = path.is_file() && file.fill_buf()?.starts_with(b"PK\x03\x04");
-    let input = if is_zip { member(file)? } else { unpacked(file)? };
+    let input = if is_zip { open_member(file)? } else { unpack_input(file)? };
     Ok((input, Some(position)))
 }
 
 /// Refuses what has to be converted before it is read.
 fn require_content(head: &[u8]) -> io::Result<()> {
-    foreign(head).map_or(Ok(()), |it| Err(io::Error::new(io::ErrorKind::InvalidData, it)))
+    reason_unreadable(head).map_or(Ok(()), |it| Err(io::Error::new(io::ErrorKind::InvalidData, it)))
 }
 
-fn member(file: BufReader<File>) -> io::Result<Input> {
+fn open_member(file: BufReader<File>) -> io::Result<Input> {
     let mut archive = ZipArchive::new(file)?;
     let is_file = |index: &usize| match archive.name_for_index(*index) {
         // macOS adds a file of attributes.
@@ -123,7 +123,7 @@ fn member(file: BufReader<File>) -> io::Result<Input> {
         CompressionMethod::STORE => Box::new(packed),
         _ => Box::new(DeflateDecoder::new(packed)),
     };
-    decompressed(Checked { content: CrcReader::new(content), size, crc })
+    decompress_input(Checked { content: CrcReader::new(content), size, crc })
 }
 
 /// Content whose length and checksum are checked at its end.
@@ -149,27 +149,27 @@ impl Read for Checked {
 }
 
 /// The first bytes of an input, and the whole input.
-pub(super) fn peek(mut input: Input) -> io::Result<(Vec<u8>, Input)> {
+pub(super) fn peek_start(mut input: Input) -> io::Result<(Vec<u8>, Input)> {
     let mut head = vec![0; HEAD];
-    let length = fill(&mut *input, &mut head)?;
+    let length = fill_buffer(&mut *input, &mut head)?;
     head.truncate(length);
     let whole = Cursor::new(head.clone()).chain(input);
-    Ok((head, buffered(whole)))
+    Ok((head, buffer_input(whole)))
 }
 
-fn unpacked(input: impl Read + Send + 'static) -> io::Result<Input> {
+fn unpack_input(input: impl Read + Send + 'static) -> io::Result<Input> {
     let mut input = BufReader::with_capacity(BUFFER, input);
     // The header of a tar archive.
     let mut head = [0; 512];
-    let length = fill(&mut input, &mut head)?;
+    let length = fill_buffer(&mut input, &mut head)?;
     let input = Cursor::new(head[..length].to_vec()).chain(input);
     let head = &head[..length];
     if head.starts_with(b"\x1f\x8b") {
-        decompressed(GzMembers(GzDecoder::new(Box::new(input))))
+        decompress_input(GzMembers(GzDecoder::new(Box::new(input))))
     } else if is_zstd(head) {
         let mut decoder = zstd::Decoder::with_buffer(input)?;
         decoder.window_log_max(ZSTD_WINDOW)?;
-        decompressed(ZstdFrames(decoder))
+        decompress_input(ZstdFrames(decoder))
     } else {
         require_content(head).map(|()| Box::new(input) as Input)
     }
@@ -213,12 +213,12 @@ impl<R: BufRead> Read for ZstdFrames<R> {
     }
 }
 
-fn decompressed(input: impl Read + Send + 'static) -> io::Result<Input> {
-    let mut input = buffered(input);
+fn decompress_input(input: impl Read + Send + 'static) -> io::Result<Input> {
+    let mut input = buffer_input(input);
     require_content(input.fill_buf()?)?;
     Ok(input)
 }
 
-fn buffered(input: impl Read + Send + 'static) -> Input {
+fn buffer_input(input: impl Read + Send + 'static) -> Input {
     Box::new(BufReader::with_capacity(BUFFER, input))
 }

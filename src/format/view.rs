@@ -7,7 +7,7 @@ use shakmaty::{Color, Role};
 
 use super::Presence::Never;
 use super::{Format, fields};
-use crate::digits::grouped;
+use crate::digits::group_digits;
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
 
@@ -34,12 +34,12 @@ pub struct GivenViews {
 }
 
 impl GivenViews {
-    pub fn view(self, kind: LabelKind) -> Option<PointOfView> {
+    pub fn given_view(self, kind: LabelKind) -> Option<PointOfView> {
         [self.results, self.scores][kind as usize]
     }
 
     /// Converts samples of whole games or records that were read in the format's point of view.
-    pub(super) fn convert(self, format: &Format, samples: &mut [Sample]) {
+    pub(super) fn convert_samples(self, format: &Format, samples: &mut [Sample]) {
         let differs = |view: Option<PointOfView>| view.is_some_and(|view| view != format.view);
         if differs(self.scores) {
             let black = samples.iter_mut().filter(|sample| sample.position.turn().is_black());
@@ -86,7 +86,7 @@ impl fmt::Display for Evidence {
             f,
             "correlation {correlation:+.2} with material over {} positions with {turn:?} to \
              move, {deviations:+.0} standard errors from 0",
-            grouped(*count as u64)
+            group_digits(*count as u64)
         )
     }
 }
@@ -105,18 +105,18 @@ pub enum ViewCheck {
 
 impl ViewCheck {
     /// The evidence of a correct view.
-    pub fn evidence(&self) -> Option<Evidence> {
+    pub fn find_evidence(&self) -> Option<Evidence> {
         if let ViewCheck::Holds(evidence) = self { Some(*evidence) } else { None }
     }
 
     /// Explains in one sentence, with the evidence, why the view is wrong in which the labels were
     /// read, if it is; `table` is that of the config's key.
-    pub fn contradiction(&self, read: ReadView, table: &str) -> Option<String> {
+    pub fn explain_contradiction(&self, read: ReadView, table: &str) -> Option<String> {
         let (ViewCheck::OtherView(evidence) | ViewCheck::WrongSign(evidence)) = self else {
             return None;
         };
         let (name, [key, option]) = (evidence.of.name(), evidence.of.view_keys());
-        let (said, other, turn) = (read.view, read.view.other(), evidence.turn);
+        let (said, other, turn) = (read.view, read.view.opposite(), evidence.turn);
         // Values of the two views differ if Black is to move, or behind a move of Black.
         let which = match self {
             ViewCheck::OtherView(_) if turn.is_white() == read.follows_move => {
@@ -140,10 +140,10 @@ const ALIKE: f64 = 16.0;
 const SURE: f64 = 4.0;
 
 /// Measures results or scores against material; without `colours` White to move stands for both.
-pub fn measure(samples: &[Sample], of: LabelKind, colours: bool) -> ViewCheck {
-    let white = evidence(samples, of, Color::White);
-    let black = evidence(samples, of, Color::Black);
-    match (sign(&white), sign(&black)) {
+pub fn measure_view(samples: &[Sample], of: LabelKind, colours: bool) -> ViewCheck {
+    let white = gather_evidence(samples, of, Color::White);
+    let black = gather_evidence(samples, of, Color::Black);
+    match (sure_sign(&white), sure_sign(&black)) {
         // With Black to move the views differ.
         (Some(true) | None, Some(true)) => ViewCheck::Holds(black),
         (Some(true) | None, Some(false)) => ViewCheck::OtherView(black),
@@ -155,11 +155,11 @@ pub fn measure(samples: &[Sample], of: LabelKind, colours: bool) -> ViewCheck {
 }
 
 /// Whether the correlation is surely above or surely below zero.
-fn sign(evidence: &Evidence) -> Option<bool> {
+fn sure_sign(evidence: &Evidence) -> Option<bool> {
     (evidence.deviations.abs() >= SURE).then_some(evidence.deviations > 0.0)
 }
 
-fn evidence(samples: &[Sample], of: LabelKind, turn: Color) -> Evidence {
+fn gather_evidence(samples: &[Sample], of: LabelKind, turn: Color) -> Evidence {
     let mut sums = Correlation::default();
     for sample in samples.iter().filter(|sample| sample.position.turn() == turn) {
         let value = match of {
@@ -168,10 +168,10 @@ fn evidence(samples: &[Sample], of: LabelKind, turn: Color) -> Evidence {
             LabelKind::Score => sample.score.map(|score| f64::from(score).clamp(-1000.0, 1000.0)),
         };
         if let Some(value) = value {
-            sums.add(material(&sample.position), value);
+            sums.add(material_balance(&sample.position), value);
         }
     }
-    let correlation = sums.value().unwrap_or(0.0);
+    let correlation = sums.correlation_value().unwrap_or(0.0);
     // Fisher's transformation, whose deviation is 1 / sqrt(n - 3).
     let freedom = (sums.count / ALIKE - 3.0).max(0.0);
     let deviations = correlation.clamp(-0.999_999, 0.999_999).atanh() * freedom.sqrt();
@@ -179,7 +179,7 @@ fn evidence(samples: &[Sample], of: LabelKind, turn: Color) -> Evidence {
 }
 
 /// Own minus enemy material in pawns: 1, 3, 3, 5, 9.
-fn material(position: &Position) -> f64 {
+fn material_balance(position: &Position) -> f64 {
     let turn = position.turn();
     let pieces = position.pieces().map(|piece| {
         let value = match piece.role {
@@ -215,7 +215,7 @@ impl Correlation {
     }
 
     /// Pearson's correlation; none if either variable is constant.
-    fn value(&self) -> Option<f64> {
+    fn correlation_value(&self) -> Option<f64> {
         let n = self.count;
         let together = n * self.xy - self.x * self.y;
         let (x, y) = (n * self.xx - self.x * self.x, n * self.yy - self.y * self.y);

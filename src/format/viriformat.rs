@@ -30,14 +30,14 @@ pub static FORMAT: Format = Format {
     extensions: &["vf", "viri", "viriformat"],
     facts: Facts { scores: Sometimes, ..Facts::ALL },
     view: PointOfView::White,
-    recognises,
+    recognises: has_legal_games,
     reader: |input| Box::new(ViriReader { input, at: 0 }),
-    cut: Some(RecordStarts { bytes: 1 << 17, border }),
+    cut: Some(RecordStarts { bytes: 1 << 17, border: find_border }),
     writer: Some(|| Box::new(ViriWriter::default())),
 };
 
 /// Whether most of the first games begin with legal moves: the first game may be bad.
-fn recognises(head: &[u8]) -> bool {
+fn has_legal_games(head: &[u8]) -> bool {
     let (mut rest, mut games, mut sound) = (head, 0, 0);
     while let (0..16, Some((record, after))) = (games, rest.split_first_chunk::<START>()) {
         let (moves, _) = after.as_chunks::<MOVE>();
@@ -45,23 +45,23 @@ fn recognises(head: &[u8]) -> bool {
         let first = &moves[..end.unwrap_or(moves.len()).min(4)];
         games += 1;
         // A start alone could also be a record of bulletformat.
-        sound += i32::from(!first.is_empty() && opens(record, first));
+        sound += i32::from(!first.is_empty() && begins_legally(record, first));
         let Some(end) = end else { break };
         rest = &after[(end + 1) * MOVE..];
     }
     sound > 0 && 2 * sound >= games
 }
 
-fn opens(record: &[u8; START], moves: &[[u8; MOVE]]) -> bool {
-    let Ok((mut chess, _)) = start(record) else { return false };
-    moves
-        .iter()
-        .all(|entry| legal(entry, &chess).map(|(_, played)| chess.play_unchecked(played)).is_ok())
+fn begins_legally(record: &[u8; START], moves: &[[u8; MOVE]]) -> bool {
+    let Ok((mut chess, _)) = parse_start(record) else { return false };
+    moves.iter().all(|entry| {
+        parse_legal_move(entry, &chess).map(|(_, played)| chess.play_unchecked(played)).is_ok()
+    })
 }
 
 /// The end of a game that is surely one. Four zero bytes may also occur in the start of a game,
 /// which follows the end of another one by a start's length at most.
-fn border(bytes: &[u8]) -> Option<usize> {
+fn find_border(bytes: &[u8]) -> Option<usize> {
     let (words, _) = bytes.as_chunks::<MOVE>();
     let mut without = 0;
     let end = words.iter().position(|word| {
@@ -78,13 +78,13 @@ struct ViriReader {
 }
 
 impl Reader for ViriReader {
-    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
+    fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         let kept = out.len();
-        self.game(out).or_else(|fault| {
+        self.read_game(out).or_else(|fault| {
             out.truncate(kept);
             if let Fault::Skipped(_) = fault {
                 // To the end of a game that cannot be replayed.
-                while self.entry()?.is_some_and(|entry| entry != END) {}
+                while self.read_entry()?.is_some_and(|entry| entry != END) {}
             }
             Err(fault)
         })
@@ -93,7 +93,7 @@ impl Reader for ViriReader {
 
 impl ViriReader {
     /// Appends the samples of a game; false at the end of the file.
-    fn game(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
+    fn read_game(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         let (first, from) = (out.len(), self.at);
         let mut record = [0; START];
         let length = fill_array(&mut *self.input, &mut record)?;
@@ -109,13 +109,13 @@ impl ViriReader {
             let reason = format!("the file ends after {length} of the start's {START} bytes");
             return Err(Fault::CutOff(bad(0, reason)));
         }
-        let start = start(&record).map_err(|reason| Fault::Skipped(bad(0, reason)));
+        let start = parse_start(&record).map_err(|reason| Fault::Skipped(bad(0, reason)));
         let (mut chess, result) = start?;
         let mut ply = fields::half_moves(chess.fullmoves().get(), chess.turn());
-        let mut hash = GameHash::of(&Position::from_chess(&chess));
-        while let Some(entry) = self.entry()? {
+        let mut hash = GameHash::from_start(&Position::from_chess(&chess));
+        while let Some(entry) = self.read_entry()? {
             if entry == END {
-                let game = Some(hash.game());
+                let game = Some(hash.to_game());
                 out[first..].iter_mut().for_each(|sample| sample.game = game);
                 return Ok(true);
             }
@@ -125,16 +125,17 @@ impl ViriReader {
             if moves > LONGEST {
                 return Err(Fault::Skipped(bad(moves, format!("more than {LONGEST} moves"))));
             }
-            let legal = legal(&entry, &chess).map_err(|it| Fault::Skipped(bad(moves, it)));
+            let legal =
+                parse_legal_move(&entry, &chess).map_err(|it| Fault::Skipped(bad(moves, it)));
             let (played, legal) = legal?;
             out.push(Sample {
                 result: fields::flip_result(result, turn),
                 score: fields::flip_score(white_score, turn).ok(),
                 ply: Some(ply),
                 played: Some(played),
-                ..Sample::of(Position::from_chess(&chess))
+                ..Sample::from_position(Position::from_chess(&chess))
             });
-            hash.play(played);
+            hash.add_move(played);
             chess.play_unchecked(legal);
             ply = ply.saturating_add(1);
         }
@@ -143,7 +144,7 @@ impl ViriReader {
     }
 
     /// The next four bytes, or none at the end of the file.
-    fn entry(&mut self) -> Result<Option<[u8; MOVE]>, Fault> {
+    fn read_entry(&mut self) -> Result<Option<[u8; MOVE]>, Fault> {
         let mut entry = [0; MOVE];
         let length = fill_array(&mut *self.input, &mut entry)?;
         self.at += length as u64;
@@ -152,12 +153,15 @@ impl ViriReader {
 }
 
 /// The start of a game, and its result for White.
-fn start(bytes: &[u8; START]) -> Result<(Chess, f32), String> {
+fn parse_start(bytes: &[u8; START]) -> Result<(Chess, f32), String> {
     let (position, _, white_result) = marlinformat::fields_of(bytes)?;
     Ok((position.to_chess().map_err(|error| error.to_string())?, white_result))
 }
 
-fn legal(entry: &[u8; MOVE], chess: &Chess) -> Result<(PlayedMove, shakmaty::Move), String> {
+fn parse_legal_move(
+    entry: &[u8; MOVE],
+    chess: &Chess,
+) -> Result<(PlayedMove, shakmaty::Move), String> {
     let played = NonZeroU16::new(u16::from_le_bytes([entry[0], entry[1]]));
     let played = PlayedMove(played.ok_or("move 0x0000 is none")?);
     let legal = fields::legal_move(played, chess)?;
@@ -174,15 +178,15 @@ struct ViriWriter {
 }
 
 impl Writer for ViriWriter {
-    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let score = match sample.score {
             Some(score) => fields::flip_score(score, sample.position.turn())?,
             None => NO_SCORE,
         };
-        let (legal, begun) = Chain::follow(self.game.as_ref(), sample)?;
+        let (legal, begun) = Chain::follow_move(self.game.as_ref(), sample)?;
         if let Some(game) = begun {
-            self.finish(out);
-            marlinformat::encode(&game.start, 0, game.white_result, &mut self.bytes);
+            self.finish_output(out);
+            marlinformat::encode_record(&game.start, 0, game.white_result, &mut self.bytes);
             self.game = Some(game);
         }
         if self.bytes.len() >= START + LONGEST * MOVE {
@@ -195,7 +199,7 @@ impl Writer for ViriWriter {
         Ok(())
     }
 
-    fn finish(&mut self, out: &mut Vec<u8>) {
+    fn finish_output(&mut self, out: &mut Vec<u8>) {
         if self.game.take().is_some() {
             out.append(&mut self.bytes);
             out.extend_from_slice(&END);

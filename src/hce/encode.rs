@@ -1,7 +1,7 @@
 //! Positions to the sparse counts that a model of handcrafted terms is trained on.
 
 use super::evaluate::{Board, Parts, evaluate_board};
-use super::terms::{COMPLEXITY, SAFETY, TERMS, parts};
+use super::terms::{COMPLEXITY, SAFETY, TERMS, used_parts};
 use super::{Phase, Trace};
 use crate::batch::{FrozenSums, TermRows, Terms};
 use crate::sample::Position;
@@ -19,29 +19,29 @@ impl Coding {
     pub fn new(wanted: &[bool], scale_factor: bool) -> Self {
         let wanted: Vec<bool> =
             (0..TERMS).map(|term| wanted.get(term).copied().unwrap_or(false)).collect();
-        let parts = parts(|term| wanted[term]);
+        let parts = used_parts(|term| wanted[term]);
         Self { wanted, parts, scale_factor }
     }
 
     /// Appends a position to a batch, its terms in rising order; counts beyond a byte are split.
-    pub fn encode(&self, position: &Position, trace: &mut Trace, batch: &mut Terms) {
-        let board = Board::of(position);
+    pub fn encode_position(&self, position: &Position, trace: &mut Trace, batch: &mut Terms) {
+        let board = Board::from_position(position);
         trace.clear();
         trace.parts = self.parts;
         evaluate_board(&board, trace);
         let rows = batch.len();
         let Terms { normal, safety, complexity, .. } = batch;
-        trace.drain(|term, [white, black]| {
+        trace.drain_counts(|term, [white, black]| {
             if !self.wanted[term] {
                 return;
             }
             let [white, black] = [i32::from(white), i32::from(black)];
             if term < SAFETY {
-                split([white - black], |[count]| add(normal, term, count));
+                split_counts([white - black], |[count]| add(normal, term, count));
             } else if term < COMPLEXITY {
-                split([white, black], |counts| add(safety, term, counts));
+                split_counts([white, black], |counts| add(safety, term, counts));
             } else {
-                split([white], |[count]| add(complexity, term, count));
+                split_counts([white], |[count]| add(complexity, term, count));
             }
         });
         // The entries exist; only the ends of their rows are missing.
@@ -49,7 +49,7 @@ impl Coding {
         safety.push(rows, std::iter::empty());
         complexity.push(rows, std::iter::empty());
         let phase = Phase::of_board(&board, self.scale_factor);
-        let [middlegame, endgame] = phase.shares();
+        let [middlegame, endgame] = phase.phase_shares();
         batch.middlegame.push(middlegame as f32);
         batch.endgame.push(endgame as f32);
         batch.turn.push(position.turn().fold_wb(1, -1));
@@ -63,7 +63,7 @@ fn add<C>(rows: &mut TermRows<C>, term: usize, count: C) {
 
 /// Splits counts into bytes that add up to them; none if all are zero.
 #[inline]
-fn split<const N: usize>(mut counts: [i32; N], mut each: impl FnMut([i8; N])) {
+fn split_counts<const N: usize>(mut counts: [i32; N], mut each: impl FnMut([i8; N])) {
     while counts != [0; N] {
         // Nearly all counts fit.
         if counts.iter().all(|count| i8::try_from(*count).is_ok()) {
@@ -76,7 +76,7 @@ fn split<const N: usize>(mut counts: [i32; N], mut each: impl FnMut([i8; N])) {
 }
 
 /// Converts the entries of terms that are not chosen into sums, added to those of frozen terms.
-pub fn freeze(terms: Terms, chosen: &TermSelection, weights: &[[f64; 2]]) -> Terms {
+pub fn freeze_terms(terms: Terms, chosen: &TermSelection, weights: &[[f64; 2]]) -> Terms {
     let rows = terms.len();
     let any = |entries: &[u16]| entries.iter().any(|term| !chosen.terms[usize::from(*term)]);
     let [normal, safety, complexity] =
@@ -89,7 +89,7 @@ pub fn freeze(terms: Terms, chosen: &TermSelection, weights: &[[f64; 2]]) -> Ter
         }
     }
     for row in 0..rows {
-        let sums = terms.sums(row, &masked);
+        let sums = terms.sum_row(row, &masked);
         if normal || !terms.frozen.normal.is_empty() {
             held_sums.normal.push(sums.normal.map(|sum| sum as f32));
         }
@@ -118,7 +118,7 @@ fn choose_entries<C: Copy + Default>(
 ) -> TermRows<C> {
     let mut choose_entries = TermRows::default();
     for row in 0..rows {
-        let entries = entries.row(row).filter(|(term, _)| chosen.terms[*term]);
+        let entries = entries.entries_of_row(row).filter(|(term, _)| chosen.terms[*term]);
         choose_entries.push(row, entries.map(|(term, count)| (term as u16, count)));
     }
     choose_entries

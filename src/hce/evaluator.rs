@@ -3,7 +3,7 @@
 use shakmaty::Color;
 
 use super::evaluate::{Board, Parts, evaluate_board};
-use super::terms::parts;
+use super::terms::used_parts;
 use super::{EvaluationPart, HceWeights, Phase, Sink, Term};
 use crate::sample::Position;
 use crate::sums::Sums;
@@ -21,21 +21,21 @@ pub struct HceEvaluator {
 impl HceEvaluator {
     pub fn new(weights: &HceWeights) -> Self {
         assert!(weights.is_ours(), "positions are evaluated with our own terms");
-        let parts = parts(|term| weights.values[term] != [0.0; 2]);
+        let parts = used_parts(|term| weights.values[term] != [0.0; 2]);
         let HceWeights { tempo, scale_factor, .. } = *weights;
         Self { values: weights.values.clone(), parts, tempo, scale_factor }
     }
 
     /// Centipawns for the side to move.
     pub fn evaluate(&self, position: &Position) -> f64 {
-        let board = Board::of(position);
+        let board = Board::from_position(position);
         let phase = Phase::of_board(&board, self.scale_factor);
-        let white = self.sums_of(&board).white(phase.shares());
+        let white = self.sums_of(&board).white_centipawns(phase.phase_shares());
         position.turn().fold_wb(white, -white) + self.tempo
     }
 
-    pub fn sums(&self, position: &Position) -> Sums {
-        self.sums_of(&Board::of(position))
+    pub fn sum_terms(&self, position: &Position) -> Sums {
+        self.sums_of(&Board::from_position(position))
     }
 
     fn sums_of(&self, board: &Board) -> Sums {
@@ -52,7 +52,7 @@ struct Weighted<'a> {
 
 impl Sink for Weighted<'_> {
     #[inline]
-    fn needs(&self, part: EvaluationPart) -> bool {
+    fn needs_part(&self, part: EvaluationPart) -> bool {
         self.evaluator.parts[part as usize]
     }
 

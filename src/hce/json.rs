@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use shakmaty::Square;
 
-use super::terms::list;
+use super::terms::built_in_list;
 use super::weights::{HceWeights, first_word};
 use crate::terms::TermEntry;
 
@@ -90,12 +90,12 @@ impl HceWeights {
             let expected = "centipawns above 0, and a tempo within a million".to_string();
             return Err(HceFileError::Wrong { at: "scale".into(), expected });
         }
-        let mut weights = HceWeights::zero(file.scale);
+        let mut weights = HceWeights::zeros_with_scale(file.scale);
         (weights.source, weights.tempo) = (file.source, file.tempo);
         weights.scale_factor = file.scale_factor;
         let mut leaves = BTreeMap::new();
         collect_leaves(&file.terms, "", &mut leaves);
-        for (term, TermEntry { name, .. }) in list().terms.iter().enumerate() {
+        for (term, TermEntry { name, .. }) in built_in_list().terms.iter().enumerate() {
             let group = first_word(name);
             if file.terms.get(group).is_none() {
                 continue;
@@ -112,7 +112,7 @@ impl HceWeights {
             }
         }
         if let Some((at, _)) = leaves.pop_first() {
-            let nearest = list().nearest(&at).to_string();
+            let nearest = built_in_list().nearest(&at).to_string();
             return Err(HceFileError::Unknown { at, nearest });
         }
         Ok(weights)
@@ -125,22 +125,22 @@ impl HceWeights {
         lines.extend(self.source.iter().map(|it| format!("\"source\": {}", Value::from(&it[..]))));
         lines.push(format!("\"order\": \"{ORDER}\""));
         lines.extend((!self.is_ours()).then(|| format!("\"{TERMS}\": \"{OWN}\"")));
-        lines.push(format!("\"scale\": {}", show(self.scale)));
-        lines.push(format!("\"tempo\": {}", show(self.tempo)));
+        lines.push(format!("\"scale\": {}", format_number(self.scale)));
+        lines.push(format!("\"tempo\": {}", format_number(self.tempo)));
         lines.extend(self.scale_factor.then(|| "\"scale_factor\": true".to_string()));
-        let (list, values) = self.used();
-        lines.extend(Tree::of(&list.terms).members(&values, ""));
-        object(&lines, "") + "\n"
+        let (list, values) = self.used_terms();
+        lines.extend(Tree::from_terms(&list.terms).format_members(&values, ""));
+        format_object(&lines, "") + "\n"
     }
 }
 
 /// A JSON object of these lines, indented by `pad`.
-fn object(lines: &[String], pad: &str) -> String {
+fn format_object(lines: &[String], pad: &str) -> String {
     format!("{{\n{pad}  {}\n{pad}}}", lines.join(&format!(",\n{pad}  ")))
 }
 
 /// Two tables of squares from a1 up, rank 8 first.
-fn tables(values: &[[String; 2]], pad: &str) -> String {
+fn format_tables(values: &[[String; 2]], pad: &str) -> String {
     let width = values.iter().flatten().map(String::len).max().unwrap_or(0);
     let table = |i: usize| {
         let row = |rank: &[[String; 2]]| {
@@ -150,11 +150,11 @@ fn tables(values: &[[String; 2]], pad: &str) -> String {
         let rows: Vec<String> = values.chunks(8).rev().map(row).collect();
         format!("\"{}\": [{}\n{pad}  ]", PHASES[i], rows.join(","))
     };
-    object(&[0, 1].map(table), pad)
+    format_object(&[0, 1].map(table), pad)
 }
 
 /// JSON has no infinity; such a weight becomes `null`, which is not read back.
-fn show(value: f64) -> String {
+fn format_number(value: f64) -> String {
     if value.is_finite() { format!("{value}") } else { "null".to_string() }
 }
 
@@ -190,7 +190,7 @@ struct Tree {
 }
 
 impl Tree {
-    fn of(terms: &[TermEntry]) -> Tree {
+    fn from_terms(terms: &[TermEntry]) -> Tree {
         let mut tree = Tree::default();
         for (number, term) in terms.iter().enumerate() {
             let mut node = &mut tree;
@@ -208,7 +208,7 @@ impl Tree {
     }
 
     /// Its children with their names, as lines of an object that is indented by `pad`.
-    fn members(&self, values: &[[f64; 2]], pad: &str) -> impl Iterator<Item = String> {
+    fn format_members(&self, values: &[[f64; 2]], pad: &str) -> impl Iterator<Item = String> {
         let below = format!("{pad}  ");
         self.children.iter().map(move |(name, tree)| {
             format!("{}: {}", Value::from(&name[..]), tree.to_json(values, &below))
@@ -216,23 +216,24 @@ impl Tree {
     }
 
     fn to_json(&self, values: &[[f64; 2]], pad: &str) -> String {
-        if let Some(terms) = self.table() {
-            let values: Vec<_> = terms.iter().map(|term| values[*term].map(show)).collect();
-            return tables(&values, pad);
+        if let Some(terms) = self.table_terms() {
+            let values: Vec<_> =
+                terms.iter().map(|term| values[*term].map(format_number)).collect();
+            return format_tables(&values, pad);
         }
         let pair = self.term.map(|term| {
-            let [mg, eg] = values[term].map(show);
+            let [mg, eg] = values[term].map(format_number);
             format!("\"mg\": {mg}, \"eg\": {eg}")
         });
-        let lines: Vec<String> = pair.into_iter().chain(self.members(values, pad)).collect();
+        let lines: Vec<String> = pair.into_iter().chain(self.format_members(values, pad)).collect();
         match self.children.is_empty() {
             true => format!("{{ {} }}", lines.concat()),
-            false => object(&lines, pad),
+            false => format_object(&lines, pad),
         }
     }
 
     /// The terms of a1 to h8, if these are all its children.
-    fn table(&self) -> Option<Vec<usize>> {
+    fn table_terms(&self) -> Option<Vec<usize>> {
         if self.term.is_some() || self.children.len() != 64 {
             return None;
         }

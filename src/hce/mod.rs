@@ -11,8 +11,8 @@ pub mod terms;
 mod trace;
 mod weights;
 
-pub use encode::{Coding, freeze};
-pub use evaluate::{EvaluationPart, evaluate};
+pub use encode::{Coding, freeze_terms};
+pub use evaluate::{EvaluationPart, evaluate_terms};
 pub use evaluator::HceEvaluator;
 pub use json::HceFileError;
 pub use phase::Phase;

@@ -21,29 +21,29 @@ const ONE: i32 = 256;
 const UNSCALED: i32 = 128;
 
 impl Phase {
-    pub fn of(position: &Position) -> Phase {
-        Phase::of_board(&Board::of(position), true)
+    pub fn from_position(position: &Position) -> Phase {
+        Phase::of_board(&Board::from_position(position), true)
     }
 
     pub(super) fn of_board(board: &Board, scale_factor: bool) -> Phase {
-        let xi = if scale_factor { factor(board) } else { UNSCALED };
-        Phase { rho: (ONE * (24 - lambda(board)) + 12) / 24, xi }
+        let xi = if scale_factor { endgame_factor(board) } else { UNSCALED };
+        Phase { rho: (ONE * (24 - phase_lambda(board)) + 12) / 24, xi }
     }
 
     /// `lambda`: 24 with all pieces, 0 with kings and pawns only.
-    pub fn pieces(position: &Position) -> u8 {
-        lambda(&Board::of(position)) as u8
+    pub fn piece_phase(position: &Position) -> u8 {
+        phase_lambda(&Board::from_position(position)) as u8
     }
 
     /// Shares of the middlegame and the endgame weight, the second times the scale factor: 0 to 1,
     /// exact in an f32 too.
-    pub fn shares(self) -> [f64; 2] {
+    pub fn phase_shares(self) -> [f64; 2] {
         let endgame = f64::from(self.rho * self.xi) / f64::from(ONE * UNSCALED);
         [f64::from(ONE - self.rho) / f64::from(ONE), endgame]
     }
 }
 
-fn lambda(board: &Board) -> i32 {
+fn phase_lambda(board: &Board) -> i32 {
     let of_side = |[_, knights, bishops, rooks, queens, _]: [i32; 6]| {
         knights + bishops + 2 * rooks + 4 * queens
     };
@@ -51,7 +51,7 @@ fn lambda(board: &Board) -> i32 {
 }
 
 /// The scale factor of the endgame in 128ths.
-fn factor(board: &Board) -> i32 {
+fn endgame_factor(board: &Board) -> i32 {
     let [white, black] = board.counts;
     let dark = board.pieces.map(|sets| sets[Role::Bishop as usize - 1] & DARK != 0);
     let both = |of: fn([i32; 6], [i32; 6]) -> i32| of(white, black).min(of(black, white));
@@ -60,7 +60,7 @@ fn factor(board: &Board) -> i32 {
 }
 
 /// Knights, bishops, rooks and queens.
-fn pieces([_, knights, bishops, rooks, queens, _]: [i32; 6]) -> i32 {
+fn count_pieces([_, knights, bishops, rooks, queens, _]: [i32; 6]) -> i32 {
     knights + bishops + rooks + queens
 }
 
@@ -80,7 +80,7 @@ fn lone_bishops(a: [i32; 6], b: [i32; 6]) -> i32 {
 /// A queen alone against several pieces.
 fn queen_against_pieces(a: [i32; 6], b: [i32; 6]) -> i32 {
     let [queens, others] = [a[4], b[4]];
-    let is_alone = queens == 1 && pieces(a) == 1 && others == 0 && pieces(b) > 1;
+    let is_alone = queens == 1 && count_pieces(a) == 1 && others == 0 && count_pieces(b) > 1;
     if is_alone { 88 } else { UNSCALED }
 }
 
@@ -92,6 +92,6 @@ fn without_pawns(a: [i32; 6], b: [i32; 6]) -> i32 {
     };
     let lead = value(a) - value(b);
     let ahead = a[0] == 0 && lead > b[0];
-    let two_knights = a[1] == 2 && pieces(a) == 2 && pieces(b) == 0;
+    let two_knights = a[1] == 2 && count_pieces(a) == 2 && count_pieces(b) == 0;
     if ahead && (lead <= 3 || two_knights) { 16 } else { UNSCALED }
 }

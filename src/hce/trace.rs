@@ -4,8 +4,9 @@ use rayon::prelude::*;
 use shakmaty::{Bitboard, Color};
 
 use super::evaluate::Parts;
+use super::evaluate::evaluate_terms;
 use super::terms::TERMS;
-use super::{EvaluationPart, Term, evaluate};
+use super::{EvaluationPart, Term};
 use crate::sample::Sample;
 
 const WORDS: usize = TERMS.div_ceil(64);
@@ -28,16 +29,16 @@ impl Default for Trace {
 
 impl Trace {
     pub fn clear(&mut self) {
-        self.drain(|_, _| ());
+        self.drain_counts(|_, _| ());
     }
 
-    pub fn count(&self, term: Term, colour: Color) -> i32 {
+    pub fn term_count(&self, term: Term, colour: Color) -> i32 {
         self.counts[term.index()][colour.fold_wb(0, 1)].into()
     }
 
     /// Returns the counted terms in order with both sides' counts, and clears them.
     #[inline]
-    pub(super) fn drain(&mut self, mut each: impl FnMut(usize, [i16; 2])) {
+    pub(super) fn drain_counts(&mut self, mut each: impl FnMut(usize, [i16; 2])) {
         for (i, word) in self.touched.iter_mut().enumerate() {
             for bit in Bitboard(std::mem::take(word)) {
                 let term = 64 * i + bit as usize;
@@ -49,7 +50,7 @@ impl Trace {
 
 impl Sink for Trace {
     #[inline]
-    fn needs(&self, part: EvaluationPart) -> bool {
+    fn needs_part(&self, part: EvaluationPart) -> bool {
         self.parts[part as usize]
     }
 
@@ -64,7 +65,7 @@ impl Sink for Trace {
 /// Receives the terms of a position from `evaluate`.
 pub trait Sink {
     /// Whether the terms of a part are counted.
-    fn needs(&self, part: EvaluationPart) -> bool;
+    fn needs_part(&self, part: EvaluationPart) -> bool;
     /// Counts a term for a colour; SAFETY for the king in danger, COMPLEXITY always for White.
     fn add(&mut self, term: Term, colour: Color, count: i32);
 }
@@ -81,28 +82,28 @@ impl TermCounts {
     }
 
     /// Counts of the built-in terms in some positions.
-    pub fn of(samples: &[Sample]) -> Self {
+    pub fn count_terms(samples: &[Sample]) -> Self {
         let piece = |samples: &[Sample]| {
             let mut tally = Self::new(TERMS);
             for Sample { position, .. } in samples {
-                evaluate(position, &mut tally);
+                evaluate_terms(position, &mut tally);
             }
             tally
         };
         let join = |mut all: Self, piece: Self| {
-            all.join(&piece);
+            all.join_counts(&piece);
             all
         };
         samples.par_chunks(4096).map(piece).reduce(|| Self::new(TERMS), join)
     }
 
-    pub fn join(&mut self, other: &Self) {
+    pub fn join_counts(&mut self, other: &Self) {
         self.times.iter_mut().zip(&other.times).for_each(|(sum, times)| *sum += times);
     }
 }
 
 impl Sink for TermCounts {
-    fn needs(&self, _: EvaluationPart) -> bool {
+    fn needs_part(&self, _: EvaluationPart) -> bool {
         true
     }
 

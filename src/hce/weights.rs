@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Term;
-use super::terms::list;
+use super::terms::built_in_list;
 use crate::scales::Scales;
 use crate::terms::TermList;
 use crate::weights::{Weights, WeightsError};
@@ -32,7 +32,7 @@ pub struct HceWeights {
 impl Default for HceWeights {
     /// The start values of the built-in terms.
     fn default() -> Self {
-        Self::of_list(list(), Scales::default().scale.into())
+        Self::of_list(built_in_list(), Scales::default().scale.into())
     }
 }
 
@@ -43,17 +43,17 @@ impl HceWeights {
     }
 
     /// Material only, 100 / 320 / 330 / 500 / 900: the reference that any evaluation must beat.
-    pub fn material() -> Self {
-        let mut weights = Self::zero(Scales::default().scale.into());
-        for term in Term::all().filter(|term| term.group().name == "material") {
-            weights.values[term.index()] = term.start().map(f64::from);
+    pub fn material_only() -> Self {
+        let mut weights = Self::zeros_with_scale(Scales::default().scale.into());
+        for term in Term::all_terms().filter(|term| term.group().name == "material") {
+            weights.values[term.index()] = term.initial_weights().map(f64::from);
         }
         weights
     }
 
     /// Zero for all built-in terms, no tempo, no scale factor.
-    pub fn zero(scale: f64) -> Self {
-        let mut weights = Self::of_list(list(), scale);
+    pub fn zeros_with_scale(scale: f64) -> Self {
+        let mut weights = Self::of_list(built_in_list(), scale);
         weights.values.fill([0.0; 2]);
         weights.tempo = 0.0;
         weights.scale_factor = false;
@@ -62,7 +62,7 @@ impl HceWeights {
 
     /// Whether the terms are built in, so that positions can be evaluated.
     pub fn is_ours(&self) -> bool {
-        let ours = list();
+        let ours = built_in_list();
         let names = |list: &TermList| {
             list.terms.iter().map(|term| (term.name.clone(), term.kind)).collect::<Vec<_>>()
         };
@@ -70,7 +70,7 @@ impl HceWeights {
     }
 
     /// Terms and values whose first word has any weight; an engine's own list stays whole.
-    pub fn used(&self) -> (TermList, Vec<[f64; 2]>) {
+    pub fn used_terms(&self) -> (TermList, Vec<[f64; 2]>) {
         let (ours, pairs) = (self.is_ours(), self.list.terms.iter().zip(&self.values));
         let weighted = pairs.clone().filter(|(_, value)| **value != [0.0; 2] || !ours);
         let words: HashSet<&str> = weighted.map(|(term, _)| first_word(&term.name)).collect();
@@ -80,7 +80,7 @@ impl HceWeights {
     }
 
     /// Rounds all values to `decimals` decimals, which makes files shorter and easier to read.
-    pub fn rounded(mut self, decimals: u8) -> Self {
+    pub fn round_values(mut self, decimals: u8) -> Self {
         let unit = 10_f64.powi(decimals.into());
         for value in self.values.iter_mut().flatten().chain([&mut self.tempo]) {
             // Adding zero removes the sign of a negative zero.
@@ -110,9 +110,9 @@ impl HceWeights {
         trained: bool,
     ) -> Result<Self, WeightsError> {
         let count = if trained { 2 } else { 1 };
-        let values = sum(weights, &TENSORS[..count], &[list.len(), 2])?;
+        let values = sum_arrays(weights, &TENSORS[..count], &[list.len(), 2])?;
         let values = values.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
-        let tempo = sum(weights, &TEMPO[..count], &[1])?[0];
+        let tempo = sum_arrays(weights, &TEMPO[..count], &[1])?[0];
         Ok(Self { scale, tempo, scale_factor: true, source: None, list, values })
     }
 
@@ -126,7 +126,11 @@ pub(super) fn first_word(name: &str) -> &str {
     name.split('.').next().unwrap_or_default()
 }
 
-fn sum(weights: &Weights, names: &[&str], shape: &[usize]) -> Result<Vec<f64>, WeightsError> {
+fn sum_arrays(
+    weights: &Weights,
+    names: &[&str],
+    shape: &[usize],
+) -> Result<Vec<f64>, WeightsError> {
     let mut sums = vec![0.0; shape.iter().product()];
     for name in names {
         for (sum, value) in sums.iter_mut().zip(weights.get(name, shape)?) {

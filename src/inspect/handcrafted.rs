@@ -4,9 +4,9 @@ use maud::{Markup, html};
 use serde::Serialize;
 
 use super::ROLES;
-use super::text::board;
-use crate::draw::board::whole;
-use crate::draw::page::figure;
+use super::text::draw_board;
+use crate::draw::board::format_whole;
+use crate::draw::page::render_figure;
 use crate::draw::{Chart, Line, Section};
 use crate::hce::HceWeights;
 use crate::report::Table;
@@ -72,40 +72,40 @@ fn is_weighted<'a>(mut values: impl Iterator<Item = &'a [f64; 2]>) -> bool {
 
 impl InspectedTerms {
     pub fn value_table(&self) -> Table {
-        let mut table = Table::titled(&["<piece, cp", PHASES[0], PHASES[1]]);
+        let mut table = Table::with_titles(&["<piece, cp", PHASES[0], PHASES[1]]);
         for (role, value) in &self.values {
-            table.row([role.to_string(), whole(value[0]), whole(value[1])]);
+            table.add_row([role.to_string(), format_whole(value[0]), format_whole(value[1])]);
         }
         table
     }
 
-    pub fn pictures(&self) -> Vec<Section> {
+    pub fn page_sections(&self) -> Vec<Section> {
         let mut sections = Vec::new();
         let mut add = |count: usize, title: &str, about: &str, body: Markup| {
             let body = html! { p.soft { (about) } (body) };
             sections.extend((count > 0).then(|| Section::new(title, body)));
         };
         let about = "Material and the mean of its squares.";
-        add(self.values.len(), "Pieces", about, self.value_table().markup());
+        add(self.values.len(), "Pieces", about, self.value_table().to_markup());
         let about = "Material and square in centipawns, seen by the piece's owner.";
-        add(self.squares.len(), "Squares", about, self.boards());
-        add(self.mobility.len(), "Mobility", "", self.curves());
+        add(self.squares.len(), "Squares", about, self.draw_boards());
+        add(self.mobility.len(), "Mobility", "", self.draw_curves());
         sections
     }
 
-    fn boards(&self) -> Markup {
+    fn draw_boards(&self) -> Markup {
         html! {
             div.boards {
                 @for (role, boards) in &self.squares {
                     @for (phase, values) in PHASES.iter().zip(boards) {
-                        (board(&format!("{role}, {phase}"), values))
+                        (draw_board(&format!("{role}, {phase}"), values))
                     }
                 }
             }
         }
     }
 
-    fn curves(&self) -> Markup {
+    fn draw_curves(&self) -> Markup {
         let chart = |(role, values): &(&str, Vec<[f64; 2]>)| {
             let line = |phase: usize| Line {
                 name: PHASES[phase].to_string(),
@@ -115,7 +115,12 @@ impl InspectedTerms {
             };
             let lines = vec![line(0), line(1)];
             let (x, y) = ("squares within reach", "centipawns");
-            figure(role, "", "", &Chart { title: role, x, y, lines, ..Chart::default() }.markup())
+            render_figure(
+                role,
+                "",
+                "",
+                &Chart { title: role, x, y, lines, ..Chart::default() }.to_markup(),
+            )
         };
         html! { div.figures { @for curve in &self.mobility { (chart(curve)) } } }
     }

@@ -1,5 +1,5 @@
 //! Contents of a net: neurons, piece values, squares and rows.
-//! [`inspect`] measures the floats of a net over many positions and changes nothing. The result has
+//! [`inspect_weights`] measures the floats of a net over many positions and changes nothing. The result has
 //! the same bits for any number of threads, on one set of instructions.
 
 mod handcrafted;
@@ -18,7 +18,9 @@ use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
 pub use handcrafted::{InspectedTerms, inspect_terms};
 pub use neurons::{Map, Neuron, NeuronLayer};
-pub use pieces::{BANDS, ROLES, Squares, Value, Values, listed, ordinary, unsound};
+pub use pieces::{
+    BANDS, ROLES, Squares, Value, Values, describe_unsound, list_values, ordinary_values,
+};
 pub use rows::RowValue;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -45,7 +47,7 @@ const CHUNK: usize = 1024;
 
 /// Inspects a net over positions; `most` of them, evenly spaced, for pieces and rows.
 /// Panics if there are no positions.
-pub fn inspect(
+pub fn inspect_weights(
     weights: &Weights,
     architecture: &Architecture,
     scales: Scales,
@@ -55,7 +57,7 @@ pub fn inspect(
     weights.check_finite()?;
     let float = Float::new(weights, architecture)?;
     let scale = f64::from(scales.scale);
-    let (layers, maps) = neurons::neurons(&float, scale, samples);
+    let (layers, maps) = neurons::inspect_neurons(&float, scale, samples);
     let step = samples.len().div_ceil(most.max(1)).max(1);
     let some: Vec<&Sample> = samples.iter().step_by(step).collect();
     let removed_pieces = pieces::removed_pieces(&float, scale, &some);
@@ -67,14 +69,14 @@ pub fn inspect(
         layers,
         maps,
         removed_from: some.len() as u64,
-        values: pieces::values(&removed_pieces),
-        squares: pieces::squares(&removed_pieces),
-        rows: rows::rows(&float, scale, &some),
+        values: pieces::values_by_role(&removed_pieces),
+        squares: pieces::values_by_square(&removed_pieces),
+        rows: rows::largest_rows(&float, scale, &some),
     })
 }
 
 /// Sums over positions: those of each chunk, added up in order.
-fn sums<S: Sync, const N: usize>(
+fn sum_over_chunks<S: Sync, const N: usize>(
     samples: &[S],
     of_chunk: impl Fn(&[S]) -> Vec<[f64; N]> + Sync + Send,
 ) -> Vec<[f64; N]> {

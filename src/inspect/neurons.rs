@@ -45,12 +45,12 @@ pub struct Map {
 
 impl NeuronLayer {
     /// Neurons that are 0 in every position.
-    pub fn dead(&self) -> usize {
+    pub fn count_dead(&self) -> usize {
         self.neurons.iter().filter(|it| it.zero_share == 1.0).count()
     }
 
     /// Neurons at the upper clip in every position.
-    pub fn saturated(&self) -> usize {
+    pub fn count_saturated(&self) -> usize {
         self.neurons.iter().filter(|it| it.clipped_share == 1.0).count()
     }
 
@@ -65,7 +65,7 @@ impl NeuronLayer {
 /// of a neuron's outputs, or of its contributions to the evaluation.
 type Sums = [f64; 6];
 
-fn activate(sums: &mut Sums, value: f64, curves: &[Curve]) {
+fn add_activations(sums: &mut Sums, value: f64, curves: &[Curve]) {
     let bounded = curves.iter().filter(|it| it.bounded);
     let is_full = bounded.clone().all(|it| it.value(value) >= 1.0 - ROUNDING);
     let is_zero = curves.iter().all(|it| it.value(value) <= ROUNDING);
@@ -87,16 +87,16 @@ impl Neuron {
 }
 
 /// All layers, and the boards of the hidden neurons with the most use.
-pub(super) fn neurons(
+pub(super) fn inspect_neurons(
     float: &Float,
     scale: f64,
     samples: &[Sample],
 ) -> (Vec<NeuronLayer>, Vec<Map>) {
     let net = &float.net;
-    let sums = super::sums(samples, |samples| sums(float, samples));
+    let sums = super::sum_over_chunks(samples, |samples| sum_activations(float, samples));
     let (hidden, mut rest) = sums.split_at(net.hidden);
     let hidden = hidden.iter().enumerate().map(|(neuron, sums)| {
-        let factor = if net.has_layers() { weight(float, neuron) } else { scale };
+        let factor = if net.has_layers() { output_weight(float, neuron) } else { scale };
         Neuron { neuron, ..Neuron::new(*sums, factor) }
     });
     let activation = net.activation.name();
@@ -114,7 +114,7 @@ pub(super) fn neurons(
         layers.push(NeuronLayer { name, activation, neurons: seen.map(of).collect() });
     }
     let maps = layers[0].by_use().into_iter().take(MAPS);
-    let maps = maps.filter_map(|it| map(float, it.neuron)).collect();
+    let maps = maps.filter_map(|it| neuron_map(float, it.neuron)).collect();
     (layers, maps)
 }
 
@@ -136,7 +136,7 @@ fn activated_layers(net: &Architecture) -> Vec<ActivatedLayer> {
 }
 
 /// Sums of the hidden neurons, then those of each layer of the head, bucket by bucket.
-fn sums(float: &Float, samples: &[Sample]) -> Vec<Sums> {
+fn sum_activations(float: &Float, samples: &[Sample]) -> Vec<Sums> {
     let net = &float.net;
     let layers = activated_layers(net);
     let head: usize = layers.iter().map(|layer| net.buckets * layer.size).sum();
@@ -150,12 +150,12 @@ fn sums(float: &Float, samples: &[Sample]) -> Vec<Sums> {
     let (curve, each) = (net.activation.curve(), net.outputs_of_view());
     for Sample { position, .. } in samples {
         let accumulators = float.accumulators(position);
-        let x = float.activations(&accumulators);
+        let x = float.first_inputs(&accumulators);
         let bucket = net.bucket_of(position);
-        let output = float.get(ArrayKind::Output);
+        let output = float.get_array(ArrayKind::Output);
         let output = &output[bucket * output.len() / net.buckets..];
         for (neuron, sums) in hidden.iter_mut().enumerate() {
-            accumulators.iter().for_each(|it| activate(sums, it[neuron], &[curve]));
+            accumulators.iter().for_each(|it| add_activations(sums, it[neuron], &[curve]));
             let places = (neuron % each..x.len()).step_by(each);
             let part = |place: usize| x[place] * f64::from(output[place]);
             match net.has_layers() {
@@ -164,7 +164,7 @@ fn sums(float: &Float, samples: &[Sample]) -> Vec<Sums> {
             }
         }
         let (mut activations, mut first) = (0, 0);
-        float.output(&accumulators, bucket, |operation, values| {
+        float.evaluate_output(&accumulators, bucket, |operation, values| {
             let &Operation::Activate(activation) = operation else { return };
             activations += 1;
             // The hidden neurons come first.
@@ -175,7 +175,7 @@ fn sums(float: &Float, samples: &[Sample]) -> Vec<Sums> {
             let layer = layers[activations - 2].number;
             for (neuron, &value) in values.iter().enumerate() {
                 let sums = &mut head[first + bucket * values.len() + neuron];
-                activate(sums, value, curves);
+                add_activations(sums, value, curves);
                 let out = |(curve, it): (usize, &Curve)| {
                     let own = (layer, curve * values.len() + neuron);
                     let column = taken.iter().position(|taken| *taken == own)?;
@@ -190,19 +190,20 @@ fn sums(float: &Float, samples: &[Sample]) -> Vec<Sums> {
 }
 
 /// Root mean square of the weights of a neuron's output.
-fn weight(float: &Float, neuron: usize) -> f64 {
-    let weights = float.get(ArrayKind::Layer(0));
+fn output_weight(float: &Float, neuron: usize) -> f64 {
+    let weights = float.get_array(ArrayKind::Layer(0));
     let each = float.net.outputs_of_view();
     let taken = weights.iter().skip(neuron % each).step_by(each);
     let count = taken.len() as f64;
     (taken.map(|weight| f64::from(*weight).powi(2)).sum::<f64>() / count).sqrt()
 }
 
-fn map(float: &Float, neuron: usize) -> Option<Map> {
+fn neuron_map(float: &Float, neuron: usize) -> Option<Map> {
     let (set, kings) = float.net.inputs.pieces()?;
-    let (first, buckets) = (float.net.inputs.first_row(*set), kings.count());
+    let (first, buckets) = (float.net.inputs.first_row(*set), kings.bucket_count());
     let mean = |input: usize| {
-        let rows = (0..buckets).map(|it| float.row(first + kings.row_of(it, input))[neuron]);
+        let rows =
+            (0..buckets).map(|it| float.row_weights(first + kings.row_of(it, input))[neuron]);
         rows.sum::<f32>() / buckets as f32
     };
     let weights: Vec<f32> = (0..PIECES).map(mean).collect();

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use shakmaty::{Color, Role};
 
-use crate::draw::board::whole;
+use crate::draw::board::format_whole;
 use crate::features::Rows;
 use crate::floats::Float;
 use crate::hce::Phase;
@@ -53,7 +53,7 @@ pub(super) struct RemovedPiece {
 pub(super) fn removed_pieces(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<RemovedPiece> {
     let chunks = samples.par_chunks(super::CHUNK).map(|samples| {
         let mut removed_pieces = Vec::with_capacity(24 * samples.len());
-        let mut counts = vec![0; float.net.inputs.rows()];
+        let mut counts = vec![0; float.net.inputs.row_count()];
         for Sample { position, .. } in samples {
             of_position(float, scale, position, &mut counts, &mut removed_pieces);
         }
@@ -71,21 +71,22 @@ fn of_position(
     removed_pieces: &mut Vec<RemovedPiece>,
 ) {
     let net = &float.net;
-    let lists = net.inputs.lists(position);
-    let accumulators = float.sums(&lists);
+    let lists = net.inputs.active_rows(position);
+    let accumulators = float.sum_rows(&lists);
     let value = |accumulators: &[Vec<f64>], position: &Position| {
-        float.output(accumulators, net.bucket_of(position), |_, _| ())
+        float.evaluate_output(accumulators, net.bucket_of(position), |_, _| ())
     };
     let with = value(&accumulators, position);
-    let sign = scale * f64::from(net.inputs.sign(position));
-    removed(position, removed_pieces, |place| {
-        let (left, mut without) = (without(position, place), accumulators.clone());
+    let sign = scale * f64::from(net.inputs.sign_of_output(position));
+    remove_pieces(position, removed_pieces, |place| {
+        let (left, mut without) = (without_piece(position, place), accumulators.clone());
         // Rows of other pieces change, too, in other sets.
-        let others = if net.inputs.is_pieces() { Vec::new() } else { net.inputs.lists(&left) };
+        let others =
+            if net.inputs.is_pieces() { Vec::new() } else { net.inputs.active_rows(&left) };
         for (view, (accumulator, before)) in without.iter_mut().zip(&lists).enumerate() {
             match others.get(view) {
                 None => float.add(before.entries()[place].number as usize, -1.0, accumulator),
-                Some(after) => Rows::changes([before, after], counts, |row, times| {
+                Some(after) => Rows::visit_changes([before, after], counts, |row, times| {
                     float.add(row, times.into(), accumulator);
                 }),
             }
@@ -108,12 +109,14 @@ const ORDINARY: [&str; 7] = [
 
 /// Mean values of the pieces over ordinary positions, by role of [`ROLES`]. `value` is an evaluation
 /// for the side to move.
-pub fn ordinary(value: impl Fn(&Position) -> f64) -> [f64; 5] {
+pub fn ordinary_values(value: impl Fn(&Position) -> f64) -> [f64; 5] {
     let (mut worths, mut sums) = (Vec::new(), [(0.0, 0.0); 5]);
     for fen in ORDINARY {
         let position = Position::from_fen(fen).expect("the positions are legal");
         let with = value(&position);
-        removed(&position, &mut worths, |place| with - value(&without(&position, place)));
+        remove_pieces(&position, &mut worths, |place| {
+            with - value(&without_piece(&position, place))
+        });
     }
     for it in worths {
         let (sum, count) = &mut sums[it.role];
@@ -124,19 +127,20 @@ pub fn ordinary(value: impl Fn(&Position) -> f64) -> [f64; 5] {
 
 /// "pawn 42, knight -4, ..." where these values are not those of pieces: sound evaluations take
 /// every other piece for two pawns or more.
-pub fn unsound(values: &[f64; 5]) -> Option<String> {
+pub fn describe_unsound(values: &[f64; 5]) -> Option<String> {
     let is_sound = values[0] > 0.0 && values[1..].iter().all(|value| *value >= 1.5 * values[0]);
-    (!is_sound).then(|| listed(values))
+    (!is_sound).then(|| list_values(values))
 }
 
 /// "pawn 98, knight 331, ...".
-pub fn listed(values: &[f64; 5]) -> String {
-    let each = ROLES.iter().zip(values).map(|(role, value)| format!("{role} {}", whole(*value)));
+pub fn list_values(values: &[f64; 5]) -> String {
+    let each =
+        ROLES.iter().zip(values).map(|(role, value)| format!("{role} {}", format_whole(*value)));
     each.collect::<Vec<_>>().join(", ")
 }
 
 /// The board without the piece at a place of [`Position::pieces`].
-fn without(position: &Position, place: usize) -> Position {
+fn without_piece(position: &Position, place: usize) -> Position {
     let nibbles = u128::from_le_bytes(position.nibbles());
     let below = (1 << (4 * place)) - 1;
     let left = nibbles & below | nibbles >> 4 & !below;
@@ -146,7 +150,7 @@ fn without(position: &Position, place: usize) -> Position {
 }
 
 /// Adds the pieces of a position; `value` gives centipawns for the side to move, by place.
-fn removed(
+fn remove_pieces(
     position: &Position,
     removed_pieces: &mut Vec<RemovedPiece>,
     mut value: impl FnMut(usize) -> f64,
@@ -158,7 +162,7 @@ fn removed(
     let left =
         both(Role::Knight) + both(Role::Bishop) + 2 * both(Role::Rook) + 4 * both(Role::Queen);
     let band = BANDS.iter().position(|(_, least)| left >= *least).expect("the last begins at 0");
-    let middlegame = Phase::of(position).shares()[0] >= 0.5;
+    let middlegame = Phase::from_position(position).phase_shares()[0] >= 0.5;
     for (place, piece) in position.pieces().enumerate().filter(|(_, it)| it.role != Role::King) {
         let sign = if piece.color == position.turn() { 1.0 } else { -1.0 };
         let flip = if piece.color == Color::White { 0 } else { 56 };
@@ -169,7 +173,7 @@ fn removed(
 }
 
 /// Means and standard deviations by role and band.
-pub(super) fn values(removed_pieces: &[RemovedPiece]) -> Values {
+pub(super) fn values_by_role(removed_pieces: &[RemovedPiece]) -> Values {
     let mut sums = [[(0, 0.0, 0.0); 3]; 5];
     for it in removed_pieces {
         let (count, sum, squares) = &mut sums[it.role][it.band];
@@ -183,7 +187,7 @@ pub(super) fn values(removed_pieces: &[RemovedPiece]) -> Values {
     sums.map(|bands| bands.map(value))
 }
 
-pub(super) fn squares(removed_pieces: &[RemovedPiece]) -> Vec<Squares> {
+pub(super) fn values_by_square(removed_pieces: &[RemovedPiece]) -> Vec<Squares> {
     let mut sums = [[[(0, 0.0); 64]; 2]; 5];
     for it in removed_pieces {
         let (count, sum) = &mut sums[it.role][usize::from(!it.middlegame)][it.square];

@@ -22,18 +22,18 @@ pub struct RowValue {
 }
 
 impl RowValue {
-    pub fn effect(&self) -> f64 {
+    pub fn mean_effect(&self) -> f64 {
         (self.active * self.mean).abs()
     }
 }
 
 /// Values of the rows of small sets, those with the largest effect first.
-pub(super) fn rows(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<RowValue> {
+pub(super) fn largest_rows(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<RowValue> {
     let inputs = &float.net.inputs;
-    let pairs = pairs(inputs);
-    let sums = super::sums(samples, |samples| {
+    let pairs = pair_by_side(inputs);
+    let sums = super::sum_over_chunks(samples, |samples| {
         let mut sums = vec![[0.0; 2]; pairs.len()];
-        let mut counts = vec![vec![0.0; inputs.rows()]; float.net.views()];
+        let mut counts = vec![vec![0.0; inputs.row_count()]; float.net.views()];
         for Sample { position, .. } in samples {
             of_position(float, scale, position, &pairs, &mut counts, &mut sums);
         }
@@ -42,18 +42,18 @@ pub(super) fn rows(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<RowVal
     let active = pairs.iter().zip(sums).filter(|(_, [count, _])| *count > 0.0);
     let of = |([row, _], [count, sum]): (&[usize; 2], [f64; 2])| RowValue {
         set: inputs.sets()[inputs.set_of(*row).0].name().into(),
-        row: inputs.describe(*row),
+        row: inputs.describe_row(*row),
         active: count / (2 * samples.len()) as f64,
         mean: sum / count,
     };
     let mut values: Vec<RowValue> = active.map(of).collect();
-    values.sort_by(|a, b| b.effect().total_cmp(&a.effect()));
+    values.sort_by(|a, b| b.mean_effect().total_cmp(&a.mean_effect()));
     values
 }
 
 /// Rows of small sets that differ by side, each with the other side's row for the same fact.
-fn pairs(inputs: &Inputs) -> Vec<[usize; 2]> {
-    fn swapped(word: &str) -> &str {
+fn pair_by_side(inputs: &Inputs) -> Vec<[usize; 2]> {
+    fn swap_side(word: &str) -> &str {
         match word {
             "own" => "enemy",
             "enemy" => "own",
@@ -62,13 +62,14 @@ fn pairs(inputs: &Inputs) -> Vec<[usize; 2]> {
     }
     let mut pairs = Vec::new();
     for (place, set) in inputs.sets().iter().enumerate() {
-        if set.kings().is_some() || set.rows() > MOST_ROWS {
+        if set.kings().is_some() || set.row_count() > MOST_ROWS {
             continue;
         }
-        let words: Vec<String> = (0..set.rows()).map(|row| set.describe(row as u32)).collect();
+        let words: Vec<String> =
+            (0..set.row_count()).map(|row| set.describe_row(row as u32)).collect();
         let first = inputs.first_row(place);
         for (row, said) in words.iter().enumerate() {
-            let other = said.split(' ').map(swapped).collect::<Vec<_>>().join(" ");
+            let other = said.split(' ').map(swap_side).collect::<Vec<_>>().join(" ");
             let twin = words.iter().position(|it| *it == other).filter(|twin| row < *twin);
             pairs.extend(twin.map(|twin| [first + row, first + twin]));
         }
@@ -86,15 +87,16 @@ fn of_position(
     counts: &mut [Vec<f64>],
     sums: &mut [[f64; 2]],
 ) {
-    let (net, lists) = (&float.net, float.net.inputs.lists(position));
-    let accumulators = float.sums(&lists);
+    let (net, lists) = (&float.net, float.net.inputs.active_rows(position));
+    let accumulators = float.sum_rows(&lists);
     for (counts, rows) in counts.iter_mut().zip(&lists) {
         rows.entries().iter().for_each(|it| counts[it.number as usize] += f64::from(it.times));
     }
-    let value =
-        |accumulators: &[Vec<f64>]| float.output(accumulators, net.bucket_of(position), |_, _| ());
+    let value = |accumulators: &[Vec<f64>]| {
+        float.evaluate_output(accumulators, net.bucket_of(position), |_, _| ())
+    };
     let with = value(&accumulators);
-    let sign = scale * f64::from(net.inputs.sign(position));
+    let sign = scale * f64::from(net.inputs.sign_of_output(position));
     let mut without = accumulators.clone();
     for (pair, sums) in pairs.iter().zip(sums) {
         for (side, sign) in [(0, sign), (1, -sign)] {

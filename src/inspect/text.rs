@@ -3,14 +3,14 @@
 use maud::{Markup, html};
 
 use super::{BANDS, Inspection, Map, ROLES};
-use crate::digits::grouped;
+use crate::digits::group_digits;
 use crate::draw::{
     Section,
-    board::{heat, whole},
-    page::figure,
+    board::{format_whole, heat_board},
+    page::render_figure,
     sprite::Sprite,
 };
-use crate::report::{Table, wrap};
+use crate::report::{Table, wrap_sentence};
 
 const SHOWN: usize = 10;
 /// Rows with the largest effect that are shown.
@@ -23,16 +23,17 @@ pub(super) struct TextSection {
 }
 
 impl Inspection {
-    pub fn text(&self) -> String {
-        let positions = grouped(self.positions);
-        let mut out = wrap(&format!("{}, {}, {positions} positions", self.net, self.scales));
-        for TextSection { title, about, table } in self.parts() {
+    pub fn to_text(&self) -> String {
+        let positions = group_digits(self.positions);
+        let mut out =
+            wrap_sentence(&format!("{}, {}, {positions} positions", self.net, self.scales));
+        for TextSection { title, about, table } in self.text_sections() {
             out += &format!("\n{title}: {about}\n\n{table}");
         }
         out
     }
 
-    pub(super) fn parts(&self) -> Vec<TextSection> {
+    pub(super) fn text_sections(&self) -> Vec<TextSection> {
         let mut parts = vec![self.layer_table(), self.neuron_table(), self.piece_table()];
         parts.extend(self.row_table());
         parts
@@ -40,18 +41,18 @@ impl Inspection {
 
     fn layer_table(&self) -> TextSection {
         let titles = ["<layer", "<activation", "neurons", "dead", "saturated", "at 0", "at clip"];
-        let mut table = Table::titled(&titles);
+        let mut table = Table::with_titles(&titles);
         for layer in &self.layers {
             let count = layer.neurons.len() as f64;
             let mean = |of: fn(&super::Neuron) -> f64| {
-                percent(layer.neurons.iter().map(of).sum::<f64>() / count)
+                format_percent(layer.neurons.iter().map(of).sum::<f64>() / count)
             };
-            table.row([
+            table.add_row([
                 layer.name.clone(),
                 layer.activation.to_string(),
                 layer.neurons.len().to_string(),
-                layer.dead().to_string(),
-                layer.saturated().to_string(),
+                layer.count_dead().to_string(),
+                layer.count_saturated().to_string(),
                 mean(|it| it.zero_share),
                 mean(|it| it.clipped_share),
             ]);
@@ -63,11 +64,11 @@ impl Inspection {
     fn neuron_table(&self) -> TextSection {
         let direct = self.layers.len() == 1;
         let used = if direct { "use, cp" } else { "use" };
-        let mut table = Table::titled(&["neuron", used, "at 0", "at clip"]);
+        let mut table = Table::with_titles(&["neuron", used, "at 0", "at clip"]);
         for it in self.layers[0].by_use().into_iter().take(SHOWN) {
-            let used = if direct { whole(it.usage) } else { format!("{:.3}", it.usage) };
-            let (zero, clipped) = (percent(it.zero_share), percent(it.clipped_share));
-            table.row([it.neuron.to_string(), used, zero, clipped]);
+            let used = if direct { format_whole(it.usage) } else { format!("{:.3}", it.usage) };
+            let (zero, clipped) = (format_percent(it.zero_share), format_percent(it.clipped_share));
+            table.add_row([it.neuron.to_string(), used, zero, clipped]);
         }
         let about = match direct {
             true => "use is the standard deviation of a neuron's contribution",
@@ -77,9 +78,13 @@ impl Inspection {
     }
 
     fn row_table(&self) -> Option<TextSection> {
-        let mut table = Table::titled(&["<row", "active", "cp each"]);
+        let mut table = Table::with_titles(&["<row", "active", "cp each"]);
         for it in self.rows.iter().take(SHOWN_ROWS) {
-            table.row([it.row.clone(), format!("{:.2}", it.active), format!("{:+.1}", it.mean)]);
+            table.add_row([
+                it.row.clone(),
+                format!("{:.2}", it.active),
+                format!("{:+.1}", it.mean),
+            ]);
         }
         let about = "how often a side has them active, and their value for it each time";
         let part = TextSection { title: "Rows", about: about.into(), table };
@@ -88,20 +93,20 @@ impl Inspection {
 
     fn piece_table(&self) -> TextSection {
         let [opening, middlegame, endgame] = BANDS.map(|(name, _)| name);
-        let mut table = Table::titled(&["<piece, cp", opening, middlegame, endgame]);
+        let mut table = Table::with_titles(&["<piece, cp", opening, middlegame, endgame]);
         for (role, values) in ROLES.iter().zip(&self.values) {
             let cell = |value: &Option<super::Value>| {
-                value.map_or("-".to_string(), |value| whole(value.mean))
+                value.map_or("-".to_string(), |value| format_whole(value.mean))
             };
-            table.row([role.to_string()].into_iter().chain(values.iter().map(cell)));
+            table.add_row([role.to_string()].into_iter().chain(values.iter().map(cell)));
         }
-        let from = grouped(self.removed_from);
+        let from = group_digits(self.removed_from);
         let about = format!("evaluation with a piece minus that without it, {from} positions");
         TextSection { title: "Pieces", about, table }
     }
 }
 
-fn percent(share: f64) -> String {
+fn format_percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
@@ -110,24 +115,24 @@ const ROW: usize = 6;
 const STEP: usize = 9;
 
 impl Inspection {
-    pub fn pictures(&self) -> Vec<Section> {
+    pub fn page_sections(&self) -> Vec<Section> {
         let section = |part: TextSection| {
             let picture = match part.title {
-                "Neurons" => self.boards(),
+                "Neurons" => self.draw_boards(),
                 "Pieces" => self.square_boards(),
                 _ => html! {},
             };
             let body = html! {
                 p.soft { (part.about) }
-                (part.table.markup())
+                (part.table.to_markup())
                 (picture)
             };
             Section::new(part.title, body)
         };
-        self.parts().into_iter().map(section).collect()
+        self.text_sections().into_iter().map(section).collect()
     }
 
-    fn boards(&self) -> Markup {
+    fn draw_boards(&self) -> Markup {
         if self.maps.is_empty() {
             return html! {};
         }
@@ -144,8 +149,8 @@ impl Inspection {
             div.figures {
                 @for map in &self.maps {
                     @let title = format!("Neuron {}", map.neuron);
-                    (figure(&title, "", "", &html! {
-                        img.pixels src=(sprite(map).address()) alt=(title) {}
+                    (render_figure(&title, "", "", &html! {
+                        img.pixels src=(neuron_sprite(map).data_address()) alt=(title) {}
                     }))
                 }
             }
@@ -157,8 +162,8 @@ impl Inspection {
             p.soft { "Mean value by square in centipawns, seen by the piece's owner." }
             div.boards {
                 @for squares in &self.squares {
-                    (board(&format!("{}, middlegame", squares.role), &squares.middlegame))
-                    (board(&format!("{}, endgame", squares.role), &squares.endgame))
+                    (draw_board(&format!("{}, middlegame", squares.role), &squares.middlegame))
+                    (draw_board(&format!("{}, endgame", squares.role), &squares.endgame))
                 }
             }
         }
@@ -166,7 +171,7 @@ impl Inspection {
 }
 
 /// The boards of a neuron; the first and last rank of pawns are clear.
-fn sprite(map: &Map) -> Sprite {
+fn neuron_sprite(map: &Map) -> Sprite {
     let rows = map.boards.len().div_ceil(ROW);
     let mut sprite = Sprite::new(ROW * STEP - 1, rows * STEP - 1);
     let weight = |board: usize, square: usize| {
@@ -180,15 +185,15 @@ fn sprite(map: &Map) -> Sprite {
     // `max` ignores NaN.
     let span = boards.iter().flatten().fold(0.0, |span: f32, it| span.max(it.abs()));
     for (board, weights) in boards.iter().enumerate() {
-        sprite.board(board % ROW * STEP, board / ROW * STEP, weights, span);
+        sprite.draw_board(board % ROW * STEP, board / ROW * STEP, weights, span);
     }
     sprite
 }
 
-pub(super) fn board(title: &str, values: &[Option<f64>]) -> Markup {
+pub(super) fn draw_board(title: &str, values: &[Option<f64>]) -> Markup {
     let values: [Option<f64>; 64] = std::array::from_fn(|square| values[square]);
     let known = || values.iter().flatten();
     let mean = known().sum::<f64>() / known().count().max(1) as f64;
     let span = known().fold(0.0, |span: f64, value| span.max((value - mean).abs()));
-    figure(title, "", "board", &heat(title, &values, mean, span))
+    render_figure(title, "", "board", &heat_board(title, &values, mean, span))
 }

@@ -12,7 +12,7 @@ pub struct Base {
 }
 
 impl Base {
-    pub fn logit(&self, position: &Position) -> f32 {
+    pub fn base_logit(&self, position: &Position) -> f32 {
         (f64::from(self.evaluation.evaluate(position)) / self.scale) as f32
     }
 }

@@ -33,31 +33,31 @@ type PlannedChunk = (Arc<ChunkPlan>, Arc<[Label]>);
 
 impl ChunkPlans {
     /// Plans that are kept for all passes, for records in the order of the first one.
-    pub fn cached(
+    pub fn cached_plans(
         net: &Architecture,
         records: &[Packed],
         chunk: usize,
         [max_bytes, max_pairs]: [usize; 2],
         inverted: bool,
     ) -> Self {
-        let kings = net.inputs.kings().count();
+        let kings = net.inputs.kings().bucket_count();
         let count = (POSITIONS_PER_BUCKET * kings.min(MAX_BUCKETS)).min(records.len());
         // With several king buckets, positions are sorted by them.
         let step = if kings > 1 { (records.len() / count.max(1)).max(1) } else { 1 };
-        let sample = records.iter().step_by(step).take(count).map(Packed::position);
-        let pairs = Arc::new(select_from(net, sample, max_pairs, Pairs::select));
+        let sample = records.iter().step_by(step).take(count).map(Packed::to_position);
+        let pairs = Arc::new(select_from(net, sample, max_pairs, Pairs::select_most_frequent));
         let cache = (0..records.len() / chunk).map(|_| OnceLock::new()).collect();
         Self { chunk, pairs, inverted, cache, free_bytes: AtomicUsize::new(max_bytes) }
     }
 
     /// Plans that are used once.
-    pub fn passing(chunk: usize, pairs: Arc<Pairs>) -> Self {
+    pub fn passing_plans(chunk: usize, pairs: Arc<Pairs>) -> Self {
         let (cache, free_bytes) = (Vec::new(), AtomicUsize::new(0));
         Self { chunk, pairs, inverted: true, cache, free_bytes }
     }
 
     /// Splits indices of records into chunks; of cached ones into the parts of each chunk.
-    fn split<'a>(&self, order: &'a [u32]) -> Vec<&'a [u32]> {
+    fn split_order<'a>(&self, order: &'a [u32]) -> Vec<&'a [u32]> {
         let chunk = self.chunk as u32;
         match self.cache.is_empty() {
             true => order.chunks(self.chunk).collect(),
@@ -66,7 +66,7 @@ impl ChunkPlans {
     }
 
     /// The cache entry of a chunk; none for a part of one, or without a cache.
-    fn entry(&self, order: &[u32]) -> Option<&OnceLock<PlannedChunk>> {
+    fn cache_entry(&self, order: &[u32]) -> Option<&OnceLock<PlannedChunk>> {
         // The records of a chunk are consecutive.
         let (first, size) = (order[0] as usize, self.chunk);
         let is_whole = order.len() == size && first.is_multiple_of(size);
@@ -80,7 +80,7 @@ impl ChunkPlans {
         mut plan: ChunkPlan,
         labels: Vec<Label>,
     ) -> PlannedChunk {
-        let bytes = plan.bytes() + size_of_val(&labels[..]);
+        let bytes = plan.byte_size() + size_of_val(&labels[..]);
         let take = |free: usize| free.checked_sub(bytes);
         let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
         plan.stays = self.free_bytes.fetch_update(set, fetch, take).is_ok();
@@ -113,14 +113,14 @@ impl Workspace {
         order: &[u32],
     ) -> PlannedChunk {
         let records: Vec<Packed> = order.iter().map(|index| records[*index as usize]).collect();
-        self.writer.fill(net, records.iter().map(Packed::position));
+        self.writer.fill_lists(net, records.iter().map(Packed::to_position));
         let point_of_view = net.inputs.views.point_of_view();
         let labels = records.iter().map(|record| Label::new(record, point_of_view)).collect();
         let chosen: Vec<u32> = (0..order.len() as u32).collect();
         pulp::Arch::new().dispatch(Planning(net, plans, &chosen, self));
         // A copy has no unused capacity.
         let plan = self.plan.clone();
-        match plans.entry(order) {
+        match plans.cache_entry(order) {
             Some(entry) => plans.cache_plan(entry, plan, labels),
             None => (Arc::new(plan), labels.into()),
         }
@@ -136,10 +136,10 @@ impl pulp::NullaryFnOnce for Planning<'_> {
     #[inline(always)]
     fn call(self) {
         let Self(net, plans, chosen, Workspace { planner, plan, writer }) = self;
-        writer.substitute(net, &plans.pairs);
-        planner.order(net, &writer.lists, chosen, &plans.pairs, plan);
+        writer.substitute_pairs(net, &plans.pairs);
+        planner.order_items(net, &writer.lists, chosen, &plans.pairs, plan);
         if plans.inverted {
-            planner.invert(plan);
+            planner.invert_lists(plan);
         }
     }
 }
@@ -151,11 +151,11 @@ pub(super) fn plan_slices(
 ) -> (Vec<Arc<ChunkPlan>>, Vec<Label>) {
     let chunks = slices.iter().flat_map(|slice| {
         let RecordLayout::Plans(plans) = &slice.of.layout else { panic!("records with plans") };
-        plans.split(slice.order).into_iter().map(move |order| (slice, plans, order))
+        plans.split_order(slice.order).into_iter().map(move |order| (slice, plans, order))
     });
     let mut planned: Vec<_> = chunks
         .map(|chunk @ (_, plans, order)| {
-            (chunk, plans.entry(order).and_then(|entry| entry.get().cloned()))
+            (chunk, plans.cache_entry(order).and_then(|entry| entry.get().cloned()))
         })
         .collect();
     let missing: Vec<_> = planned.iter_mut().filter(|(_, planned)| planned.is_none()).collect();

@@ -38,7 +38,7 @@ pub struct TermsEncoder {
 #[derive(Clone, Debug, Default)]
 pub(super) struct EncodedRecords {
     pub records: Vec<Packed>,
-    /// Their [bases](Encoder::bases).
+    /// Their [bases](Encoder::logits_of_base).
     pub bases: Vec<f32>,
     pub layout: RecordLayout,
 }
@@ -68,7 +68,7 @@ pub(super) struct EncodedTerms {
 }
 
 impl EncodedTerms {
-    pub fn join(mut self, other: Self) -> Self {
+    pub fn join_terms(mut self, other: Self) -> Self {
         self.pieces.extend(other.pieces);
         self.labels.extend(other.labels);
         self.counts.resize(self.counts.len().max(other.counts.len()), 0);
@@ -83,18 +83,18 @@ pub const TERMS_PIECE: usize = 4096;
 const SUM_PIECE: usize = 512;
 
 impl Encoder {
-    pub fn net(net: &Architecture) -> Self {
+    pub fn for_net(net: &Architecture) -> Self {
         Encoder::Net(Arc::new(net.clone()), None)
     }
 
-    pub fn on(self, base: Option<Base>) -> Self {
+    pub fn with_base(self, base: Option<Base>) -> Self {
         match self {
             Encoder::Net(net, _) => Encoder::Net(net, base.map(Arc::new)),
             other => other,
         }
     }
 
-    pub fn sum(net: &Architecture, terms: TermsEncoder) -> Self {
+    pub fn for_sum(net: &Architecture, terms: TermsEncoder) -> Self {
         Encoder::Sum(Arc::new(net.clone()), Arc::new(terms))
     }
 
@@ -106,9 +106,9 @@ impl Encoder {
     }
 
     /// Logits of the base for the side to move, one a record; empty without one.
-    pub(super) fn bases(&self, records: &[Packed]) -> Vec<f32> {
+    pub(super) fn logits_of_base(&self, records: &[Packed]) -> Vec<f32> {
         let Some(base) = self.base() else { return Vec::new() };
-        records.par_iter().with_min_len(64).map(|it| base.logit(&it.position())).collect()
+        records.par_iter().with_min_len(64).map(|it| base.base_logit(&it.to_position())).collect()
     }
 
     pub fn point_of_view(&self) -> PointOfView {
@@ -119,8 +119,8 @@ impl Encoder {
     }
 
     /// Sign that converts scores of the side to move to the model's point of view.
-    pub fn sign(&self, position: &Position) -> i32 {
-        self.point_of_view().sign(position.turn())
+    pub fn sign_of_target(&self, position: &Position) -> i32 {
+        self.point_of_view().sign_for(position.turn())
     }
 
     /// Whether it needs the colours of pieces, and not boards flipped to the side to move.
@@ -130,9 +130,9 @@ impl Encoder {
     }
 
     /// Encodes samples in order. Scores are left out unless every sample has one.
-    pub fn encode(&self, samples: &[Sample]) -> Batch {
+    pub fn encode_samples(&self, samples: &[Sample]) -> Batch {
         let records: Vec<Packed> = samples.iter().map(Packed::from).collect();
-        let bases = self.bases(&records);
+        let bases = self.logits_of_base(&records);
         self.encode_all(&EncodedRecords { records, bases, layout: RecordLayout::Lists })
     }
 
@@ -152,23 +152,25 @@ impl Encoder {
             (Encoder::Net(net, _), RecordLayout::FirstViews(pairs)) => {
                 let records = records();
                 let views = write_first_views(net, &records, pairs);
-                (Inputs::First(views), self.labels(&records))
+                (Inputs::First(views), self.read_labels(&records))
             }
             (Encoder::Net(net, _), RecordLayout::Lists) => {
                 let records = records();
-                (Inputs::Active(write_lists(net, &records)), self.labels(&records))
+                (Inputs::Active(write_lists(net, &records)), self.read_labels(&records))
             }
             (Encoder::Sum(net, terms), _) => {
                 let records = records();
-                let blocks = terms.pieces(records.par_chunks(SUM_PIECE)).pieces;
-                (Inputs::Both(write_lists(net, &records), blocks), self.labels(&records))
+                let blocks = terms.encode_blocks(records.par_chunks(SUM_PIECE)).pieces;
+                (Inputs::Both(write_lists(net, &records), blocks), self.read_labels(&records))
             }
-            (Encoder::Hce(encoder), _) => return encoder.batch(records().par_chunks(TERMS_PIECE)),
+            (Encoder::Hce(encoder), _) => {
+                return encoder.encode_batch(records().par_chunks(TERMS_PIECE));
+            }
         };
         Batch { base: self.base_logits(slices), ..batch_with_labels(inputs, &labels) }
     }
 
-    fn labels(&self, records: &[Packed]) -> Vec<Label> {
+    fn read_labels(&self, records: &[Packed]) -> Vec<Label> {
         let point_of_view = self.point_of_view();
         let records = records.par_iter().with_min_len(FIRST_VIEWS_BLOCK);
         records.map(|record| Label::new(record, point_of_view)).collect()
@@ -182,7 +184,7 @@ impl Encoder {
         let logits = slices.iter().flat_map(|RecordSlice { of, order }| {
             order.iter().map(|index| {
                 let index = *index as usize;
-                of.bases[index] * self.sign(&of.records[index].position()) as f32
+                of.bases[index] * self.sign_of_target(&of.records[index].to_position()) as f32
             })
         });
         logits.collect()
@@ -190,52 +192,52 @@ impl Encoder {
 }
 
 impl TermsEncoder {
-    pub(super) fn batch<R: AsRef<[Packed]>>(
+    pub(super) fn encode_batch<R: AsRef<[Packed]>>(
         &self,
         records: impl IndexedParallelIterator<Item = R>,
     ) -> Batch {
-        let found = self.pieces(records);
+        let found = self.encode_blocks(records);
         batch_with_labels(Inputs::Terms(found.pieces), &found.labels)
     }
 
     /// Number of the given positions with each term, frozen or not.
-    pub fn counts(&self, samples: &[Sample]) -> Vec<u64> {
+    pub fn count_terms(&self, samples: &[Sample]) -> Vec<u64> {
         let piece = |samples: &[Sample]| samples.iter().map(Packed::from).collect::<Vec<Packed>>();
         let mut counts = vec![0; self.weights.len()];
         // In parts, since terms take far more memory than positions.
         for samples in samples.chunks(1 << 18) {
-            let found = self.pieces(samples.par_chunks(TERMS_PIECE).map(piece));
+            let found = self.encode_blocks(samples.par_chunks(TERMS_PIECE).map(piece));
             counts.iter_mut().zip(found.counts).for_each(|(sum, count)| *sum += count);
         }
         counts
     }
 
     /// The terms of positions, in blocks; records are dropped as they are encoded.
-    pub(super) fn pieces<R: AsRef<[Packed]>>(
+    pub(super) fn encode_blocks<R: AsRef<[Packed]>>(
         &self,
         records: impl IndexedParallelIterator<Item = R>,
     ) -> EncodedTerms {
         let piece = |trace: &mut Trace, records: R| {
             let (mut terms, records) = (Terms::default(), records.as_ref());
             for record in records {
-                self.coding.encode(&record.position(), trace, &mut terms);
+                self.coding.encode_position(&record.to_position(), trace, &mut terms);
             }
             let label = |record| Label::new(record, PointOfView::White);
-            self.piece(terms, records.iter().map(label).collect())
+            self.encode_block(terms, records.iter().map(label).collect())
         };
         let pieces: Vec<EncodedTerms> = records.map_init(Trace::default, piece).collect();
-        pieces.into_iter().fold(EncodedTerms::default(), EncodedTerms::join)
+        pieces.into_iter().fold(EncodedTerms::default(), EncodedTerms::join_terms)
     }
 
-    pub(super) fn piece(&self, terms: Terms, labels: Vec<Label>) -> EncodedTerms {
+    pub(super) fn encode_block(&self, terms: Terms, labels: Vec<Label>) -> EncodedTerms {
         let mut counts = vec![0; self.weights.len()];
-        terms.count(&mut counts);
-        EncodedTerms { pieces: vec![Arc::new(self.freeze(terms))], labels, counts }
+        terms.count_positions(&mut counts);
+        EncodedTerms { pieces: vec![Arc::new(self.freeze_terms(terms))], labels, counts }
     }
 
-    pub(super) fn freeze(&self, mut terms: Terms) -> Terms {
+    pub(super) fn freeze_terms(&self, mut terms: Terms) -> Terms {
         if self.chosen.terms.iter().any(|chosen| !chosen) {
-            terms = hce::freeze(terms, &self.chosen, &self.weights);
+            terms = hce::freeze_terms(terms, &self.chosen, &self.weights);
         }
         // A copy has no unused capacity.
         terms.clone()

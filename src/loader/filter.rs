@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::LoadError;
 use crate::format::{Facts, Format, Presence};
 use crate::registry::{Kind, NamedValue};
-use crate::sample::{PlayedMove, Sample, mix};
+use crate::sample::{PlayedMove, Sample, mix_hash};
 
 /// Selection of training positions. By default every position passes. A filter that needs a fact
 /// which the format never has is refused; if only some positions lack it, none of those is skipped.
@@ -64,7 +64,7 @@ impl RejectCounts {
     /// Pseudo-key of positions without a score that the target needs.
     pub(super) const NO_SCORE: &'static str = "the lack of a score";
 
-    pub fn count(&mut self, key: &'static str) {
+    pub fn count_reject(&mut self, key: &'static str) {
         *self.0.entry(key).or_default() += 1;
     }
 
@@ -73,7 +73,7 @@ impl RejectCounts {
     }
 
     /// The keys that skipped positions, with their counts.
-    pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
+    pub fn counts_by_key(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.0.iter().map(|(key, count)| (*key, *count))
     }
 }
@@ -87,7 +87,7 @@ impl Filter {
     }
 
     /// Fails if a key needs a fact that the format never has.
-    pub fn check(&self, path: &Path, format: &Format) -> Result<(), LoadError> {
+    pub fn check_format(&self, path: &Path, format: &Format) -> Result<(), LoadError> {
         let Facts { plies, moves, scores, forfeits, .. } = format.facts;
         let needs = [
             ("min_ply", self.min_ply.is_some(), plies, "the ply"),
@@ -99,12 +99,12 @@ impl Filter {
             ("skip_forfeits", self.skip_forfeits, forfeits, "how a game ended"),
             ("max_score", self.max_score.is_some(), scores, "the score"),
         ];
-        require(path, format, &needs)
+        require_facts(path, format, &needs)
     }
 
     /// The first key that skips a position. A missing fact skips nothing, see [`Filter::check`].
-    pub fn rejects(&self, sample: &Sample) -> Option<&'static str> {
-        let (pieces, played) = (sample.position.count(), sample.played);
+    pub fn rejecting_key(&self, sample: &Sample) -> Option<&'static str> {
+        let (pieces, played) = (sample.position.piece_count(), sample.played);
         let beyond = |(max, score): (u16, i16)| score.unsigned_abs() > max;
         let misses = |(max, score): (u16, i16)| match sample.result {
             0.0 => i32::from(score) > max.into(),
@@ -133,10 +133,10 @@ impl Filter {
             Some("skip_forfeits")
         } else if self.skip_in_check && sample.position.in_check() {
             Some("skip_in_check")
-        } else if self.random_skip.is_some_and(|share| draw(sample, 1) < share) {
+        } else if self.random_skip.is_some_and(|share| draw_number(sample, 1) < share) {
             Some("random_skip")
-        } else if along(&self.accept_pieces, pieces as f64)
-            .is_some_and(|share| draw(sample, 2) >= share)
+        } else if value_along(&self.accept_pieces, pieces as f64)
+            .is_some_and(|share| draw_number(sample, 2) >= share)
         {
             Some("accept_pieces")
         } else {
@@ -146,14 +146,14 @@ impl Filter {
 }
 
 /// A number from 0 to below 1 that depends on the position and its game alone.
-fn draw(sample: &Sample, purpose: u64) -> f64 {
+fn draw_number(sample: &Sample, purpose: u64) -> f64 {
     let game = sample.game.map_or(0, std::num::NonZeroU64::get);
-    let hash = mix(mix(purpose, sample.position.key()), game);
+    let hash = mix_hash(mix_hash(purpose, sample.position.zobrist_key()), game);
     (hash >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// Checks that a format has each fact that a key, where it is set, needs.
-fn require(
+fn require_facts(
     path: &Path,
     format: &Format,
     needs: &[(&'static str, bool, Presence, &'static str)],
@@ -194,7 +194,7 @@ impl PositionWeights {
         *self == Self::default()
     }
 
-    fn lines(&self) -> [(&'static str, &[[f64; 2]]); 3] {
+    fn weight_lines(&self) -> [(&'static str, &[[f64; 2]]); 3] {
         [("ply", &self.ply), ("pieces", &self.pieces), ("score", &self.score)]
     }
 
@@ -207,32 +207,32 @@ impl PositionWeights {
                 && points.is_sorted_by(|one, next| one[0] < next[0])
                 && (points.is_empty() || points.iter().any(|point| point[1] > 0.0))
         };
-        self.lines().into_iter().find(|(_, points)| !is_line(points)).map(|(key, _)| key)
+        self.weight_lines().into_iter().find(|(_, points)| !is_line(points)).map(|(key, _)| key)
     }
 
     /// Fails if a key needs a fact that the format never has.
-    pub(super) fn check(&self, path: &Path, format: &Format) -> Result<(), LoadError> {
+    pub(super) fn check_format(&self, path: &Path, format: &Format) -> Result<(), LoadError> {
         let Facts { plies, scores, .. } = format.facts;
         let needs = [
             ("target.weights.ply", !self.ply.is_empty(), plies, "the ply"),
             ("target.weights.score", !self.score.is_empty(), scores, "the score"),
         ];
-        require(path, format, &needs)
+        require_facts(path, format, &needs)
     }
 
     /// Weight of a position, 0 to 1: 1 is the largest.
-    pub fn of(&self, sample: &Sample) -> f64 {
+    pub fn weight_of(&self, sample: &Sample) -> f64 {
         let facts = [
             sample.ply.map(f64::from),
-            Some(sample.position.count() as f64),
+            Some(sample.position.piece_count() as f64),
             sample.score.map(|score| f64::from(score).abs()),
         ];
         let factor = |((_, points), fact): ((_, &[[f64; 2]]), Option<f64>)| {
             let most = points.iter().map(|point| point[1]).fold(0.0, f64::max);
-            fact.and_then(|fact| along(points, fact)).map_or(1.0, |weight| weight / most)
+            fact.and_then(|fact| value_along(points, fact)).map_or(1.0, |weight| weight / most)
         };
         let own = self.own.map_or(1.0, |own| (own.value.0)(sample));
-        self.lines().into_iter().zip(facts).map(factor).product::<f64>() * own
+        self.weight_lines().into_iter().zip(facts).map(factor).product::<f64>() * own
     }
 
     /// Fails if the program's own weight is out of bounds.
@@ -244,32 +244,32 @@ impl PositionWeights {
             false => Err(LoadError::Weight {
                 path: path.to_path_buf(),
                 name: own.name,
-                fen: sample.position.fen(),
+                fen: sample.position.to_fen(),
                 weight,
             }),
         }
     }
 
     /// The weight in a byte, as stored for positions in memory.
-    pub(super) fn code(&self, sample: &Sample) -> u8 {
-        (255.0 * self.of(sample)).round() as u8
+    pub(super) fn weight_code(&self, sample: &Sample) -> u8 {
+        (255.0 * self.weight_of(sample)).round() as u8
     }
 
     /// Weights of positions for a batch: empty if all are 1.
-    pub fn weights(&self, samples: &[Sample]) -> Arc<[f32]> {
+    pub fn batch_weights(&self, samples: &[Sample]) -> Arc<[f32]> {
         match self.is_level() {
             true => Arc::new([]),
-            false => samples.iter().map(|sample| weight(self.code(sample))).collect(),
+            false => samples.iter().map(|sample| decode_weight(self.weight_code(sample))).collect(),
         }
     }
 }
 
-pub(super) fn weight(code: u8) -> f32 {
+pub(super) fn decode_weight(code: u8) -> f32 {
     f32::from(code) / 255.0
 }
 
 /// Value of a line at a place; none without points.
-fn along(points: &[[f64; 2]], place: f64) -> Option<f64> {
+fn value_along(points: &[[f64; 2]], place: f64) -> Option<f64> {
     let behind = points.iter().position(|point| point[0] >= place);
     Some(match behind {
         None => points.last()?[1],

@@ -22,25 +22,25 @@ pub(super) struct Label {
 impl Label {
     pub fn new(record: &Packed, point_of_view: PointOfView) -> Self {
         let (result, score) = (record.result(), record.score().map_or(f32::NAN, f32::from));
-        let (result, score) = match point_of_view.sign(record.position().turn()) {
+        let (result, score) = match point_of_view.sign_for(record.to_position().turn()) {
             1 => (result, score),
             _ => (1.0 - result, -score),
         };
-        Self { result, score, weight: record.weight(), source: record.source() }
+        Self { result, score, weight: record.sample_weight(), source: record.source() }
     }
 }
 
 /// A batch with labels, without those that are all alike; scores are whole or of several sources.
 pub(super) fn batch_with_labels(inputs: Inputs, labels: &[Label]) -> Batch {
-    fn all<T>(wanted: bool, labels: &[Label], value: impl Fn(&Label) -> T) -> Arc<[T]> {
+    fn collect_values<T>(wanted: bool, labels: &[Label], value: impl Fn(&Label) -> T) -> Arc<[T]> {
         labels[..if wanted { labels.len() } else { 0 }].iter().map(value).collect()
     }
     let sourced = labels.iter().any(|label| label.source != 0);
     let scored = sourced || !labels.iter().any(|label| label.score.is_nan());
     let weighed = labels.iter().any(|label| label.weight != 1.0);
-    let results = all(true, labels, |label| label.result);
-    let scores = all(scored, labels, |label| label.score);
-    let weights = all(weighed, labels, |label| label.weight);
-    let sources = all(sourced, labels, |label| label.source);
+    let results = collect_values(true, labels, |label| label.result);
+    let scores = collect_values(scored, labels, |label| label.score);
+    let weights = collect_values(weighed, labels, |label| label.weight);
+    let sources = collect_values(sourced, labels, |label| label.source);
     Batch { weights, sources, ..Batch::new(inputs, results, scores) }
 }

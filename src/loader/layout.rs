@@ -31,7 +31,7 @@ pub enum InputLayout {
 
 impl InputLayout {
     /// The layout of streamed data for the fused operations of the CPU.
-    pub fn streamed(net: &Architecture, pairs: Arc<Pairs>) -> Self {
+    pub fn for_streamed_data(net: &Architecture, pairs: Arc<Pairs>) -> Self {
         match net.inputs.is_uniform() {
             true => Self::FirstViews(pairs),
             false => Self::PassingPlans(pairs),
@@ -44,7 +44,7 @@ pub fn select_pairs(net: &Architecture, sample: &[Sample], max_pairs: usize) -> 
     let step = sample.len().div_ceil(POSITIONS_PER_BUCKET).max(1);
     let positions = sample.iter().step_by(step).map(|sample| sample.position);
     let has_images = net.inputs.is_uniform() && net.views() == 2;
-    let select = if has_images { Pairs::select_images } else { Pairs::select };
+    let select = if has_images { Pairs::select_images } else { Pairs::select_most_frequent };
     select_from(net, positions, max_pairs, select)
 }
 
@@ -55,11 +55,11 @@ pub(super) fn select_from(
     max_pairs: usize,
     select: fn(&Architecture, &ActiveRows, usize) -> Pairs,
 ) -> Pairs {
-    if max_pairs == 0 && !net.inputs.repeats() {
-        return Pairs::none(net.rows());
+    if max_pairs == 0 && !net.inputs.has_repeats() {
+        return Pairs::without_pairs(net.row_count());
     }
     let mut writer = ListWriter::default();
-    writer.fill(net, positions);
-    writer.substitute(net, &Pairs::none(net.rows()));
+    writer.fill_lists(net, positions);
+    writer.substitute_pairs(net, &Pairs::without_pairs(net.row_count()));
     select(net, &writer.lists, max_pairs)
 }

@@ -20,7 +20,7 @@ pub(super) fn write_lists(net: &Architecture, records: &[Packed]) -> ActiveRows 
     if !net.inputs.is_pieces() {
         return write_lists_of_sets(net, records);
     }
-    let (rows, views, width, positions) = (net.rows(), net.views(), MAX_ACTIVE, records.len());
+    let (rows, views, width, positions) = (net.row_count(), net.views(), MAX_ACTIVE, records.len());
     let mut indices = vec![0; positions * views * width];
     let (mut king_buckets, mut buckets) = (vec![0; positions * views], vec![0; positions]);
     indices
@@ -29,7 +29,7 @@ pub(super) fn write_lists(net: &Architecture, records: &[Packed]) -> ActiveRows 
         .zip(buckets.par_chunks_mut(ENCODED_TOGETHER))
         .zip(records.par_chunks(ENCODED_TOGETHER))
         .for_each(|(((indices, kings), buckets), records)| {
-            write_pieces(net, records.iter().map(Packed::position), indices, kings, buckets);
+            write_pieces(net, records.iter().map(Packed::to_position), indices, kings, buckets);
         });
     let indices = Indices::U16(indices);
     let mut lists = ActiveRows { rows, views, width, indices, king_buckets, buckets };
@@ -42,7 +42,7 @@ fn clear_single_buckets(net: &Architecture, lists: &mut ActiveRows) {
     if net.buckets == 1 {
         lists.buckets.clear();
     }
-    if net.inputs.kings().count() == 1 {
+    if net.inputs.kings().bucket_count() == 1 {
         lists.king_buckets.clear();
     }
 }
@@ -54,10 +54,11 @@ pub(super) fn write_first_views(
     pairs: &Arc<Pairs>,
 ) -> FirstViews {
     let records = records.par_iter().with_min_len(FIRST_VIEWS_BLOCK);
-    let lists = records.clone().map(|record| net.inputs.first_view(&record.position())).collect();
+    let lists =
+        records.clone().map(|record| net.inputs.first_view(&record.to_position())).collect();
     let buckets = match net.buckets {
         1 => Vec::new(),
-        _ => records.map(|record| net.bucket_of(&record.position()) as u8).collect(),
+        _ => records.map(|record| net.bucket_of(&record.to_position()) as u8).collect(),
     };
     FirstViews { lists, buckets, pairs: pairs.clone() }
 }
@@ -70,11 +71,11 @@ fn write_pieces(
     king_buckets: &mut [u8],
     buckets: &mut [u8],
 ) {
-    let (views, kings) = (net.views(), net.inputs.kings().count());
+    let (views, kings) = (net.views(), net.inputs.kings().bucket_count());
     let lists =
         indices.chunks_exact_mut(views * MAX_ACTIVE).zip(king_buckets.chunks_exact_mut(views));
     for (position, ((out, of_views), bucket)) in positions.zip(lists.zip(buckets)) {
-        net.inputs.write(&position, out);
+        net.inputs.write_rows(&position, out);
         *bucket = net.bucket_of(&position) as u8;
         if kings > 1 {
             for (king_bucket, color) in of_views.iter_mut().zip(net.inputs.views_of(&position)) {
@@ -98,10 +99,14 @@ pub(super) struct ListWriter {
 impl ListWriter {
     /// Fills the lists of positions; those of several feature sets get their rows by
     /// [`ListWriter::substitute`].
-    pub fn fill(&mut self, net: &Architecture, positions: impl ExactSizeIterator<Item = Position>) {
+    pub fn fill_lists(
+        &mut self,
+        net: &Architecture,
+        positions: impl ExactSizeIterator<Item = Position>,
+    ) {
         let Self { lists, rows, ends, .. } = self;
         let (count, views) = (positions.len(), net.views());
-        (lists.rows, lists.views) = (net.rows(), views);
+        (lists.rows, lists.views) = (net.row_count(), views);
         lists.buckets.resize(count, 0);
         lists.king_buckets.resize(count * views, 0);
         if net.inputs.is_pieces() {
@@ -132,11 +137,11 @@ impl ListWriter {
 
     /// Substitutes pairs for rows in the lists that were [filled](ListWriter::fill).
     #[inline(always)]
-    pub fn substitute(&mut self, net: &Architecture, pairs: &Pairs) {
+    pub fn substitute_pairs(&mut self, net: &Architecture, pairs: &Pairs) {
         let Self { lists, rows, ends, bits } = self;
         match net.inputs.is_pieces() {
-            true => pairs.shorten(lists, bits),
-            false => pairs.list(rows.entries(), ends, lists, bits),
+            true => pairs.shorten_lists(lists, bits),
+            false => pairs.fill_lists(rows.entries(), ends, lists, bits),
         }
     }
 
@@ -159,11 +164,11 @@ const WIDTH_STEP: usize = 16;
 fn write_lists_of_sets(net: &Architecture, records: &[Packed]) -> ActiveRows {
     let write_block = |records: &[Packed]| {
         let mut writer = ListWriter::default();
-        writer.fill(net, records.iter().map(Packed::position));
+        writer.fill_lists(net, records.iter().map(Packed::to_position));
         writer
     };
     let blocks: Vec<ListWriter> = records.par_chunks(ENCODED_TOGETHER).map(write_block).collect();
-    let (rows, views, positions) = (net.rows(), net.views(), records.len());
+    let (rows, views, positions) = (net.row_count(), net.views(), records.len());
     let longest = blocks.iter().map(|block| block.lists.width).max().unwrap_or(1);
     let width = longest.next_multiple_of(WIDTH_STEP);
     let mut indices = Indices::zeros(net.inputs.is_large(), positions * views * width);

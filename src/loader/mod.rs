@@ -35,7 +35,7 @@ pub use layout::{InputLayout, MAX_PLAN_BYTES, select_pairs};
 pub use pass::Passes;
 pub use plan::{PassOrder, ReadPlan, ScanFacts, StreamPlan, Subset};
 pub use prepared::{Preparation, Prepare, PreparedRows};
-pub use scan::{KeptRecords, Scan, ValidationFacts, collect, scan};
+pub use scan::{KeptRecords, Scan, ValidationFacts, collect_samples, scan};
 pub use source::{DataSource, ReadCounts, ReadOptions, contradict_view};
 pub use split::{HeldOut, Split, TestShare, TrainingShare};
 pub use store::{Store, push, read_traces};

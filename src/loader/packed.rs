@@ -1,13 +1,13 @@
 //! Positions in memory, 32 bytes each.
 
-use super::filter::{PositionWeights, weight};
+use super::filter::{PositionWeights, decode_weight};
 use crate::sample::{Position, Sample};
 
 /// Steps of results from 0 to 1: an even number, so that 0, 0.5 and 1 are exact.
 const RESULTS: f32 = ((1 << 24) - 2) as f32;
 
 /// Packs a result, 0 to 1, to within 4e-8, and the source behind it.
-fn labels(result: f32, source: u8) -> u32 {
+fn pack_labels(result: f32, source: u8) -> u32 {
     debug_assert!((0.0..=1.0).contains(&result), "{result}");
     let steps = (f64::from(result) * f64::from(RESULTS) + 0.5) as u32;
     steps << 8 | u32::from(source)
@@ -24,7 +24,7 @@ pub struct Packed {
     /// [`Packed::NO_SCORE`] without one.
     score: i16,
     turn_and_ep: u8,
-    /// Sample weight, see [`weight`].
+    /// Sample weight, see [`decode_weight`].
     weight: u8,
 }
 
@@ -35,23 +35,23 @@ impl Packed {
     const NO_SCORE: i16 = i16::MIN;
 
     /// The position without its counters.
-    pub fn position(&self) -> Position {
+    pub fn to_position(&self) -> Position {
         Position::of_board_and_turn(self.occupied, self.nibbles, self.turn_and_ep)
     }
 
     pub fn with_weight(sample: &Sample, by: &PositionWeights) -> Self {
-        let weight = if by.is_level() { u8::MAX } else { by.code(sample) };
+        let weight = if by.is_level() { u8::MAX } else { by.weight_code(sample) };
         Self { weight, ..Self::from(sample) }
     }
 
-    pub fn weight(&self) -> f32 {
-        weight(self.weight)
+    pub fn sample_weight(&self) -> f32 {
+        decode_weight(self.weight)
     }
 
     /// Replaces the position; result and score stay.
-    pub fn replace(&mut self, position: &Position) {
-        if position.turn() != self.position().turn() {
-            self.labels = labels(1.0 - self.result(), self.source());
+    pub fn replace_position(&mut self, position: &Position) {
+        if position.turn() != self.to_position().turn() {
+            self.labels = pack_labels(1.0 - self.result(), self.source());
             self.score = self.score().map_or(Self::NO_SCORE, |score| -score);
         }
         self.occupied = position.occupied();
@@ -81,7 +81,7 @@ impl From<&Sample> for Packed {
         Self {
             occupied: position.occupied(),
             nibbles: position.nibbles(),
-            labels: labels(sample.result, sample.source),
+            labels: pack_labels(sample.result, sample.source),
             score: sample.score.map_or(Self::NO_SCORE, |score| score.max(1 + Self::NO_SCORE)),
             turn_and_ep: position.turn_and_ep(),
             weight: u8::MAX,

@@ -13,11 +13,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use super::packed::Packed;
-use super::shuffle::random;
+use super::shuffle::random_for;
 use super::source::{FilePart, PartPositions, PlanFile, ReadCounts, in_order};
 use super::{LoadError, PassOrder, StreamPlan};
 use crate::place::{ReadFacts, ResumePoint, TurnState};
-use crate::sample::mix;
+use crate::sample::mix_hash;
 
 /// Parts of files that are read side by side.
 const SIDE_BY_SIDE: usize = 32;
@@ -76,26 +76,26 @@ impl Passes {
     }
 
     /// Reads and drops training positions, to measure the speed; returns their number.
-    pub fn skim(&mut self) -> Result<u64, LoadError> {
+    pub fn skim_block(&mut self) -> Result<u64, LoadError> {
         if self.pass.is_read() {
-            self.pass = self.pass.after();
+            self.pass = self.pass.following_pass();
         }
-        self.pass.round()?;
+        self.pass.read_round()?;
         self.pass.queue.clear();
         Ok(std::mem::take(&mut self.pass.queued) as u64)
     }
 
     /// Returns the next positions, shuffled, and their place.
-    pub fn bin(&mut self) -> Result<ShuffledBin, LoadError> {
+    pub fn take_bin(&mut self) -> Result<ShuffledBin, LoadError> {
         // A thread of the pool must not wait for it.
         if rayon::current_thread_index().is_some() {
-            return Ok(self.next_bin()?.shuffle());
+            return Ok(self.next_bin()?.shuffle_records());
         }
         while self.ahead.len() < rayon::current_num_threads().min(MOST_AHEAD) {
             let bin = self.next_bin()?;
             let (sender, receiver) = sync_channel(1);
             // Without a receiver the passes have ended.
-            rayon::spawn(move || drop(sender.send(bin.shuffle())));
+            rayon::spawn(move || drop(sender.send(bin.shuffle_records())));
             self.ahead.push_back(receiver);
         }
         let first = self.ahead.pop_front().expect("there is a thread");
@@ -106,17 +106,19 @@ impl Passes {
         let Self { pass, next, .. } = self;
         loop {
             if pass.is_dealt() {
-                let next = next.get_or_insert_with(|| pass.after());
-                while !next.is_full() && pass.held() + next.held() < pass.order.window {
-                    next.deal()?;
+                let next = next.get_or_insert_with(|| pass.following_pass());
+                while !next.is_full()
+                    && pass.held_records() + next.held_records() < pass.order.window
+                {
+                    next.deal_records()?;
                 }
             }
-            if let Some(bin) = pass.bin()? {
+            if let Some(bin) = pass.next_bin()? {
                 return Ok(bin);
             } else if pass.first == 0 {
                 return Err(LoadError::Empty("in the files".into()));
             }
-            *pass = next.take().unwrap_or_else(|| pass.after());
+            *pass = next.take().unwrap_or_else(|| pass.following_pass());
         }
     }
 }
@@ -140,7 +142,7 @@ struct ReadRound {
 impl ReadRound {
     /// The part and the places in it of the next records to deal, at most `most`, which count as
     /// dealt. None at the end.
-    fn take(&mut self, most: usize) -> Option<(usize, Range<usize>)> {
+    fn take_records(&mut self, most: usize) -> Option<(usize, Range<usize>)> {
         while self.at == self.parts.get(self.part)?.len() {
             (self.part, self.at) = (self.part + 1, 0);
         }
@@ -160,7 +162,7 @@ struct Bin {
 }
 
 impl Bin {
-    fn shuffle(self) -> ShuffledBin {
+    fn shuffle_records(self) -> ShuffledBin {
         let mut records = self.blocks.concat();
         if let Some(mut random) = self.random {
             records.shuffle(&mut random);
@@ -199,11 +201,11 @@ impl Pass {
         let ResumePoint { pass: number, bin: first, deal: deals, turns, dealt, read, .. } =
             place.clone();
         let of_file = |(file, it): (usize, &Arc<PlanFile>)| {
-            (0..it.parts() as u32).map(move |part| (file as u32, part))
+            (0..it.part_count() as u32).map(move |part| (file as u32, part))
         };
         let mut parts: Vec<(u32, u32)> = files.iter().enumerate().flat_map(of_file).collect();
         if order.shuffle {
-            parts.shuffle(&mut random(order.seed, number, 0));
+            parts.shuffle(&mut random_for(order.seed, number, 0));
         }
         let open = |(part, blocks)| Open { part, blocks, source: None };
         Self {
@@ -236,7 +238,7 @@ impl Pass {
             && self.bins_of(self.deals).end > self.first
     }
 
-    fn after(&self) -> Self {
+    fn following_pass(&self) -> Self {
         let place = ResumePoint {
             pass: self.number + 1,
             read: self.read.clone(),
@@ -253,7 +255,7 @@ impl Pass {
         self.is_read() && self.queued == 0
     }
 
-    fn held(&self) -> usize {
+    fn held_records(&self) -> usize {
         self.queued + self.binned
     }
 
@@ -271,16 +273,16 @@ impl Pass {
     }
 
     /// Returns the next bin; none at the end.
-    fn bin(&mut self) -> Result<Option<Bin>, LoadError> {
+    fn next_bin(&mut self) -> Result<Option<Bin>, LoadError> {
         while !self.is_full() {
-            self.deal()?;
+            self.deal_records()?;
         }
         let Some(blocks) = self.bins.pop_front() else { return Ok(None) };
         let (deal, turns, dealt) = self.began.front().cloned().unwrap_or_default();
         let (pass, bin_number, read) = (self.number, self.first, self.read.clone());
         let place = ResumePoint { pass, bin: bin_number, taken: 0, deal, turns, dealt, read };
         self.binned -= blocks.iter().map(Vec::len).sum::<usize>();
-        let random = random(self.order.seed, self.number, 1 + self.first);
+        let random = random_for(self.order.seed, self.number, 1 + self.first);
         let random = self.order.shuffle.then_some(random);
         self.first += 1;
         while self.began.front().is_some_and(|(deal, ..)| self.bins_of(*deal).end <= self.first) {
@@ -289,10 +291,10 @@ impl Pass {
         Ok(Some(Bin { blocks, place, random }))
     }
 
-    fn deal(&mut self) -> Result<(), LoadError> {
+    fn deal_records(&mut self) -> Result<(), LoadError> {
         let (deal, all) = (self.span.deal, self.bins_of(self.deals));
         while self.queued < deal && !self.is_read() {
-            self.round()?;
+            self.read_round()?;
         }
         if let Some(round) = self.queue.front() {
             self.began.push_back((self.deals, round.turns.clone(), round.dealt));
@@ -305,7 +307,7 @@ impl Pass {
         let mut drawn = vec![0; left];
         let (mut taken, mut ended) = (Vec::new(), 0);
         while let Some(round) = self.queue.get_mut(ended).filter(|_| left > 0) {
-            match round.take(left) {
+            match round.take_records(left) {
                 Some((part, places)) => {
                     left -= places.len();
                     taken.push((ended, part, places));
@@ -313,12 +315,12 @@ impl Pass {
                 None => ended += 1,
             }
         }
-        let lot = mix(mix(mix(2, self.order.seed), self.number), self.deals);
+        let lot = mix_hash(mix_hash(mix_hash(2, self.order.seed), self.number), self.deals);
         let together = drawn.par_chunks_mut(DRAWN_TOGETHER).enumerate();
         together.for_each(|(first, drawn)| {
             let first = (first * DRAWN_TOGETHER) as u64;
             for (number, four) in (first..).step_by(4).zip(drawn.chunks_mut(4)) {
-                let mut draws = mix(lot, number);
+                let mut draws = mix_hash(lot, number);
                 for bin in four {
                     let number = low + (((draws & 0xffff) * bins) >> 16);
                     // Positions of bins before the place of a resumed run are trained on already.
@@ -360,7 +362,7 @@ impl Pass {
     }
 
     /// Reads a block of each open part, after replacing those that ended.
-    fn round(&mut self) -> Result<(), LoadError> {
+    fn read_round(&mut self) -> Result<(), LoadError> {
         let more = (SIDE_BY_SIDE - self.open.len()).min(self.parts.len() - self.next);
         let opened = self.next..self.next + more;
         self.open.extend(opened.map(|part| Open { part, blocks: 0, source: None }));
@@ -369,13 +371,13 @@ impl Pass {
         let turns = TurnState { rounds: self.rounds, next: self.next, open };
         // A round that is read again was counted before.
         let counts = !self.read.is_complete && self.rounds >= self.read.rounds;
-        let bound = if counts { self.read.sketch.bound() } else { 0 };
+        let bound = if counts { self.read.sketch.upper_bound() } else { 0 };
         let (files, parts) = (&self.files, &self.parts);
         let read = |it: &mut Open| {
             let (file, part) = parts[it.part];
             let mut found = PartPositions::default();
             if it.source.is_none() {
-                let source = it.source.insert(files[file as usize].open(part.into())?);
+                let source = it.source.insert(files[file as usize].open_part(part.into())?);
                 for _ in 0..it.blocks {
                     if !source.next(0, &mut found, |_, _| {})? {
                         return Err(LoadError::Place);
@@ -395,7 +397,7 @@ impl Pass {
             self.queued += of_part.len();
             parts.push(of_part);
             if counts {
-                self.count(file, &of_file, hashes)?;
+                self.count_read(file, &of_file, hashes)?;
             }
         }
         let mut is_open = is_open.into_iter();
@@ -408,7 +410,7 @@ impl Pass {
         }
         let mut round = ReadRound { turns, parts, dealt: 0, part: 0, at: 0 };
         while self.before > 0 {
-            let dealt = round.take(self.before).map_or(0, |(_, places)| places.len());
+            let dealt = round.take_records(self.before).map_or(0, |(_, places)| places.len());
             // A round with fewer records is not the one that was read then.
             self.before = if dealt == 0 { 0 } else { self.before - dealt };
             self.queued -= dealt;
@@ -417,7 +419,7 @@ impl Pass {
         Ok(())
     }
 
-    fn count(
+    fn count_read(
         &mut self,
         file: usize,
         counts: &ReadCounts,
@@ -430,7 +432,7 @@ impl Pass {
         read.train += counts.train;
         let sums = [counts.read, counts.games, counts.bad.count];
         read.files[file].iter_mut().zip(sums).for_each(|(sum, count)| *sum += count);
-        read.sketch.extend(hashes);
+        read.sketch.add_hashes(hashes);
         let mut bad = counts.bad.clone();
         bad.count = read.files[file][2];
         self.files[file].check_bad(&bad)

@@ -82,18 +82,18 @@ impl ReadPlan {
         Self { files, check_view: true, ..Self::default() }
     }
 
-    pub fn limited(mut self, limit: u64) -> Self {
+    pub fn with_limit(mut self, limit: u64) -> Self {
         self.reading.limit = Some(limit);
         self
     }
 
     /// Whether there are validation positions: of files of their own, or of held-out games.
-    pub fn validates(&self) -> bool {
+    pub fn has_validation(&self) -> bool {
         !self.validation.is_empty() || self.split.share > 0.0 && self.test.0 < 1.0
     }
 
     /// The plan that reads the files of validation positions, if there are any.
-    pub fn validating(&self) -> Option<Self> {
+    pub fn validation_plan(&self) -> Option<Self> {
         (!self.validation.is_empty()).then(|| Self {
             files: self.validation.clone(),
             validation: Vec::new(),
@@ -104,11 +104,11 @@ impl ReadPlan {
     }
 
     /// The subset of a game of `files`, by its [hash](crate::sample::Sample::group).
-    pub fn subset(&self, group: u64) -> Subset {
+    pub fn subset_of_game(&self, group: u64) -> Subset {
         match self.split.holds_out(group) {
-            true if !self.validation.is_empty() || self.test.takes(group) => Subset::Test,
+            true if !self.validation.is_empty() || self.test.takes_group(group) => Subset::Test,
             true => Subset::Validation,
-            false if self.share.takes(group) => Subset::Train,
+            false if self.share.takes_group(group) => Subset::Train,
             false => Subset::Unused,
         }
     }
@@ -123,13 +123,13 @@ impl Default for PassOrder {
 
 impl PassOrder {
     /// Whether the training positions are read once and stay in memory.
-    pub fn keeps(&self, facts: &ScanFacts) -> bool {
+    pub fn keeps_in_memory(&self, facts: &ScanFacts) -> bool {
         facts.positions.is_some_and(|positions| positions <= self.window as u64)
     }
 
     /// Whether positions stay together in chunks for all passes.
     pub fn has_fixed_chunks(&self, facts: &ScanFacts) -> bool {
-        self.keeps(facts) && self.shuffle && self.chunk > 0
+        self.keeps_in_memory(facts) && self.shuffle && self.chunk > 0
     }
 
     /// Positions per batch; None: all of them.

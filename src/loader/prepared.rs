@@ -14,9 +14,9 @@ use crate::sample::{Position, Sample};
 /// Converts positions to rows for training, with the weights at the beginning of a round.
 pub trait Prepare: Send + Sync {
     /// Rows of each sample, the sample itself last, with centipawns for its side to move.
-    fn rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>>;
+    fn prepare_rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>>;
     /// The loss of several rows of a sample; none if each sample has one row and a target.
-    fn choices(&self) -> Option<Choices>;
+    fn move_choices(&self) -> Option<Choices>;
 }
 
 /// Training positions, and their conversion to rows.
@@ -45,36 +45,40 @@ const BLOCK: usize = 64;
 
 impl Preparation {
     /// Searches samples; `seen` receives the numbers of finished ones.
-    pub fn of<'a>(
+    pub fn prepare_samples<'a>(
         &self,
         samples: impl IndexedParallelIterator<Item = &'a Sample>,
         seen: &(dyn Fn(u64) + Sync),
     ) -> PreparedRows {
         let piece = |samples: Vec<&Sample>| {
             let samples: Vec<Sample> = samples.into_iter().copied().collect();
-            let mut prepared = self.none();
-            for (sample, rows) in samples.iter().zip(self.by.rows(&samples)) {
+            let mut prepared = self.no_rows();
+            for (sample, rows) in samples.iter().zip(self.by.prepare_rows(&samples)) {
                 prepared.push(sample, &rows, self);
             }
             seen(samples.len() as u64);
             prepared
         };
         let pieces: Vec<PreparedRows> = samples.chunks(BLOCK).map(piece).collect();
-        let mut all = self.none();
-        pieces.into_iter().for_each(|piece| all.take(&piece, 0..piece.len()));
+        let mut all = self.no_rows();
+        pieces.into_iter().for_each(|piece| all.take_positions(&piece, 0..piece.len()));
         all
     }
 
-    fn none(&self) -> PreparedRows {
-        let choices =
-            self.by.choices().map(|it| Choices { variance_factor: self.variance_factor, ..it });
+    fn no_rows(&self) -> PreparedRows {
+        let choices = self
+            .by
+            .move_choices()
+            .map(|it| Choices { variance_factor: self.variance_factor, ..it });
         PreparedRows { choices, ..PreparedRows::default() }
     }
 
-    pub fn all(&self) -> Batch {
+    pub fn encode_all(&self) -> Batch {
         match &self.whole {
-            Some(whole) => whole.encode(&self.encoder),
-            None => self.of(self.samples.par_iter(), &|_| {}).encode(&self.encoder),
+            Some(whole) => whole.encode_rows(&self.encoder),
+            None => {
+                self.prepare_samples(self.samples.par_iter(), &|_| {}).encode_rows(&self.encoder)
+            }
         }
     }
 }
@@ -84,13 +88,13 @@ impl PreparedRows {
         let record = Packed::with_weight(sample, &by.weighing);
         for (position, value) in rows {
             let mut row = record;
-            row.replace(position);
+            row.replace_position(position);
             self.rows.records.push(row);
-            self.rows.bases.extend(by.encoder.base().map(|base| base.logit(position)));
+            self.rows.bases.extend(by.encoder.base().map(|base| base.base_logit(position)));
             if let Some(choices) = &mut self.choices {
                 // The model has White's point of view, or the side to move's.
                 let turned = position.turn() != sample.position.turn();
-                let sign = by.encoder.sign(position) * if turned { -1 } else { 1 };
+                let sign = by.encoder.sign_of_target(position) * if turned { -1 } else { 1 };
                 choices.signs.push(sign as i8);
                 choices.before.push(*value);
             }
@@ -104,10 +108,10 @@ impl PreparedRows {
         }
     }
 
-    fn take(&mut self, from: &Self, positions: impl IntoIterator<Item = usize>) {
+    fn take_positions(&mut self, from: &Self, positions: impl IntoIterator<Item = usize>) {
         for position in positions {
             let rows = match &from.choices {
-                Some(choices) => choices.rows(position),
+                Some(choices) => choices.move_rows(position),
                 None => position..position + 1,
             };
             self.rows.records.extend_from_slice(&from.rows.records[rows.clone()]);
@@ -121,18 +125,18 @@ impl PreparedRows {
     }
 
     /// Encodes in batches of some thousand rows.
-    pub fn batches(&self, by: &Preparation) -> Vec<Batch> {
+    pub fn encode_batches(&self, by: &Preparation) -> Vec<Batch> {
         let size = if self.choices.is_some() { 256 } else { 4096 };
         let batch = |first: usize| {
-            let mut some = by.none();
-            some.take(self, first..self.len().min(first + size));
-            some.encode(&by.encoder)
+            let mut some = by.no_rows();
+            some.take_positions(self, first..self.len().min(first + size));
+            some.encode_rows(&by.encoder)
         };
         (0..self.len()).step_by(size).map(batch).collect()
     }
 
     /// Encodes all as one batch. The terms of a position's rows stay in one block.
-    pub fn encode(&self, encoder: &Encoder) -> Batch {
+    pub fn encode_rows(&self, encoder: &Encoder) -> Batch {
         let Self { rows, choices } = self;
         let batch = match encoder {
             Encoder::Net(..) | Encoder::Sum(..) => encoder.encode_all(rows),
@@ -149,14 +153,14 @@ impl PreparedRows {
                         start = end;
                     }
                 }
-                terms.batch(pieces.into_par_iter())
+                terms.encode_batch(pieces.into_par_iter())
             }
         };
         let Some(choices) = choices else { return batch };
         Batch {
-            results: Batch::pick(&batch.results, choices.roots()),
-            scores: Batch::pick(&batch.scores, choices.roots()),
-            sources: Batch::pick(&batch.sources, choices.roots()),
+            results: Batch::pick_values(&batch.results, choices.root_rows()),
+            scores: Batch::pick_values(&batch.scores, choices.root_rows()),
+            sources: Batch::pick_values(&batch.sources, choices.root_rows()),
             choices: Some(Arc::new(choices.clone())),
             ..batch
         }
@@ -169,14 +173,14 @@ impl PreparedRows {
 
 impl Stream {
     /// A stream of searched batches across windows and epochs, or of whole epochs.
-    pub fn prepared(by: Preparation, order: PassOrder, from: u64) -> Self {
+    pub fn from_preparation(by: Preparation, order: PassOrder, from: u64) -> Self {
         let walk = Walk::new(by.samples.len(), order, from);
         let mut windows = SearchedWindows { by, walk, window: None };
         let mut all = None;
-        Self::spawn(2, move || {
+        Self::spawn_loader(2, move || {
             Ok(Some(match order.batch_size() {
-                None => all.get_or_insert_with(|| windows.by.all()).clone(),
-                Some(size) => windows.take(size).encode(&windows.by.encoder),
+                None => all.get_or_insert_with(|| windows.by.encode_all()).clone(),
+                Some(size) => windows.take_rows(size).encode_rows(&windows.by.encoder),
             }))
         })
     }
@@ -190,15 +194,15 @@ struct SearchedWindows {
 }
 
 impl SearchedWindows {
-    fn take(&mut self, size: usize) -> PreparedRows {
+    fn take_rows(&mut self, size: usize) -> PreparedRows {
         let Self { by, walk, window: found } = self;
-        let mut taken = by.none();
+        let mut taken = by.no_rows();
         while taken.len() < size {
             let window = if by.whole.is_some() { usize::MAX } else { by.window };
-            let (epoch, passed) = walk.on(size - taken.len(), window);
+            let (epoch, passed) = walk.advance_within(size - taken.len(), window);
             let (order, number) = (&walk.order, passed.start / window);
             if let Some(whole) = &by.whole {
-                taken.take(whole, order[passed].iter().map(|place| *place as usize));
+                taken.take_positions(whole, order[passed].iter().map(|place| *place as usize));
                 continue;
             }
             let wanted = [epoch, number as u64];
@@ -207,10 +211,10 @@ impl SearchedWindows {
                 *found = None;
                 let here = &order[number * window..order.len().min((number + 1) * window)];
                 let here = here.par_iter().map(|place| &by.samples[*place as usize]);
-                *found = Some((wanted, by.of(here, &|_| {})));
+                *found = Some((wanted, by.prepare_samples(here, &|_| {})));
             }
             let (_, rows) = found.as_ref().expect("it was searched");
-            taken.take(rows, passed.map(|place| place - number * window));
+            taken.take_positions(rows, passed.map(|place| place - number * window));
         }
         taken
     }

@@ -66,12 +66,12 @@ const MOST_PARTS: u64 = 1 << 12;
 /// of positions read. Fails with the first file of the plan that cannot be read, those for
 /// validation before the others, and without positions for training, validation or the test.
 pub fn scan(plan: &ReadPlan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
-    let own = plan.validating().map(|plan| read_all(&plan, 0, seen)).transpose()?;
+    let own = plan.validation_plan().map(|plan| read_all(&plan, 0, seen)).transpose()?;
     if let Some(own) = own.as_ref().filter(|own| own.validation.total == 0) {
-        return Err(LoadError::Empty(format!("in `data.validation`: {}", skipped(own))));
+        return Err(LoadError::Empty(format!("in `data.validation`: {}", describe_skipped(own))));
     }
     let mut scan = read_all(plan, keep, seen)?;
-    check(plan, &scan).map_err(LoadError::Empty)?;
+    check_scan(plan, &scan).map_err(LoadError::Empty)?;
     if let Some(Scan { files, counts, validation, sketch, .. }) = own {
         scan.validation = validation;
         scan.validating = ValidationFacts { files, sketch, counts };
@@ -79,11 +79,11 @@ pub fn scan(plan: &ReadPlan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<S
     Ok(scan)
 }
 
-fn check(plan: &ReadPlan, scan: &Scan) -> Result<(), String> {
-    let (validation, test) = (scan.validation.groups(), scan.test.groups());
+fn check_scan(plan: &ReadPlan, scan: &Scan) -> Result<(), String> {
+    let (validation, test) = (scan.validation.group_count(), scan.test.group_count());
     let (share, ReadCounts { train, left_out, games, .. }) = (plan.split.share, &scan.counts);
     if *train == 0 {
-        let (why, held_out) = (skipped(scan), scan.validation.total + scan.test.total);
+        let (why, held_out) = (describe_skipped(scan), scan.validation.total + scan.test.total);
         Err(format!(
             "to train on: {why}, {held_out} held out, {left_out} beyond data.share = {}",
             plan.share.0
@@ -94,7 +94,7 @@ fn check(plan: &ReadPlan, scan: &Scan) -> Result<(), String> {
             "to validate with: {share} of {groups} games or positions is less than one; raise \
              `data.held_out`, or set it to 0"
         ))
-    } else if plan.validation.is_empty() && plan.validates() && validation == 0 {
+    } else if plan.validation.is_empty() && plan.has_validation() && validation == 0 {
         Err(format!(
             "to validate with: all {test} held-out games are the test; raise `data.held_out`, lower \
              `data.test`, or set it to 1 to train without a validation loss"
@@ -105,8 +105,9 @@ fn check(plan: &ReadPlan, scan: &Scan) -> Result<(), String> {
 }
 
 /// The number of positions read, and of those that each key skipped.
-fn skipped(scan: &Scan) -> String {
-    let skipped = scan.counts.rejected.counts().map(|(key, count)| format!("{count} by {key}"));
+fn describe_skipped(scan: &Scan) -> String {
+    let skipped =
+        scan.counts.rejected.counts_by_key().map(|(key, count)| format!("{count} by {key}"));
     let skipped = skipped.collect::<Vec<_>>().join(", ");
     let skipped = if skipped.is_empty() { "none" } else { &skipped };
     format!("of {} positions {skipped} were skipped", scan.counts.read)
@@ -139,24 +140,24 @@ type RecordsByPart = BTreeMap<u64, PartRecords>;
 impl<'a> Reader<'a> {
     fn new(plan: &ReadPlan, seen: &'a (dyn Fn(u64) + Sync)) -> Result<Self, LoadError> {
         let (files, mut starts) = (PlanFile::open_all(plan, &ScanFacts::default())?, vec![0]);
-        files.iter().for_each(|file| starts.push(starts[starts.len() - 1] + file.parts()));
+        files.iter().for_each(|file| starts.push(starts[starts.len() - 1] + file.part_count()));
         let (sketch, bound) = (Mutex::default(), AtomicU64::new(u64::MAX));
         Ok(Self { files, starts, seen, sketch, bound, keeps: true })
     }
 
-    fn parts(&self) -> u64 {
+    fn part_count(&self) -> u64 {
         self.starts[self.files.len()]
     }
 
-    fn file(&self, part: u64) -> usize {
+    fn file_of_part(&self, part: u64) -> usize {
         self.starts.partition_point(|start| *start <= part) - 1
     }
 
     /// Parts of a sample: the middle one of each file, then others spread over all.
-    fn sample(&self) -> Vec<u64> {
-        let middle = |(start, file): (&u64, &Arc<PlanFile>)| start + file.parts() / 2;
+    fn sample_parts(&self) -> Vec<u64> {
+        let middle = |(start, file): (&u64, &Arc<PlanFile>)| start + file.part_count() / 2;
         let mut sample: Vec<u64> = self.starts.iter().zip(&self.files).map(middle).collect();
-        let (parts, mut taken) = (self.parts(), BTreeSet::from_iter(sample.iter().copied()));
+        let (parts, mut taken) = (self.part_count(), BTreeSet::from_iter(sample.iter().copied()));
         // Fractional parts of multiples of the golden ratio are spread evenly.
         let place = |i: u64| u128::from(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let spread =
@@ -166,7 +167,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads or continues these parts; a file without blocks up to `most` positions.
-    fn read(&self, parts: &[u64], most: u64, done: &mut RecordsByPart) -> Result<(), LoadError> {
+    fn read_parts(
+        &self,
+        parts: &[u64],
+        most: u64,
+        done: &mut RecordsByPart,
+    ) -> Result<(), LoadError> {
         let begun: Vec<(u64, Option<PartRecords>)> =
             parts.iter().map(|part| (*part, done.remove(part))).collect();
         let read = |(part, begun)| self.read_part(part, begun, most).map(|read| (part, read));
@@ -180,16 +186,17 @@ impl<'a> Reader<'a> {
         begun: Option<PartRecords>,
         most: u64,
     ) -> Result<PartRecords, LoadError> {
-        let file = &self.files[self.file(part)];
-        let probe = match (&begun, file.parts()) {
+        let file = &self.files[self.file_of_part(part)];
+        let probe = match (&begun, file.part_count()) {
             (Some(_), _) => 0,
             (None, 1) => PROBE,
             (None, _) => PROBE_OF_PART,
         };
         let mut read = begun.unwrap_or_default();
         let open = read.open.take().map(Ok);
-        let mut open = open.unwrap_or_else(|| file.open(part - self.starts[self.file(part)]))?;
-        let mut some = SampleDraw::new(SOME / self.parts().min(SOME_PARTS) as usize);
+        let mut open =
+            open.unwrap_or_else(|| file.open_part(part - self.starts[self.file_of_part(part)]))?;
+        let mut some = SampleDraw::new(SOME / self.part_count().min(SOME_PARTS) as usize);
         let mut more = true;
         while more && (file.is_cut() || read.found.counts.read < most) {
             let before = read.found.counts.read;
@@ -213,8 +220,8 @@ impl<'a> Reader<'a> {
         read.open = more.then_some(open);
         read.some.extend(some.samples());
         let mut sketch = self.sketch.lock().unwrap_or_else(PoisonError::into_inner);
-        sketch.extend(std::mem::take(&mut read.found.hashes));
-        self.bound.store(sketch.bound(), Ordering::Relaxed);
+        sketch.add_hashes(std::mem::take(&mut read.found.hashes));
+        self.bound.store(sketch.upper_bound(), Ordering::Relaxed);
         Ok(read)
     }
 
@@ -232,16 +239,16 @@ impl<'a> Reader<'a> {
     }
 
     /// Number of training positions, estimated from the parts read.
-    fn estimate(&self, done: &RecordsByPart) -> u64 {
+    fn estimate_positions(&self, done: &RecordsByPart) -> u64 {
         let (mut estimate, mut known, mut all) = (0.0, 0.0, 0.0);
         for (start, file) in self.starts.iter().zip(&self.files) {
-            let (mut train, mut share, size) = (0, 0.0, file.size(0..file.parts()));
-            for (part, read) in done.range(*start..start + file.parts()) {
+            let (mut train, mut share, size) = (0, 0.0, file.size_of_parts(0..file.part_count()));
+            for (part, read) in done.range(*start..start + file.part_count()) {
                 let number = part - start;
                 train += read.found.counts.train;
                 share += match &read.open {
                     Some(open) => open.share_read(),
-                    None => file.size(number..number + 1),
+                    None => file.size_of_parts(number..number + 1),
                 };
             }
             if share > 0.0 {
@@ -253,9 +260,9 @@ impl<'a> Reader<'a> {
         (estimate * all / known).round() as u64
     }
 
-    fn missing(&self, done: &RecordsByPart) -> Vec<u64> {
+    fn missing_parts(&self, done: &RecordsByPart) -> Vec<u64> {
         let is_missing = |part: &u64| done.get(part).is_none_or(|read| read.open.is_some());
-        (0..self.parts()).filter(is_missing).collect()
+        (0..self.part_count()).filter(is_missing).collect()
     }
 }
 
@@ -263,7 +270,7 @@ impl<'a> Reader<'a> {
 fn read_all(plan: &ReadPlan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
     let (mut reader, mut done) = (Reader::new(plan, seen)?, RecordsByPart::new());
     let most_kept = keep.max(SAMPLE);
-    let sample = reader.sample();
+    let sample = reader.sample_parts();
     let whole = reader.files.iter().filter(|file| !file.is_cut()).count() as u64;
     let (most, mut count) = (SAMPLE_OF_WHOLE / whole.max(1), 0);
     for wave in sample.chunks(WAVE) {
@@ -271,14 +278,14 @@ fn read_all(plan: &ReadPlan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<S
         if count >= reader.files.len() && read >= SAMPLE {
             break;
         }
-        reader.read(wave, most, &mut done)?;
+        reader.read_parts(wave, most, &mut done)?;
         count += wave.len();
-        reader.keeps &= reader.estimate(&done) <= most_kept.saturating_mul(SURELY);
+        reader.keeps &= reader.estimate_positions(&done) <= most_kept.saturating_mul(SURELY);
     }
-    let (estimate, mut missing) = (reader.estimate(&done), reader.missing(&done));
+    let (estimate, mut missing) = (reader.estimate_positions(&done), reader.missing_parts(&done));
     if reader.keeps && estimate <= most_kept {
         for wave in missing.chunks(WAVE) {
-            reader.read(wave, u64::MAX, &mut done)?;
+            reader.read_parts(wave, u64::MAX, &mut done)?;
         }
         missing.clear();
     }
@@ -312,7 +319,7 @@ fn read_all(plan: &ReadPlan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<S
         files.iter().zip(of_files).zip(probes.into_iter().zip(digests))
     {
         if is_whole || counts.read > 0 {
-            file.check(&counts)?;
+            file.check_counts(&counts)?;
         }
         file.check_view(&probe)?;
         let digest = digest.map_err(|error| LoadError::Hash { path: file.path.clone(), error })?;
@@ -329,7 +336,7 @@ fn read_all(plan: &ReadPlan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<S
         });
         scan.counts.add(&counts);
     }
-    (scan.validation, scan.test) = (HeldOut::of(validation), HeldOut::of(test));
+    (scan.validation, scan.test) = (HeldOut::from_samples(validation), HeldOut::from_samples(test));
     let mut some = SampleDraw::new(SOME);
     scan.some.iter().for_each(|sample| some.add(sample));
     scan.some = some.samples().copied().collect();
@@ -345,14 +352,14 @@ fn read_all(plan: &ReadPlan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<S
 pub struct KeptRecords(Vec<Vec<Vec<Packed>>>);
 
 impl KeptRecords {
-    pub(super) fn read(plan: &ReadPlan, facts: &ScanFacts) -> Result<Self, LoadError> {
+    pub(super) fn read_all(plan: &ReadPlan, facts: &ScanFacts) -> Result<Self, LoadError> {
         let of_file = |file: Arc<PlanFile>| {
             let part = |number| {
-                let (mut part, mut found) = (file.open(number)?, PartPositions::default());
+                let (mut part, mut found) = (file.open_part(number)?, PartPositions::default());
                 while part.next(0, &mut found, |_, _| {})? {}
                 Ok(found.records)
             };
-            in_order((0..file.parts()).into_par_iter().map(part))
+            in_order((0..file.part_count()).into_par_iter().map(part))
         };
         Ok(Self(
             PlanFile::open_all(plan, facts)?.into_iter().map(of_file).collect::<Result<_, _>>()?,
@@ -384,19 +391,20 @@ impl KeptRecords {
 
 /// Collects the positions of all files that pass the filter, in order; `seen` receives numbers of
 /// positions read. Fails with the first file that cannot be read, or if no positions are left.
-pub fn collect(
+pub fn collect_samples(
     plan: &ReadPlan,
     subset: Option<Subset>,
     seen: &(dyn Fn(u64) + Sync),
 ) -> Result<Vec<Sample>, LoadError> {
-    if let Some(validating) = plan.validating().filter(|_| subset == Some(Subset::Validation)) {
-        return collect(&validating, subset, seen);
+    if let Some(validating) = plan.validation_plan().filter(|_| subset == Some(Subset::Validation))
+    {
+        return collect_samples(&validating, subset, seen);
     }
     let mut samples = Vec::new();
     for file in PlanFile::open_all(plan, &ScanFacts::default())? {
         let of_part = |number| {
             let (mut open, mut samples, mut found) =
-                (file.open(number)?, Vec::new(), PartPositions::default());
+                (file.open_part(number)?, Vec::new(), PartPositions::default());
             let mut more = true;
             while more {
                 let before = found.counts.read;
@@ -409,7 +417,7 @@ pub fn collect(
             }
             Ok((samples, found.counts))
         };
-        let parts = (0..file.parts()).into_par_iter().map(of_part);
+        let parts = (0..file.part_count()).into_par_iter().map(of_part);
         let (parts, mut all): (Vec<Result<_, LoadError>>, _) =
             (parts.collect(), ReadCounts::default());
         for part in parts {
@@ -418,7 +426,7 @@ pub fn collect(
             all.add(&counts);
             file.check_bad(&all.bad)?;
         }
-        file.check(&all)?;
+        file.check_counts(&all)?;
     }
     match samples.is_empty() {
         true => Err(LoadError::Empty("behind the filter and the split".into())),

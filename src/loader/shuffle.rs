@@ -9,17 +9,21 @@ use rayon::prelude::*;
 use super::PassOrder;
 use super::encode::Encoder;
 use super::packed::Packed;
-use crate::sample::mix;
+use crate::sample::mix_hash;
 
-pub(super) fn random(seed: u64, epoch: u64, subset: u64) -> Xoshiro256PlusPlus {
-    Xoshiro256PlusPlus::seed_from_u64(mix(mix(mix(0, seed), epoch), subset))
+pub(super) fn random_for(seed: u64, epoch: u64, subset: u64) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(mix_hash(mix_hash(mix_hash(0, seed), epoch), subset))
 }
 
 /// The order of data in memory.
-pub(super) fn shuffled((seed, shuffle): (u64, bool), epoch: u64, positions: usize) -> Vec<u32> {
+pub(super) fn shuffled_order(
+    (seed, shuffle): (u64, bool),
+    epoch: u64,
+    positions: usize,
+) -> Vec<u32> {
     let mut order: Vec<u32> = (0..positions as u32).collect();
     if shuffle {
-        order.shuffle(&mut random(seed, epoch, 1));
+        order.shuffle(&mut random_for(seed, epoch, 1));
     }
     order
 }
@@ -31,14 +35,14 @@ impl Chunks {
     /// Shuffles records for the first pass, the remainder of less than a chunk last. With king
     /// buckets, each batch is sorted by bucket and split into chunks: a chunk then touches hardly
     /// more rows than without king buckets, and one chunk of each sort is a fair sample.
-    pub fn arrange(pass: &PassOrder, encoder: &Encoder, records: &mut Vec<Packed>) -> Self {
-        let mut order = shuffled((pass.seed, pass.shuffle), 0, records.len());
+    pub fn arrange_chunks(pass: &PassOrder, encoder: &Encoder, records: &mut Vec<Packed>) -> Self {
+        let mut order = shuffled_order((pass.seed, pass.shuffle), 0, records.len());
         let mut sorts = 1;
         if let Encoder::Net(net, _) = encoder
-            && net.inputs.kings().count() > 1
+            && net.inputs.kings().bucket_count() > 1
         {
             sorts = (pass.batch.min(records.len()) / pass.chunk).max(1);
-            let kings = |record: &Packed| net.inputs.kings_of(&record.position()) as u16;
+            let kings = |record: &Packed| net.inputs.kings_of(&record.to_position()) as u16;
             let kings: Vec<u16> = records.par_iter().map(kings).collect();
             let whole = records.len() / pass.chunk * pass.chunk;
             let batches = order[..whole].par_chunks_mut(sorts * pass.chunk);
@@ -52,11 +56,11 @@ impl Chunks {
     /// The order of a pass: unchanged in the first, then the chunks of each sort in a new order,
     /// and last incomplete groups of sorts and the incomplete chunk. If a pass begins behind a part
     /// of a chunk, one chunk is split: its beginning completes that part, and its end comes last.
-    pub fn order(&self, pass: &PassOrder, epoch: u64, positions: usize) -> Vec<u32> {
+    pub fn order_of_pass(&self, pass: &PassOrder, epoch: u64, positions: usize) -> Vec<u32> {
         let (chunk, chunks) = (pass.chunk, positions / pass.chunk);
         let mut order: Vec<usize> = (0..chunks).collect();
         if epoch > 0 {
-            let mut random = random(pass.seed, epoch, 1);
+            let mut random = random_for(pass.seed, epoch, 1);
             let whole = chunks / self.0 * self.0;
             for sort in 0..self.0 {
                 let mut of_sort: Vec<usize> = (sort..whole).step_by(self.0).collect();
@@ -98,11 +102,11 @@ impl Walk {
     }
 
     /// Advances within the epoch and a window: returns the epoch, and the places in its `order`.
-    pub fn on(&mut self, most: usize, window: usize) -> (u64, Range<usize>) {
+    pub fn advance_within(&mut self, most: usize, window: usize) -> (u64, Range<usize>) {
         let (epoch, begin) = (self.passed / self.length, (self.passed % self.length) as usize);
         let positions = self.length as usize;
         if self.epoch != Some(epoch) {
-            self.order = shuffled((self.pass.seed, self.pass.shuffle), epoch, positions);
+            self.order = shuffled_order((self.pass.seed, self.pass.shuffle), epoch, positions);
             self.epoch = Some(epoch);
         }
         let border = (begin / window + 1).saturating_mul(window);

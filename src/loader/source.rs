@@ -8,9 +8,9 @@ use rayon::prelude::*;
 
 use super::packed::Packed;
 use super::{Filter, LoadError, ReadPlan, RejectCounts, ScanFacts, Subset};
-use crate::format::view::{GivenViews, LabelKind, ViewCheck, measure};
+use crate::format::view::{GivenViews, LabelKind, ViewCheck, measure_view};
 use crate::format::{BadRecords, FileBlocks, Format, Presence, ReadError, Source};
-use crate::input::regular;
+use crate::input::require_regular;
 use crate::sample::Sample;
 
 #[derive(Clone, Debug, Default)]
@@ -78,11 +78,11 @@ impl PlanFile {
     fn new(plan: &Arc<ReadPlan>, path: &Path, length: Option<u64>) -> Result<Self, LoadError> {
         let (number, reading) = plan.reading_of(path);
         // It is read again in each pass.
-        regular(path).map_err(|error| LoadError::Hash { path: path.into(), error })?;
-        let source = open(path, reading, plan)?;
+        require_regular(path).map_err(|error| LoadError::Hash { path: path.into(), error })?;
+        let source = open_source(path, reading, plan)?;
         let format = source.format();
-        reading.filter.check(path, format)?;
-        plan.weighing.check(path, format)?;
+        reading.filter.check_format(path, format)?;
+        plan.weighing.check_format(path, format)?;
         if plan.needs_colours && format.facts.colours == Presence::Never {
             return Err(LoadError::NoColours { path: path.into() });
         }
@@ -91,7 +91,7 @@ impl PlanFile {
             return Err(LoadError::NoScore { path: path.into(), comments });
         }
         let (path, plan, reading) = (path.to_path_buf(), plan.clone(), reading.clone());
-        let pieces = source.pieces().filter(|_| reading.limit.is_none());
+        let pieces = source.file_blocks().filter(|_| reading.limit.is_none());
         Ok(Self { path, plan, reading, number, format, pieces, length })
     }
 
@@ -117,40 +117,41 @@ impl PlanFile {
     }
 
     /// Number of parts that can be read separately.
-    pub fn parts(&self) -> u64 {
-        self.pieces.as_ref().map_or(1, FileBlocks::count)
+    pub fn part_count(&self) -> u64 {
+        self.pieces.as_ref().map_or(1, FileBlocks::block_count)
     }
 
     /// Size of a range of parts, in whole ones.
-    pub fn size(&self, parts: Range<u64>) -> f64 {
-        self.pieces.as_ref().map_or(1.0, |pieces| pieces.size(parts))
+    pub fn size_of_parts(&self, parts: Range<u64>) -> f64 {
+        self.pieces.as_ref().map_or(1.0, |pieces| pieces.size_in_blocks(parts))
     }
 
     pub fn is_cut(&self) -> bool {
         self.pieces.is_some()
     }
 
-    pub fn open(self: &Arc<Self>, number: u64) -> Result<FilePart, LoadError> {
+    pub fn open_part(self: &Arc<Self>, number: u64) -> Result<FilePart, LoadError> {
         self.check_length()?;
         let source = match &self.pieces {
-            Some(pieces) => pieces.open(number, self.plan.bad_records)?,
-            None => open(&self.path, &self.reading, &self.plan)?,
+            Some(pieces) => pieces.open_block(number, self.plan.bad_records)?,
+            None => open_source(&self.path, &self.reading, &self.plan)?,
         };
         let left = self.reading.limit.unwrap_or(u64::MAX);
         Ok(FilePart { file: self.clone(), source, left, bad: 0, game: None, raw: Vec::new() })
     }
 
     /// Fails if the whole file has no positions, or none with a score if scores are needed.
-    pub fn check(&self, counts: &ReadCounts) -> Result<(), LoadError> {
+    pub fn check_counts(&self, counts: &ReadCounts) -> Result<(), LoadError> {
         let (path, skipped) = (self.path.clone(), counts.bad.count);
         if counts.read == 0 {
             return Err(ReadError::NoPositions { path, skipped, unfinished: 0 }.into());
         }
-        let unscored = counts.rejected.counts().any(|(key, _)| key == RejectCounts::NO_SCORE);
+        let unscored =
+            counts.rejected.counts_by_key().any(|(key, _)| key == RejectCounts::NO_SCORE);
         if !unscored || counts.scored {
             return Ok(());
         }
-        let mut source = open(&self.path, &self.reading, &self.plan)?;
+        let mut source = open_source(&self.path, &self.reading, &self.plan)?;
         source.next_block(&mut Vec::new())?;
         let comments =
             source.unread_comments().map_or(String::new(), |it| format!("; {it}; {}", it.cure));
@@ -171,8 +172,8 @@ impl PlanFile {
     }
 }
 
-fn open(path: &Path, reading: &ReadOptions, plan: &ReadPlan) -> Result<Source, LoadError> {
-    Ok(Source::open(path, reading.format, plan.bad_records)?.seen_by(reading.views)?)
+fn open_source(path: &Path, reading: &ReadOptions, plan: &ReadPlan) -> Result<Source, LoadError> {
+    Ok(Source::open_file(path, reading.format, plan.bad_records)?.seen_by(reading.views)?)
 }
 
 /// Explains why material contradicts the point of view in which a file is read, if it does.
@@ -183,15 +184,15 @@ pub fn contradict_view(
     kind: LabelKind,
 ) -> Result<Option<String>, LoadError> {
     let (number, reading) = plan.reading_of(path);
-    let check = measure(probe, kind, true);
+    let check = measure_view(probe, kind, true);
     if let ViewCheck::Holds(_) | ViewCheck::Unsure = check {
         return Ok(None);
     }
-    let (mut source, mut samples) = (open(path, reading, plan)?, Vec::new());
+    let (mut source, mut samples) = (open_source(path, reading, plan)?, Vec::new());
     // Comments decide how scores are read.
     while samples.len() < probe.len() && source.next_block(&mut samples)? {}
     let table = if number == 0 { "data" } else { "data.source" };
-    Ok(check.contradiction(source.view(kind), table))
+    Ok(check.explain_contradiction(source.read_view(kind), table))
 }
 
 /// A part of a file that is being read: a block, or all of it.
@@ -270,11 +271,11 @@ impl FilePart {
             counts.read += 1;
             counts.scored |= sample.score.is_some();
             counts.gameless += u64::from(sample.game.is_none());
-            if let Some(key) = reading.filter.rejects(sample) {
-                counts.rejected.count(key);
+            if let Some(key) = reading.filter.rejecting_key(sample) {
+                counts.rejected.count_reject(key);
                 continue;
             } else if reading.scores && sample.score.is_none() {
-                counts.rejected.count(RejectCounts::NO_SCORE);
+                counts.rejected.count_reject(RejectCounts::NO_SCORE);
                 continue;
             }
             plan.weighing.check_own(path, sample)?;
@@ -282,8 +283,8 @@ impl FilePart {
             sample.source = *number;
             counts.games += u64::from(sample.game.is_some() && sample.game != self.game);
             self.game = sample.game;
-            let group = if needs_group { sample.group() } else { 0 };
-            let subset = plan.subset(group);
+            let group = if needs_group { sample.split_group() } else { 0 };
+            let subset = plan.subset_of_game(group);
             match subset {
                 Subset::Train => {
                     counts.train += 1;
@@ -299,7 +300,7 @@ impl FilePart {
         }
         let bad = self.source.bad_records();
         if bad.count > self.bad {
-            counts.bad.add(&bad.behind(self.bad));
+            counts.bad.add(&bad.after_first(self.bad));
             self.bad = bad.count;
         }
         Ok(more && self.left > 0)

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::sample::{Sample, mix};
+use crate::sample::{Sample, mix_hash};
 
 /// A share of the games, chosen by their content: a game in several files is on the same side in
 /// all of them. If games are unknown, each position counts as a game.
@@ -16,7 +16,7 @@ pub struct Split {
 impl Split {
     /// Whether a game with this [hash](Sample::group) is held out.
     pub fn holds_out(&self, group: u64) -> bool {
-        self.share > 0.0 && draw(mix(0, self.seed), group) <= self.share
+        self.share > 0.0 && draw_share(mix_hash(0, self.seed), group) <= self.share
     }
 }
 
@@ -29,10 +29,10 @@ pub struct TestShare(pub f64);
 impl TestShare {
     pub const DEFAULT: Self = Self(0.5);
 
-    pub fn takes(&self, group: u64) -> bool {
+    pub fn takes_group(&self, group: u64) -> bool {
         // Different from any salt of a split, but for one seed in 2^64, and from that of a share.
         const SALT: u64 = 0x7465_7374_2067_616d;
-        draw(SALT, group) < self.0
+        draw_share(SALT, group) < self.0
     }
 }
 
@@ -44,10 +44,10 @@ pub struct TrainingShare(pub f64);
 impl TrainingShare {
     pub const ALL: Self = Self(1.0);
 
-    pub fn takes(&self, group: u64) -> bool {
+    pub fn takes_group(&self, group: u64) -> bool {
         // Different from any salt of a split, but for one seed in 2^64.
         const SALT: u64 = 0x7368_6172_6520_6f66;
-        self.0 >= 1.0 || draw(SALT, group) < self.0
+        self.0 >= 1.0 || draw_share(SALT, group) < self.0
     }
 }
 
@@ -58,8 +58,8 @@ impl Default for TrainingShare {
 }
 
 /// An exact number from 0 to below 1, of 53 bits, from a game's hash and this salt.
-fn draw(salt: u64, group: u64) -> f64 {
-    (mix(salt, group) >> 11) as f64 / (1u64 << 53) as f64
+fn draw_share(salt: u64, group: u64) -> f64 {
+    (mix_hash(salt, group) >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// Positions of the validation games, or of the test games.
@@ -74,15 +74,15 @@ impl HeldOut {
     pub const MOST: usize = 500_000;
 
     /// Number of games in memory; of positions, if games are unknown.
-    pub fn groups(&self) -> usize {
-        self.samples.iter().map(Sample::group).collect::<HashSet<u64>>().len()
+    pub fn group_count(&self) -> usize {
+        self.samples.iter().map(Sample::split_group).collect::<HashSet<u64>>().len()
     }
 
     /// Keeps all positions in order, or those games whose hashes come first in a separate draw.
-    pub(super) fn of(mut samples: Vec<Sample>) -> Self {
+    pub(super) fn from_samples(mut samples: Vec<Sample>) -> Self {
         let total = samples.len() as u64;
         if samples.len() > Self::MOST {
-            samples.sort_by_cached_key(|sample| mix(1, sample.group()));
+            samples.sort_by_cached_key(|sample| mix_hash(1, sample.split_group()));
             samples.truncate(Self::MOST);
         }
         Self { samples, total }

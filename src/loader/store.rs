@@ -31,9 +31,9 @@ pub struct Store {
 }
 
 impl Store {
-    pub fn encode(records: KeptRecords, encoder: &TermsEncoder) -> Self {
+    pub fn encode_records(records: KeptRecords, encoder: &TermsEncoder) -> Self {
         let pieces = records.into_pieces().into_par_iter();
-        Self::new(encoder.pieces(pieces))
+        Self::new(encoder.encode_blocks(pieces))
     }
 
     pub(super) fn new(EncodedTerms { pieces, labels, counts }: EncodedTerms) -> Self {
@@ -60,20 +60,20 @@ impl Store {
     }
 
     /// All positions, without a copy.
-    pub fn all(&self) -> Batch {
+    pub fn whole_batch(&self) -> Batch {
         Batch { inputs: Inputs::Terms(self.pieces.clone()), ..self.labels.clone() }
     }
 
     /// The whole blocks of a rank.
-    pub fn part(&self, of_rank: RankShare) -> Batch {
+    pub fn part_of_rank(&self, of_rank: RankShare) -> Batch {
         match of_rank {
-            RankShare::ALL => self.all(),
-            _ => self.of_pieces(of_rank.range(self.pieces.len())),
+            RankShare::ALL => self.whole_batch(),
+            _ => self.of_pieces(of_rank.range_of_rank(self.pieces.len())),
         }
     }
 
     /// About `positions` positions from all over the data: every k-th block.
-    pub fn subsample(&self, positions: usize) -> Batch {
+    pub fn subsample_positions(&self, positions: usize) -> Batch {
         let every = (self.len() / positions.max(1)).max(1);
         self.of_pieces((0..self.pieces.len()).step_by(every))
     }
@@ -84,21 +84,25 @@ impl Store {
             let start = self.starts[piece];
             start..start + self.pieces[piece].len()
         });
-        self.labelled(Inputs::Terms(inputs), || places.clone())
+        self.batch_with_labels(Inputs::Terms(inputs), || places.clone())
     }
 
     /// A batch with the labels of the positions at these places.
-    fn labelled<I: Iterator<Item = usize>>(&self, inputs: Inputs, places: impl Fn() -> I) -> Batch {
+    fn batch_with_labels<I: Iterator<Item = usize>>(
+        &self,
+        inputs: Inputs,
+        places: impl Fn() -> I,
+    ) -> Batch {
         let Batch { results, scores, weights, sources, .. } = &self.labels;
-        let floats = |values: &Arc<[f32]>| Batch::pick(values, places());
-        let (weights, sources) = (floats(weights), Batch::pick(sources, places()));
+        let floats = |values: &Arc<[f32]>| Batch::pick_values(values, places());
+        let (weights, sources) = (floats(weights), Batch::pick_values(sources, places()));
         Batch { weights, sources, ..Batch::new(inputs, floats(results), floats(scores)) }
     }
 
     /// Converts the entries of frozen terms to sums.
-    pub fn freeze(&mut self, encoder: &TermsEncoder) {
+    pub fn freeze_terms(&mut self, encoder: &TermsEncoder) {
         self.pieces.par_iter_mut().for_each(|piece| {
-            *piece = Arc::new(encoder.freeze(Arc::unwrap_or_clone(std::mem::take(piece))));
+            *piece = Arc::new(encoder.freeze_terms(Arc::unwrap_or_clone(std::mem::take(piece))));
         });
     }
 
@@ -110,16 +114,16 @@ impl Store {
         });
     }
 
-    pub fn batch(&self, order: &[u32]) -> Batch {
+    pub fn batch_of(&self, order: &[u32]) -> Batch {
         let pieces = order.par_chunks(TERMS_PIECE / 4).map(|order| {
-            let rows = order.iter().map(|place| self.row(*place as usize));
-            Arc::new(Terms::gather(rows))
+            let rows = order.iter().map(|place| self.terms_of_row(*place as usize));
+            Arc::new(Terms::gather_rows(rows))
         });
         let inputs = Inputs::Terms(pieces.collect());
-        self.labelled(inputs, || order.iter().map(|place| *place as usize))
+        self.batch_with_labels(inputs, || order.iter().map(|place| *place as usize))
     }
 
-    fn row(&self, place: usize) -> (&Terms, usize) {
+    fn terms_of_row(&self, place: usize) -> (&Terms, usize) {
         let piece = self.starts.partition_point(|start| *start <= place) - 1;
         (&self.pieces[piece], place - self.starts[piece])
     }
@@ -127,16 +131,18 @@ impl Store {
 
 impl Stream {
     /// A stream of batches of a store, which cross the borders of epochs, or whole epochs.
-    pub fn stored(store: Arc<Store>, order: PassOrder, from: u64) -> Self {
+    pub fn from_store(store: Arc<Store>, order: PassOrder, from: u64) -> Self {
         let mut walk = Walk::new(store.len(), order, from);
-        Self::spawn(4, move || {
-            let Some(size) = order.batch_size() else { return Ok(Some(store.part(order.of_rank))) };
+        Self::spawn_loader(4, move || {
+            let Some(size) = order.batch_size() else {
+                return Ok(Some(store.part_of_rank(order.of_rank)));
+            };
             let mut places = Vec::with_capacity(size);
             while places.len() < size {
-                let (_, passed) = walk.on(size - places.len(), usize::MAX);
+                let (_, passed) = walk.advance_within(size - places.len(), usize::MAX);
                 places.extend_from_slice(&walk.order[passed]);
             }
-            Ok(Some(store.batch(&places[order.of_rank.range(size)])))
+            Ok(Some(store.batch_of(&places[order.of_rank.range_of_rank(size)])))
         })
     }
 }
@@ -151,16 +157,16 @@ pub fn read_traces(
 ) -> Result<([Store; 2], TermCounts), LoadError> {
     let mut term_counts = TermCounts::new(own.list.len());
     let mut found: [EncodedTerms; 2] = Default::default();
-    for (plan, trains) in [(Some(plan.clone()), true), (plan.validating(), false)] {
+    for (plan, trains) in [(Some(plan.clone()), true), (plan.validation_plan(), false)] {
         let Some(plan) = plan else { continue };
-        let read = |path| read(path, &plan, own, encoder);
+        let read = |path| read_trace_file(path, &plan, own, encoder);
         for ([train, validation], of_file) in
             in_order(plan.files.par_iter().map(|path| read(path)))?
         {
-            found[1] = take(&mut found[1]).join(validation.found);
+            found[1] = take(&mut found[1]).join_terms(validation.found);
             if trains {
-                found[0] = take(&mut found[0]).join(train.found);
-                term_counts.join(&of_file);
+                found[0] = take(&mut found[0]).join_terms(train.found);
+                term_counts.join_counts(&of_file);
             }
         }
     }
@@ -179,19 +185,19 @@ impl Side {
         push(traced, own, &mut self.open);
         self.labels.push(Label::new(&Packed::from(&traced.sample), PointOfView::White));
         if self.open.len() == TERMS_PIECE {
-            self.close(encoder);
+            self.close_block(encoder);
         }
     }
 
-    fn close(&mut self, encoder: &TermsEncoder) {
+    fn close_block(&mut self, encoder: &TermsEncoder) {
         if !self.open.is_empty() {
             let (terms, labels) = (take(&mut self.open), take(&mut self.labels));
-            self.found = take(&mut self.found).join(encoder.piece(terms, labels));
+            self.found = take(&mut self.found).join_terms(encoder.encode_block(terms, labels));
         }
     }
 }
 
-fn read(
+fn read_trace_file(
     path: &Path,
     plan: &ReadPlan,
     own: &EngineTerms,
@@ -200,13 +206,13 @@ fn read(
     let mut sides: [Side; 2] = Default::default();
     let mut term_counts = TermCounts::new(own.list.len());
     let mut left = plan.reading.limit.unwrap_or(u64::MAX);
-    trace::read(path, own, plan.bad_records, plan.reading.views, |traced| {
+    trace::read_traces(path, own, plan.bad_records, plan.reading.views, |traced| {
         let unscored = plan.reading.scores && traced.sample.score.is_none();
-        if left == 0 || unscored || plan.reading.filter.rejects(&traced.sample).is_some() {
+        if left == 0 || unscored || plan.reading.filter.rejecting_key(&traced.sample).is_some() {
             return;
         }
         left -= 1;
-        match plan.subset(traced.sample.group()) {
+        match plan.subset_of_game(traced.sample.split_group()) {
             Subset::Train => {
                 for Entry { term, white, black } in &traced.entries {
                     let times = u64::from(white.unsigned_abs()) + u64::from(black.unsigned_abs());
@@ -218,7 +224,7 @@ fn read(
             Subset::Test | Subset::Unused => {}
         }
     })?;
-    sides.iter_mut().for_each(|side| side.close(encoder));
+    sides.iter_mut().for_each(|side| side.close_block(encoder));
     Ok((sides, term_counts))
 }
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use super::chunk_plans::ChunkPlans;
 use super::encode::{EncodedRecords, Encoder, RecordLayout, RecordSlice};
 use super::pass::Passes;
-use super::shuffle::{Chunks, shuffled};
+use super::shuffle::{Chunks, shuffled_order};
 use super::{InputLayout, KeptRecords, LoadError, PassOrder, StreamPlan};
 use crate::batch::{Batch, RankShare};
 use crate::place::{ReadFacts, ResumePoint};
@@ -22,11 +22,11 @@ impl Stream {
     /// window (by `plan.facts`) are read once; each epoch has a new order. Otherwise each pass
     /// reads the files again, in a seeded order.
     pub fn new(plan: StreamPlan, encoder: Encoder, from: u64) -> Self {
-        Self::resume(plan, encoder, from, None, None)
+        Self::resume_stream(plan, encoder, from, None, None)
     }
 
     /// Starts a stream of data that a scan has `kept`, or behind a place in streamed data.
-    pub fn resume(
+    pub fn resume_stream(
         plan: StreamPlan,
         encoder: Encoder,
         from: u64,
@@ -37,8 +37,8 @@ impl Stream {
         let (plan, reading) = (Arc::new(plan), encoder.clone());
         let PassOrder { of_rank, chunk, batch, .. } = plan.order;
         std::thread::spawn(move || {
-            let end = match plan.order.keeps(&plan.facts) {
-                true => keep(&plan, &reading, from, kept, &sender),
+            let end = match plan.order.keeps_in_memory(&plan.facts) {
+                true => keep_and_send(&plan, &reading, from, kept, &sender),
                 false => read_on(&plan, &reading, place, from, &sender),
             };
             if let Err(error) = end {
@@ -47,17 +47,17 @@ impl Stream {
             }
         });
         let mut windows = WindowReader { windows, open: Vec::new(), batch };
-        Self::spawn(4, move || {
-            if !windows.advance()? {
+        Self::spawn_loader(4, move || {
+            if !windows.advance_batch()? {
                 return Ok(None);
             }
-            let slices = slice_of_rank(windows.slices(), of_rank, chunk);
-            Ok(Some(Batch { place: windows.place(), ..encoder.encode_slices(&slices) }))
+            let slices = slice_of_rank(windows.record_slices(), of_rank, chunk);
+            Ok(Some(Batch { place: windows.resume_point(), ..encoder.encode_slices(&slices) }))
         })
     }
 
     /// Starts a thread that makes batches, `ahead` of them ahead, until the end or the drop.
-    pub(super) fn spawn(
+    pub(super) fn spawn_loader(
         ahead: usize,
         mut next: impl FnMut() -> Result<Option<Batch>, LoadError> + Send + 'static,
     ) -> Self {
@@ -90,7 +90,7 @@ fn slice_of_rank(
 ) -> Vec<RecordSlice<'_>> {
     let count: usize = parts.iter().map(|part| part.order.len()).sum();
     let unit = if chunk > 0 && count >= 2 * chunk * of_rank.size { chunk } else { 1 };
-    let range = of_rank.range(count.div_ceil(unit));
+    let range = of_rank.range_of_rank(count.div_ceil(unit));
     let [start, end] = [range.start, range.end].map(|border| (border * unit).min(count));
     let mut first = 0;
     let within = parts.into_iter().filter_map(|part| {
@@ -121,7 +121,7 @@ struct Window {
 
 impl WindowReader {
     /// Loads the positions of the next batch; false at the end.
-    fn advance(&mut self) -> Result<bool, LoadError> {
+    fn advance_batch(&mut self) -> Result<bool, LoadError> {
         // Earlier windows are used up.
         self.open.drain(..self.open.len().saturating_sub(1));
         if let Some(last) = self.open.last_mut() {
@@ -144,12 +144,12 @@ impl WindowReader {
         }
     }
 
-    fn place(&self) -> Option<ResumePoint> {
+    fn resume_point(&self) -> Option<ResumePoint> {
         let Window { taken, place, .. } = self.open.last()?;
         Some(ResumePoint { taken: taken.end, ..place.clone()? })
     }
 
-    fn slices(&self) -> Vec<RecordSlice<'_>> {
+    fn record_slices(&self) -> Vec<RecordSlice<'_>> {
         let windows = self.open.iter();
         let parts =
             windows.map(|it| RecordSlice { of: &it.records, order: &it.order[it.taken.clone()] });
@@ -160,7 +160,7 @@ impl WindowReader {
 type Windows = SyncSender<Result<Window, LoadError>>;
 
 /// Reads everything once, unless in memory, and sends it in a new order each epoch.
-fn keep(
+fn keep_and_send(
     plan: &StreamPlan,
     encoder: &Encoder,
     from: u64,
@@ -168,7 +168,7 @@ fn keep(
     windows: &Windows,
 ) -> Result<(), LoadError> {
     let mut records =
-        kept.map_or_else(|| KeptRecords::read(&plan.read, &plan.facts), Ok)?.into_records();
+        kept.map_or_else(|| KeptRecords::read_all(&plan.read, &plan.facts), Ok)?.into_records();
     let found = records.len() as u64;
     match plan.facts.positions {
         Some(expected) if found != expected => return Err(LoadError::Changed { found, expected }),
@@ -176,14 +176,15 @@ fn keep(
         _ => {}
     }
     let has_chunks = plan.order.has_fixed_chunks(&plan.facts);
-    let chunks = has_chunks.then(|| Chunks::arrange(&plan.order, encoder, &mut records));
-    let bases = encoder.bases(&records);
+    let chunks = has_chunks.then(|| Chunks::arrange_chunks(&plan.order, encoder, &mut records));
+    let bases = encoder.logits_of_base(&records);
     let layout = match (encoder, &plan.layout) {
         (Encoder::Net(net, _), &InputLayout::CachedPlans { max_bytes, max_pairs, inverted })
             if has_chunks =>
         {
             let chunk = plan.order.chunk;
-            let plans = ChunkPlans::cached(net, &records, chunk, [max_bytes, max_pairs], inverted);
+            let plans =
+                ChunkPlans::cached_plans(net, &records, chunk, [max_bytes, max_pairs], inverted);
             RecordLayout::Plans(Arc::new(plans))
         }
         _ => RecordLayout::Lists,
@@ -194,8 +195,8 @@ fn keep(
     for epoch in from / positions.. {
         let positions = records.records.len();
         let order = match &chunks {
-            Some(chunks) => chunks.order(&plan.order, epoch, positions),
-            None => shuffled((plan.order.seed, plan.order.shuffle), epoch, positions),
+            Some(chunks) => chunks.order_of_pass(&plan.order, epoch, positions),
+            None => shuffled_order((plan.order.seed, plan.order.shuffle), epoch, positions),
         };
         let passed = std::mem::take(&mut done) as usize;
         let window = Window { records: records.clone(), order, taken: passed..passed, place: None };
@@ -222,7 +223,7 @@ fn read_on(
     let mut taken = place.taken;
     let mut passes = Passes::new(plan, &place)?;
     loop {
-        let (records, place) = passes.bin()?;
+        let (records, place) = passes.take_bin()?;
         if taken > records.len() {
             return Err(LoadError::Place);
         }
@@ -234,12 +235,12 @@ fn read_on(
             let layout = match &plan.layout {
                 InputLayout::FirstViews(pairs) => RecordLayout::FirstViews(pairs.clone()),
                 InputLayout::PassingPlans(pairs) => {
-                    let plans = ChunkPlans::passing(plan.order.chunk, pairs.clone());
+                    let plans = ChunkPlans::passing_plans(plan.order.chunk, pairs.clone());
                     RecordLayout::Plans(Arc::new(plans))
                 }
                 InputLayout::Lists | InputLayout::CachedPlans { .. } => RecordLayout::Lists,
             };
-            let bases = encoder.bases(&records);
+            let bases = encoder.logits_of_base(&records);
             let records = Arc::new(EncodedRecords { records, bases, layout });
             let window = Window { records, order, taken: taken..taken, place: Some(place) };
             if windows.send(Ok(window)).is_err() {

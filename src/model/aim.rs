@@ -29,13 +29,13 @@ pub struct LossInputs<'a> {
 }
 
 impl<'a> LossInputs<'a> {
-    pub fn squared(targets: &'a [f32]) -> Self {
+    pub fn with_squared_error(targets: &'a [f32]) -> Self {
         Self { targets, base: &[], weights: &[], loss: Loss::SQUARED, sparsity: 0.0 }
     }
 }
 
 impl<'a> Aim<'a> {
-    pub fn numbers(self) -> &'a [f32] {
+    pub fn target_numbers(self) -> &'a [f32] {
         match self {
             Aim::Targets(numbers) | Aim::Forces(numbers) => numbers,
             Aim::Losses(LossInputs { targets, .. }) => targets,
@@ -45,28 +45,28 @@ impl<'a> Aim<'a> {
     /// Inputs of the losses; none for forces.
     pub fn loss_inputs(self) -> Option<LossInputs<'a>> {
         match self {
-            Aim::Targets(targets) => Some(LossInputs::squared(targets)),
+            Aim::Targets(targets) => Some(LossInputs::with_squared_error(targets)),
             Aim::Losses(judged) => Some(judged),
             Aim::Forces(_) => None,
         }
     }
 
     /// Weight of the activations that enter the first map.
-    pub(super) fn sparsity(self) -> f32 {
+    pub(super) fn sparsity_weight(self) -> f32 {
         self.loss_inputs().map_or(0.0, |it| it.sparsity)
     }
 
     /// Targets or forces, bases, weights; empty where there are none.
     #[cfg(feature = "wgpu")]
-    pub(super) fn arrays(self) -> [&'a [f32]; 3] {
+    pub(super) fn target_arrays(self) -> [&'a [f32]; 3] {
         let (base, weights) =
             self.loss_inputs().map_or((&[][..], &[][..]), |it| (it.base, it.weights));
-        [self.numbers(), base, weights]
+        [self.target_numbers(), base, weights]
     }
 
     /// Panics if an array has a wrong length.
-    pub(super) fn check(self, positions: usize) {
-        assert_eq!(self.numbers().len(), positions, "targets");
+    pub(super) fn check_lengths(self, positions: usize) {
+        assert_eq!(self.target_numbers().len(), positions, "targets");
         if let Some(LossInputs { base, weights, .. }) = self.loss_inputs() {
             for (array, what) in [(base, "bases"), (weights, "weights")] {
                 assert!(array.is_empty() || array.len() == positions, "{what}");
@@ -77,10 +77,10 @@ impl<'a> Aim<'a> {
     /// Computes the objective, or the part of some logits from number `first` on, by Burn's
     /// operations. It is a product of matrices, as Burn's `sum` adds in the order in which threads
     /// finish.
-    pub(super) fn of(self, logits: Tensor<1>, first: usize) -> Tensor<1> {
+    pub(super) fn objective_of(self, logits: Tensor<1>, first: usize) -> Tensor<1> {
         let (positions, device) = (logits.dims()[0], logits.device());
         let of = |all: &[f32]| Tensor::<1>::from_data(&all[first..first + positions], &device);
-        let numbers = of(self.numbers()); // [batch]
+        let numbers = of(self.target_numbers()); // [batch]
         let (one, other, over) = match self.loss_inputs() {
             None => (logits, numbers, 1),
             Some(LossInputs { targets, base, weights, loss, .. }) => {
@@ -123,45 +123,45 @@ impl Aim<'_> {
     /// activations that are to be sparse.
     pub(super) fn of_head(self, outputs: HeadOutputs, first: usize) -> Tensor<1> {
         let HeadOutputs { logits, activations } = outputs;
-        let objective = self.of(logits, first);
-        let Some(activations) = activations.filter(|_| self.sparsity() != 0.0) else {
+        let objective = self.objective_of(logits, first);
+        let Some(activations) = activations.filter(|_| self.sparsity_weight() != 0.0) else {
             return objective;
         };
         let ([positions, features], device) = (activations.dims(), activations.device());
         let ones = |count: usize| Tensor::<1>::ones([count], &device);
         let by_feature = ones(positions).unsqueeze_dim::<2>(0).matmul(activations); // [1, features]
         let sum = by_feature.matmul(ones(features).unsqueeze_dim(1)).reshape([1]);
-        objective + sum * (self.sparsity() / (self.numbers().len() * features) as f32)
+        objective + sum * (self.sparsity_weight() / (self.target_numbers().len() * features) as f32)
     }
 }
 
 impl LossInputs<'_> {
     /// Derivatives of the mean loss by the logits, one a position.
-    pub fn forces(self, logits: &[f32]) -> Vec<f32> {
+    pub fn loss_gradients(self, logits: &[f32]) -> Vec<f32> {
         let mut forces = Vec::with_capacity(logits.len());
-        self.losses(logits.iter().copied().enumerate(), &mut forces);
+        self.sum_losses(logits.iter().copied().enumerate(), &mut forces);
         forces
     }
 
     /// Sum of losses by logits; writes the derivatives of the batch's mean to `gradients`.
     #[inline(always)]
-    pub(super) fn losses(
+    pub(super) fn sum_losses(
         self,
         logits: impl Iterator<Item = (usize, f32)>,
         gradients: &mut Vec<f32>,
     ) -> f64 {
         let (batch, power) = (self.targets.len() as f32, self.loss.power as f32);
         match self.loss.shape {
-            LossShape::Squared => self.by(logits, gradients, 2.0 / batch, |it| {
+            LossShape::Squared => self.sum_losses_by(logits, gradients, 2.0 / batch, |it| {
                 (f64::from(it.error).powi(2), it.scale * it.error * it.p * (1.0 - it.p))
             }),
-            LossShape::Power => self.by(logits, gradients, power / batch, |it| {
+            LossShape::Power => self.sum_losses_by(logits, gradients, power / batch, |it| {
                 let size = it.error.abs();
                 let slope = size.powf(power - 1.0);
                 let cost = f64::from(slope) * f64::from(size);
                 (cost, it.scale * slope.copysign(it.error) * it.p * (1.0 - it.p))
             }),
-            LossShape::CrossEntropy => self.by(logits, gradients, 1.0 / batch, |it| {
+            LossShape::CrossEntropy => self.sum_losses_by(logits, gradients, 1.0 / batch, |it| {
                 let small = (-it.logit.abs()).exp().ln_1p();
                 let cost = it.logit.max(0.0) - it.target * it.logit + small;
                 (f64::from(cost), it.scale * it.error)
@@ -170,7 +170,7 @@ impl LossInputs<'_> {
     }
 
     #[inline(always)]
-    fn by(
+    fn sum_losses_by(
         self,
         logits: impl Iterator<Item = (usize, f32)>,
         gradients: &mut Vec<f32>,

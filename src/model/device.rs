@@ -22,7 +22,7 @@ pub enum Compute {
 
 impl Compute {
     /// Level of our operations on parameters; none for Burn's. On GPUs it has no effect.
-    pub fn level(self) -> Option<Level> {
+    pub fn simd_level(self) -> Option<Level> {
         match self {
             Compute::Plain => None,
             Compute::Fused { level, .. } => Some(level),
@@ -82,13 +82,13 @@ words!(Backend: Flex = "flex", NdArray = "ndarray", Wgpu = "wgpu", Vulkan = "vul
 impl Backend {
     /// The first device, for models that are trained on it (`Device::autodiff`) or only read. Fails
     /// if the backend is not compiled in or finds no adapter.
-    pub fn device(self) -> Result<Device, DeviceError> {
-        DeviceChoice { backend: self, index: 0 }.device()
+    pub fn first_device(self) -> Result<Device, DeviceError> {
+        DeviceChoice { backend: self, index: 0 }.open_device()
     }
 
     /// All devices, in the order in which [`DeviceChoice`] counts. Fails if the backend is not
     /// compiled in.
-    pub fn devices(self) -> Result<Vec<Device>, DeviceError> {
+    pub fn list_devices(self) -> Result<Vec<Device>, DeviceError> {
         match self {
             Backend::Flex => Ok(vec![Device::flex()]),
             #[cfg(feature = "ndarray")]
@@ -107,11 +107,12 @@ impl Backend {
 impl DeviceChoice {
     /// `wgpu`, `wgpu:1`, `flex`, or `auto`: the first graphics card, or the CPU if there is none.
     /// Fails if there is no such name.
-    pub fn named(text: &str) -> Result<Self, DeviceError> {
+    pub fn parse_name(text: &str) -> Result<Self, DeviceError> {
         if text == "auto" {
             // An integrated GPU shares the processor's memory, and need not be faster.
-            let gpus = Backend::Wgpu.devices().unwrap_or_default();
-            let card = gpus.iter().position(|gpu| AdapterKind::of(gpu) == Some(AdapterKind::Card));
+            let gpus = Backend::Wgpu.list_devices().unwrap_or_default();
+            let card =
+                gpus.iter().position(|gpu| AdapterKind::kind_of(gpu) == Some(AdapterKind::Card));
             let flex = Self { backend: Backend::Flex, index: 0 };
             return Ok(card.map_or(flex, |index| Self { backend: Backend::Wgpu, index }));
         }
@@ -123,12 +124,12 @@ impl DeviceChoice {
 
     /// Opens the device. Fails if the backend is not compiled in or has fewer devices, and with
     /// SPIR-V for a software adapter.
-    pub fn device(self) -> Result<Device, DeviceError> {
+    pub fn open_device(self) -> Result<Device, DeviceError> {
         let Self { backend, index } = self;
         let name = backend.name();
-        let device = backend.devices()?.into_iter().nth(index);
+        let device = backend.list_devices()?.into_iter().nth(index);
         let device = device.ok_or(DeviceError::NoSuch { name, index })?;
-        match AdapterKind::of(&device) {
+        match AdapterKind::kind_of(&device) {
             Some(AdapterKind::Software) if cfg!(feature = "vulkan") => {
                 Err(DeviceError::Software { name, index })
             }
@@ -139,7 +140,7 @@ impl DeviceChoice {
 
 /// Whether a device computes asynchronously, and may be lost.
 pub fn is_gpu(device: &Device) -> bool {
-    AdapterKind::of(&device.clone().inner()).is_some()
+    AdapterKind::kind_of(&device.clone().inner()).is_some()
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,7 +176,7 @@ impl fmt::Display for Adapter {
 #[cfg(not(feature = "wgpu"))]
 impl AdapterKind {
     /// None: without a GPU backend no device is a GPU.
-    pub fn of(_: &Device) -> Option<Self> {
+    pub fn kind_of(_: &Device) -> Option<Self> {
         None
     }
 }
@@ -183,7 +184,7 @@ impl AdapterKind {
 #[cfg(not(feature = "wgpu"))]
 impl Adapter {
     /// None: without a GPU backend no device is a GPU.
-    pub fn of(_: &Device) -> Option<Self> {
+    pub fn properties_of(_: &Device) -> Option<Self> {
         None
     }
 }
@@ -196,7 +197,7 @@ mod gpu {
 
     use super::{Adapter, AdapterKind, Device};
 
-    fn cube(device: &Device) -> Option<&CubeDevice> {
+    fn as_cube(device: &Device) -> Option<&CubeDevice> {
         match device.as_dispatch() {
             DispatchDevice::Cube(device) => Some(device),
             _ => None,
@@ -205,8 +206,8 @@ mod gpu {
 
     impl AdapterKind {
         /// The kind of a device, without opening it; none unless it is a GPU.
-        pub fn of(device: &Device) -> Option<Self> {
-            let CubeDevice::Wgpu(WgpuDevice { kind, .. }) = cube(device)? else { return None };
+        pub fn kind_of(device: &Device) -> Option<Self> {
+            let CubeDevice::Wgpu(WgpuDevice { kind, .. }) = as_cube(device)? else { return None };
             Some(match kind {
                 WgpuDeviceKind::DiscreteGpu(_) => AdapterKind::Card,
                 WgpuDeviceKind::IntegratedGpu(_) => AdapterKind::Integrated,
@@ -218,11 +219,11 @@ mod gpu {
 
     impl Adapter {
         /// The properties of a device, which is opened; none unless it is a GPU.
-        pub fn of(device: &Device) -> Option<Self> {
-            let client = cube(device)?.client();
+        pub fn properties_of(device: &Device) -> Option<Self> {
+            let client = as_cube(device)?.client();
             Some(Adapter {
                 name: client.properties().identity.name.clone(),
-                kind: AdapterKind::of(device)?,
+                kind: AdapterKind::kind_of(device)?,
                 language: match client.name() {
                     "wgpu<spirv>" => "SPIR-V",
                     "wgpu<msl>" => "MSL",

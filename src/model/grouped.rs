@@ -21,7 +21,7 @@ impl Grouped {
         Self { starts, numbers }
     }
 
-    pub fn of(&self, key: usize) -> &[u32] {
+    pub fn members_of(&self, key: usize) -> &[u32] {
         &self.numbers[self.starts[key]..self.starts[key + 1]]
     }
 }

@@ -53,18 +53,18 @@ impl<const D: usize> TunedParam<D> {
     ) -> Result<Self, WeightsError> {
         let values =
             |part: &str| weights.get(&format!("{name}.{part}"), &shape).map(<[f32]>::to_vec);
-        let make = if trained { super::param } else { super::constant };
+        let make = if trained { super::new_param } else { super::new_constant };
         Ok(Self {
-            start: super::constant(ids[0], values("start")?, shape.into(), device),
+            start: super::new_constant(ids[0], values("start")?, shape.into(), device),
             change: make(ids[1], values("change")?, shape.into(), device),
         })
     }
 
-    fn value(&self) -> Tensor<D> {
+    fn current_value(&self) -> Tensor<D> {
         self.start.val() + self.change.val()
     }
 
-    fn arrays(&self, name: &str) -> [(u64, (String, Vec<usize>)); 2] {
+    fn list_arrays(&self, name: &str) -> [(u64, (String, Vec<usize>)); 2] {
         [("start", &self.start), ("change", &self.change)].map(|(part, param)| {
             (param.id.val(), (format!("{name}.{part}"), param.val().dims().into()))
         })
@@ -83,7 +83,7 @@ impl HceModel {
     ) -> Result<Self, WeightsError> {
         let level = match compute {
             Compute::Fused { level, .. } => level,
-            Compute::Plain | Compute::Gpu { .. } => Level::detect(),
+            Compute::Plain | Compute::Gpu { .. } => Level::detect_fastest(),
         };
         // As in `NetModel::new`.
         let device = &device.clone().without_autodiff();
@@ -93,35 +93,35 @@ impl HceModel {
         Ok(Self { terms, tempo, shape, level })
     }
 
-    pub(super) fn arrays(&self) -> Arrays {
-        self.terms.arrays("terms").into_iter().chain(self.tempo.arrays("tempo")).collect()
+    pub(super) fn list_arrays(&self) -> Arrays {
+        self.terms.list_arrays("terms").into_iter().chain(self.tempo.list_arrays("tempo")).collect()
     }
 
-    fn values(&self) -> (Vec<f32>, f32) {
-        (to_host(self.terms.value()), to_host(self.tempo.value())[0])
+    fn host_values(&self) -> (Vec<f32>, f32) {
+        (to_host(self.terms.current_value()), to_host(self.tempo.current_value())[0])
     }
 
-    fn job<'a>(&self, pieces: &'a [Arc<Terms>], aim: Aim<'a>) -> TermsJob<'a> {
+    fn terms_job<'a>(&self, pieces: &'a [Arc<Terms>], aim: Aim<'a>) -> TermsJob<'a> {
         let HceShape { scale, tempo, .. } = self.shape;
         TermsJob { pieces, aim, scale, tempo, level: self.level }
     }
 
-    fn device(&self) -> Device {
-        self.tempo.value().device()
+    fn model_device(&self) -> Device {
+        self.tempo.current_value().device()
     }
 
     pub(super) fn logits(&self, pieces: &[Arc<Terms>]) -> Tensor<1> {
-        let (weights, tempo) = self.values();
-        let logits = terms_logits(&weights, tempo, self.job(pieces, Aim::Targets(&[])));
-        Tensor::from_data(&logits[..], &self.device())
+        let (weights, tempo) = self.host_values();
+        let logits = terms_logits(&weights, tempo, self.terms_job(pieces, Aim::Targets(&[])));
+        Tensor::from_data(&logits[..], &self.model_device())
     }
 
     /// Panics if the objective has a base.
     pub(super) fn loss_gradients(&self, pieces: &[Arc<Terms>], aim: Aim) -> LossGradients {
         let base = aim.loss_inputs().map_or(&[][..], |judged| judged.base);
         assert!(base.is_empty(), "nets are added to terms, not terms to anything");
-        let ((weights, tempo), device) = (self.values(), self.device());
-        let found = terms_gradients(&weights, tempo, self.job(pieces, aim));
+        let ((weights, tempo), device) = (self.host_values(), self.model_device());
+        let found = terms_gradients(&weights, tempo, self.terms_job(pieces, aim));
         let terms = Tensor::from_data(&found.terms[..], &device);
         let mut gradients = Gradients::from([(self.terms.change.id.val(), terms)]);
         if self.shape.tempo {

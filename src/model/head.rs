@@ -17,7 +17,7 @@ pub type Map = [Tensor<1>; 2];
 /// - `maps`: those of [`Architecture::maps`]
 /// - `accumulators`: `[batch * views, N]`, the piece-square values behind the neurons
 /// - `buckets`: `[batch]`, or empty where there is one bucket
-pub fn outputs(
+pub fn head_outputs(
     net: &Architecture,
     maps: &[Map],
     accumulators: Tensor<2>,
@@ -68,14 +68,14 @@ impl Arithmetic for Tensors<'_> {
         }
     }
 
-    fn columns(&self, x: &Tensor<2>, parts: usize, columns: Range<usize>) -> Tensor<2> {
+    fn select_columns(&self, x: &Tensor<2>, parts: usize, columns: Range<usize>) -> Tensor<2> {
         let [batch, width] = x.dims();
         let x = x.clone().reshape([batch * parts, width / parts]);
         x.narrow(1, columns.start, columns.len()).reshape([batch, parts * columns.len()])
     }
 
     fn multiply(&self, x: Tensor<2>, parts: usize, factors: [Range<usize>; 2]) -> Tensor<2> {
-        let [one, other] = factors.map(|columns| self.columns(&x, parts, columns));
+        let [one, other] = factors.map(|columns| self.select_columns(&x, parts, columns));
         one * other
     }
 
@@ -87,19 +87,20 @@ impl Arithmetic for Tensors<'_> {
         Tensor::cat(parts, 1)
     }
 
-    fn neurons(&self, x: Tensor<2>) -> Tensor<2> {
-        self.columns(&x, 2, 0..self.net.hidden)
+    fn select_neurons(&self, x: Tensor<2>) -> Tensor<2> {
+        self.select_columns(&x, 2, 0..self.net.hidden)
     }
 
     fn piece_squares(&self, x: Tensor<2>) -> Tensor<2> {
         let (batch, hidden, buckets) = (x.dims()[0], self.net.hidden, self.net.buckets);
-        let values = self.columns(&x, 2, hidden..hidden + buckets).reshape([batch, 2, buckets]);
+        let values =
+            self.select_columns(&x, 2, hidden..hidden + buckets).reshape([batch, 2, buckets]);
         let halved = values.matmul(self.chosen.clone()).reshape([batch, 2]) / 2.0;
         let [own, other] = [0, 1].map(|view| halved.clone().narrow(1, view, 1));
         own - other
     }
 
-    fn affine(&self, map: usize, x: Tensor<2>) -> Tensor<2> {
+    fn apply_map(&self, map: usize, x: Tensor<2>) -> Tensor<2> {
         let [weight, bias] = &self.maps[map];
         let ([batch, inputs], [_, buckets, _]) = (x.dims(), self.chosen.dims());
         let outputs = bias.dims()[0] / buckets;

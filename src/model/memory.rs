@@ -24,7 +24,7 @@ pub fn room_on_gpu(memory: Option<u64>) -> usize {
 /// kernels walk also accumulators, features and sums of the first map with their gradients, and what
 /// the maps' gradients are made of.
 pub(super) fn floats_of_position(net: &Architecture) -> usize {
-    let accumulators = net.views() * net.columns();
+    let accumulators = net.views() * net.column_count();
     if !net.walks_graph() {
         return accumulators;
     }
@@ -32,22 +32,22 @@ pub(super) fn floats_of_position(net: &Architecture) -> usize {
     let sums = net.buckets * maps[0][1];
     // The loss, the gradients of the first map's outputs, inputs and gradients of all others.
     let of_maps: usize = maps[1..].iter().flatten().sum();
-    2 * (accumulators + net.features() + sums) + 1 + maps[0][1] + of_maps + net.psqt_columns()
+    2 * (accumulators + net.feature_count() + sums) + 1 + maps[0][1] + of_maps + net.psqt_columns()
 }
 
 /// Bytes that training takes at most: `states` arrays of the optimiser for each parameter, batches of
 /// `batch` positions, in parts of at most `room` bytes.
 pub fn bytes_on_gpu(net: &Architecture, batch: usize, states: usize, room: usize) -> u64 {
-    let arrays: Vec<usize> = net.arrays().iter().map(|array| array.len()).collect();
+    let arrays: Vec<usize> = net.list_arrays().iter().map(|array| array.len()).collect();
     let (parameters, largest) =
         (arrays.iter().sum::<usize>(), arrays.iter().max().copied().unwrap_or(0));
-    let (rows, columns, views) = (net.rows(), net.columns(), net.views());
+    let (rows, columns, views) = (net.row_count(), net.column_count(), net.views());
     let position = floats_of_position(net);
     let part = batch.min((room / (position * FLOAT)).max(1));
     let lists = part * views;
     let sums = match net.inputs.is_pieces() {
         true => {
-            let strips = Strips::of_one_king(lists).count() + rows / PIECES;
+            let strips = Strips::of_one_king(lists).strip_count() + rows / PIECES;
             strips * PIECES * columns + lists * PIECES / 32
         }
         // Segments of rows, and what sorts the entries.
@@ -77,7 +77,7 @@ impl Copies {
         Self(Tensor::zeros([numbers], device))
     }
 
-    pub fn copy(&mut self) {
+    pub fn count_copy(&mut self) {
         self.0 = self.0.clone().add_scalar(1.0);
     }
 }

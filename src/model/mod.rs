@@ -23,7 +23,7 @@ pub use aim::{Aim, LossInputs};
 pub use device::{Adapter, AdapterKind, Backend, Compute, DeviceChoice, DeviceError, is_gpu};
 pub use hce::{HceModel, HceShape};
 pub use memory::{Copies, ROOM, bytes_on_gpu, room_on_gpu};
-pub use net::{NetModel, SetRows, initial, initial_of_size};
+pub use net::{NetModel, SetRows, initial_of_size, initial_weights};
 pub use ops::Stage;
 pub use ops::cpu::{Level, Precision};
 pub use sum::SumModel;
@@ -53,8 +53,8 @@ pub type ArrayUnits = Vec<(ArrayKind, Vec<f32>)>;
 
 impl LossGradients {
     /// Expands to the gradients of all rows.
-    pub fn dense(mut self, model: &Model) -> Self {
-        let arrays = model.arrays();
+    pub fn expand_rows(mut self, model: &Model) -> Self {
+        let arrays = model.list_arrays();
         for (id, touched) in std::mem::take(&mut self.touched) {
             let gradient = self.gradients.remove(&id).expect("touched rows have a gradient");
             self.gradients.insert(id, dense_rows(gradient, &touched, &arrays[&id].1));
@@ -99,7 +99,7 @@ impl Model {
     pub fn logits(&self, inputs: &Inputs) -> Tensor<1> {
         match self {
             Model::Net(model) => model.logits(inputs),
-            Model::Hce(model) => model.logits(pieces(inputs)),
+            Model::Hce(model) => model.logits(term_blocks(inputs)),
             Model::Sum(model) => model.logits(inputs),
         }
     }
@@ -109,25 +109,25 @@ impl Model {
     pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim) -> LossGradients {
         match self {
             Model::Net(model) => model.loss_gradients(inputs, aim, None),
-            Model::Hce(model) => model.loss_gradients(pieces(inputs), aim),
+            Model::Hce(model) => model.loss_gradients(term_blocks(inputs), aim),
             Model::Sum(model) => model.loss_gradients(inputs, aim),
         }
     }
 
     /// The rows that inputs touch, as in [`LossGradients`].
-    pub fn touched(&self, inputs: &Inputs) -> TouchedRows {
+    pub fn touched_rows(&self, inputs: &Inputs) -> TouchedRows {
         match self {
-            Model::Net(net) | Model::Sum(SumModel { net, .. }) => net.touched(inputs),
+            Model::Net(net) | Model::Sum(SumModel { net, .. }) => net.touched_rows(inputs),
             Model::Hce(_) => TouchedRows::default(),
         }
     }
 
     /// A copy whose numbers are rounded, half away from 0, as a net's file has them: `units` of the
     /// arrays that are integers there. Rows are rounded with their factor.
-    pub fn rounded(&self, units: &[(ArrayKind, Vec<f32>)]) -> Self {
+    pub fn round_weights(&self, units: &[(ArrayKind, Vec<f32>)]) -> Self {
         let factors = self.factors_of_rows();
         self.clone().map_arrays(|id, values| {
-            let Some((_, units)) = units.iter().find(|(part, _)| net::id(*part) == id) else {
+            let Some((_, units)) = units.iter().find(|(part, _)| net::array_id(*part) == id) else {
                 return values;
             };
             let factor = factors.get(&id).cloned();
@@ -162,32 +162,34 @@ impl Model {
         let factors: Vec<usize> = factors.collect();
         self.visit_arrays(|id, values| {
             let Some(net) = net else { return };
-            let set = factors.iter().find(|set| net::id(ArrayKind::Factor(**set)) == id);
+            let set = factors.iter().find(|set| net::array_id(ArrayKind::Factor(**set)) == id);
             let Some(&number) = set else { return };
             let set = &net.inputs.sets()[number];
-            let places = (0..set.rows() as u32).map(|row| set.factor(row).unwrap_or(0) as i32);
+            let places =
+                (0..set.row_count() as u32).map(|row| set.factor_row(row).unwrap_or(0) as i32);
             let places: Vec<i32> = places.collect();
             let places = Tensor::<1, Int>::from_data(&places[..], &values.device());
             let rows = values.reshape([set.factor_rows(), net.hidden]).select(0, places);
-            found.insert(net::id(ArrayKind::Rows(number)), flat(rows));
+            found.insert(net::array_id(ArrayKind::Rows(number)), flatten(rows));
         });
         found
     }
 
     /// The parameters on the host, in the form of [`Model::new`].
-    pub fn weights(&self) -> Weights {
-        self.collect(None)
+    pub fn to_weights(&self) -> Weights {
+        self.collect_weights(None)
     }
 
     /// The loss, and the derivative by every parameter in the form of [`Model::weights`]. Panics as
     /// [`Model::loss_gradients`] does.
-    pub fn gradients(&self, inputs: &Inputs, aim: Aim) -> (f32, Weights) {
-        let LossGradients { loss, gradients, .. } = self.loss_gradients(inputs, aim).dense(self);
-        (to_host(loss)[0], self.collect(Some(gradients)))
+    pub fn compute_gradients(&self, inputs: &Inputs, aim: Aim) -> (f32, Weights) {
+        let LossGradients { loss, gradients, .. } =
+            self.loss_gradients(inputs, aim).expand_rows(self);
+        (to_host(loss)[0], self.collect_weights(Some(gradients)))
     }
 
-    fn collect(&self, mut gradients: Option<Gradients>) -> Weights {
-        let (arrays, mut weights) = (self.arrays(), Weights::default());
+    fn collect_weights(&self, mut gradients: Option<Gradients>) -> Weights {
+        let (arrays, mut weights) = (self.list_arrays(), Weights::default());
         self.visit_arrays(|id, values| {
             let (name, shape) = &arrays[&id];
             let values = match &mut gradients {
@@ -206,13 +208,14 @@ impl Model {
         }
     }
 
-    pub(crate) fn arrays(&self) -> Arrays {
-        let of_net = self.architecture().map_or(Vec::new(), Architecture::arrays).into_iter();
-        let of_net = of_net.map(|Array { part, name, shape, .. }| (net::id(part), (name, shape)));
+    pub(crate) fn list_arrays(&self) -> Arrays {
+        let of_net = self.architecture().map_or(Vec::new(), Architecture::list_arrays).into_iter();
+        let of_net =
+            of_net.map(|Array { part, name, shape, .. }| (net::array_id(part), (name, shape)));
         match self {
             Model::Net(_) => of_net.collect(),
             Model::Hce(terms) | Model::Sum(SumModel { terms, .. }) => {
-                of_net.chain(terms.arrays()).collect()
+                of_net.chain(terms.list_arrays()).collect()
             }
         }
     }
@@ -228,7 +231,7 @@ impl Model {
     }
 }
 
-fn pieces(inputs: &Inputs) -> &[Arc<Terms>] {
+fn term_blocks(inputs: &Inputs) -> &[Arc<Terms>] {
     let Inputs::Terms(pieces) = inputs else {
         panic!("handcrafted terms are no one-hot inputs");
     };
@@ -239,7 +242,7 @@ struct VisitArrays<F>(F);
 
 impl<F: FnMut(u64, Tensor<1>)> ModuleVisitor for VisitArrays<F> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        (self.0)(param.id.val(), flat(inner(param.val())));
+        (self.0)(param.id.val(), flatten(inner_tensor(param.val())));
     }
 }
 
@@ -250,7 +253,7 @@ impl<F: FnMut(u64, Tensor<1>) -> Tensor<1>> ModuleMapper for MapArrays<F> {
         let (id, tensor, mapper) = param.consume();
         let (shape, is_autodiff) = (tensor.shape(), tensor.device().is_autodiff());
         let is_trained = is_autodiff && tensor.is_require_grad();
-        let tensor = (self.0)(id.val(), flat(inner(tensor))).reshape(shape);
+        let tensor = (self.0)(id.val(), flatten(inner_tensor(tensor))).reshape(shape);
         let tensor = if is_autodiff { Tensor::from_inner(tensor) } else { tensor };
         let tensor = if is_trained { tensor.require_grad() } else { tensor };
         Param::from_mapped_value(id, tensor, mapper)
@@ -263,7 +266,7 @@ fn collect_gradients(all: &mut burn::tensor::Gradients, module: &impl Module) ->
     impl ModuleVisitor for Collect<'_> {
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
             let gradient = param.val().grad_remove(self.0);
-            self.1.extend(gradient.map(|gradient| (param.id.val(), flat(gradient))));
+            self.1.extend(gradient.map(|gradient| (param.id.val(), flatten(gradient))));
         }
     }
     let mut collect = Collect(all, Gradients::new());
@@ -271,13 +274,13 @@ fn collect_gradients(all: &mut burn::tensor::Gradients, module: &impl Module) ->
     collect.1
 }
 
-fn flat<const D: usize>(tensor: Tensor<D>) -> Tensor<1> {
+fn flatten<const D: usize>(tensor: Tensor<D>) -> Tensor<1> {
     let len = tensor.shape().num_elements();
     tensor.reshape([len])
 }
 
 /// The backend's own tensor, for operations that compute their own gradients.
-pub(crate) fn inner<const D: usize>(tensor: Tensor<D>) -> Tensor<D> {
+pub(crate) fn inner_tensor<const D: usize>(tensor: Tensor<D>) -> Tensor<D> {
     if tensor.device().is_autodiff() { tensor.inner() } else { tensor }
 }
 
@@ -292,7 +295,7 @@ pub fn try_to_host<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, Device
 /// Calls `see` with the values of a tensor, row-major; values on the host are not copied.
 pub fn on_host<const D: usize>(tensor: Tensor<D>, see: impl FnOnce(&[f32])) {
     let tensor = tensor.into_dispatch();
-    match ops::borrow(&tensor) {
+    match ops::borrow_values(&tensor) {
         Some(values) => see(values),
         None => see(&to_host(Tensor::<D>::from_dispatch(tensor))),
     }
@@ -312,7 +315,7 @@ pub fn dense_rows(gradient: Tensor<1>, touched: &[u32], shape: &[usize]) -> Tens
 }
 
 /// Logits of a batch on the host, including its base. Fails with the error that the device reports.
-pub fn outputs(model: &Model, batch: &Batch) -> Result<Vec<f32>, DeviceError> {
+pub fn host_outputs(model: &Model, batch: &Batch) -> Result<Vec<f32>, DeviceError> {
     let mut logits = try_to_host(model.logits(&batch.inputs))?;
     logits.iter_mut().zip(&batch.base[..]).for_each(|(logit, base)| *logit += base);
     Ok(logits)
@@ -324,18 +327,18 @@ pub fn to_host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
 }
 
 /// A parameter with a fixed number, by which a checkpoint's optimiser state finds it.
-fn param<const D: usize>(
+fn new_param<const D: usize>(
     id: u64,
     values: Vec<f32>,
     shape: Vec<usize>,
     device: &Device,
 ) -> Param<Tensor<D>> {
-    let tensor = constant(id, values, shape, device);
+    let tensor = new_constant(id, values, shape, device);
     if device.is_autodiff() { tensor.map(Tensor::require_grad) } else { tensor }
 }
 
 /// A tensor of the model that is never trained.
-fn constant<const D: usize>(
+fn new_constant<const D: usize>(
     id: u64,
     values: Vec<f32>,
     shape: Vec<usize>,
@@ -345,9 +348,14 @@ fn constant<const D: usize>(
 }
 
 /// Counts of the active rows of a perspective, `[batch, rows]`, or `[batch, touched]`.
-fn dense(active: &ActiveRows, view: usize, touched: Option<&RowSet>, device: &Device) -> Tensor<2> {
+fn dense_counts(
+    active: &ActiveRows,
+    view: usize,
+    touched: Option<&RowSet>,
+    device: &Device,
+) -> Tensor<2> {
     let ActiveRows { rows, views, width, indices, .. } = active;
-    let columns = touched.map_or(*rows, |touched| touched.rows().len());
+    let columns = touched.map_or(*rows, |touched| touched.all_rows().len());
     let mut dense = vec![0.0_f32; active.len() * columns];
     for (entry, row) in indices.iter().enumerate().filter(|(_, row)| row < rows) {
         let list = entry / width;

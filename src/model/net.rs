@@ -13,7 +13,7 @@ use super::aim::HeadOutputs;
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
 use super::ops::{Arrays, Done, FusedOps, GradientMemory, Job};
 use super::{
-    Aim, Compute, LossGradients, TouchedRows, VisitArrays, collect_gradients, dense, head,
+    Aim, Compute, LossGradients, TouchedRows, VisitArrays, collect_gradients, dense_counts, head,
 };
 use crate::architecture::{Architecture, Array, ArrayKind, Set};
 use crate::batch::{ActiveRows, Inputs, OneHot, Pairs, RowSet};
@@ -76,14 +76,15 @@ impl Route {
         };
         let kernel = Kernel::new(net, precision, level);
         // GPUs sum gradients of all rows.
-        let kernel = if matches!(compute, Compute::Gpu { .. }) { kernel.dense() } else { kernel };
+        let kernel =
+            if matches!(compute, Compute::Gpu { .. }) { kernel.without_sparsity() } else { kernel };
         let (scratch, kept) = Default::default();
         Route::Fused(Fused { kernel, scratch, kept, room })
     }
 }
 
 impl Fused {
-    fn job<'a>(
+    fn fused_job<'a>(
         &'a self,
         (inputs, touched): (&'a Inputs, Option<&'a RowSet>),
         aim: Aim<'a>,
@@ -95,9 +96,9 @@ impl Fused {
     }
 
     /// Touched rows by the numbers of their arrays.
-    fn rows(&self, touched: Option<&RowSet>) -> TouchedRows {
+    fn touched_rows(&self, touched: Option<&RowSet>) -> TouchedRows {
         let rows = touched.into_iter().flat_map(|touched| self.kernel.touched_rows(touched));
-        rows.map(|(set, rows)| (id(ArrayKind::Rows(set)), rows)).collect()
+        rows.map(|(set, rows)| (array_id(ArrayKind::Rows(set)), rows)).collect()
     }
 }
 
@@ -108,7 +109,7 @@ impl std::fmt::Debug for Fused {
 }
 
 /// Number of an array, by which a checkpoint's optimiser state finds it.
-pub fn id(part: ArrayKind) -> u64 {
+pub fn array_id(part: ArrayKind) -> u64 {
     match part {
         ArrayKind::Rows(0) => 1,
         ArrayKind::AccumulatorBias => 2,
@@ -131,7 +132,7 @@ impl NetModel {
         device: &Device,
         compute: Compute,
     ) -> Result<Self, WeightsError> {
-        fn param<const D: usize>(
+        fn load_param<const D: usize>(
             array: &Array,
             weights: &Weights,
             device: &Device,
@@ -141,7 +142,7 @@ impl NetModel {
                 1 => vec![values.len()],
                 _ => array.shape.clone(),
             };
-            Ok(super::param(id(array.part), values.to_vec(), shape, device))
+            Ok(super::new_param(array_id(array.part), values.to_vec(), shape, device))
         }
         let route = Route::new(net, compute);
         // Burn drops the nodes of its graph in backward passes, which fused operations never do.
@@ -149,23 +150,27 @@ impl NetModel {
             Route::Fused(_) => device.clone().without_autodiff(),
             _ => device.clone(),
         };
-        let array = |part| net.array(part).expect("every net has it");
+        let array = |part| net.find_array(part).expect("every net has it");
         let affine = |weight, bias| {
-            let weight = param(&array(weight), weights, device)?;
-            Ok::<_, WeightsError>(Affine { weight, bias: param(&array(bias), weights, device)? })
+            let weight = load_param(&array(weight), weights, device)?;
+            Ok::<_, WeightsError>(Affine {
+                weight,
+                bias: load_param(&array(bias), weights, device)?,
+            })
         };
         let rows = |set| {
-            let some =
-                |part| net.array(part).map(|array| param(&array, weights, device)).transpose();
+            let some = |part| {
+                net.find_array(part).map(|array| load_param(&array, weights, device)).transpose()
+            };
             let (factor, psqt) = (some(ArrayKind::Factor(set))?, some(ArrayKind::Psqt(set))?);
-            let weight = param(&array(ArrayKind::Rows(set)), weights, device)?;
+            let weight = load_param(&array(ArrayKind::Rows(set)), weights, device)?;
             Ok::<_, WeightsError>(SetRows { weight, factor, psqt })
         };
         let head = (1..net.maps().len())
             .map(|i| affine(ArrayKind::Layer(i - 1), ArrayKind::LayerBias(i - 1)));
         Ok(Self {
             sets: (0..net.inputs.sets().len()).map(rows).collect::<Result<_, _>>()?,
-            bias: param(&array(ArrayKind::AccumulatorBias), weights, device)?,
+            bias: load_param(&array(ArrayKind::AccumulatorBias), weights, device)?,
             head: head.collect::<Result<_, _>>()?,
             output: affine(ArrayKind::Output, ArrayKind::OutputBias)?,
             net: net.clone(),
@@ -179,8 +184,8 @@ impl NetModel {
 
     pub fn logits(&self, inputs: &Inputs) -> Tensor<1> {
         if let Route::Fused(fused) = &self.route {
-            let job = fused.job((inputs, None), Aim::Targets(&[]), None);
-            return Tensor::from_dispatch(Dispatch::net_logits(self.arrays(), job));
+            let job = fused.fused_job((inputs, None), Aim::Targets(&[]), None);
+            return Tensor::from_dispatch(Dispatch::net_logits(self.list_arrays(), job));
         }
         let lists = inputs.one_hot().lists();
         self.outputs_of(self.dense_sums(lists), &lists.buckets).logits
@@ -199,20 +204,20 @@ impl NetModel {
                 return LossGradients { loss, gradients, touched };
             }
         };
-        let touched = fused.kernel.touched(inputs.one_hot());
-        let job = fused.job((inputs, touched.as_ref()), aim, done);
-        let found = Dispatch::net_gradients(self.arrays(), job);
-        let ids = self.net.arrays().into_iter().map(|array| id(array.part));
+        let touched = fused.kernel.find_touched(inputs.one_hot());
+        let job = fused.fused_job((inputs, touched.as_ref()), aim, done);
+        let found = Dispatch::net_gradients(self.list_arrays(), job);
+        let ids = self.net.list_arrays().into_iter().map(|array| array_id(array.part));
         LossGradients {
             loss: Tensor::from_dispatch(found.loss),
             gradients: ids.zip(found.gradients.0.into_iter().map(Tensor::from_dispatch)).collect(),
-            touched: fused.rows(touched.as_ref()),
+            touched: fused.touched_rows(touched.as_ref()),
         }
     }
 
-    pub fn touched(&self, inputs: &Inputs) -> TouchedRows {
+    pub fn touched_rows(&self, inputs: &Inputs) -> TouchedRows {
         let Route::Fused(fused) = &self.route else { return TouchedRows::default() };
-        fused.rows(fused.kernel.touched(inputs.one_hot()).as_ref())
+        fused.touched_rows(fused.kernel.find_touched(inputs.one_hot()).as_ref())
     }
 
     /// The outputs of the head from sums of weights, `[lists, columns]`.
@@ -224,29 +229,29 @@ impl NetModel {
                 Tensor::cat(vec![self.bias.val(), zeros], 0)
             }
         };
-        head::outputs(&self.net, &self.maps(), sums + bias.unsqueeze(), buckets)
+        head::head_outputs(&self.net, &self.head_maps(), sums + bias.unsqueeze(), buckets)
     }
 
     /// The arrays in the order of [`Architecture::arrays`], for the fused operations.
-    fn arrays(&self) -> Arrays<Dispatch> {
+    fn list_arrays(&self) -> Arrays<Dispatch> {
         let mut arrays = BTreeMap::new();
         self.visit(&mut VisitArrays(|id, values: Tensor<1>| {
             arrays.insert(id, values.into_dispatch());
         }));
-        let of = |array: Array| arrays.remove(&id(array.part)).expect("a net has its arrays");
-        Arrays(self.net.arrays().into_iter().map(of).collect())
+        let of = |array: Array| arrays.remove(&array_id(array.part)).expect("a net has its arrays");
+        Arrays(self.net.list_arrays().into_iter().map(of).collect())
     }
 
     /// The accumulators' weights with their factor, and piece-square values: `[rows, columns]`.
-    fn rows(&self, touched: Option<&RowSet>) -> Tensor<2> {
+    fn accumulator_rows(&self, touched: Option<&RowSet>) -> Tensor<2> {
         let inputs = &self.net.inputs;
         let of_set = |(place, (rows, set)): (usize, (&SetRows, &Set))| {
             let (first, device) = (inputs.first_row(place), rows.weight.val().device());
             let int = |rows: &[i32]| Tensor::<1, Int>::from_data(rows, &device);
             let here: Vec<i32> = match touched {
-                None => (0..set.rows() as i32).collect(),
+                None => (0..set.row_count() as i32).collect(),
                 Some(touched) => {
-                    let here = touched.within(first..first + set.rows()).iter();
+                    let here = touched.rows_within(first..first + set.row_count()).iter();
                     here.map(|row| *row as i32 - first as i32).collect()
                 }
             };
@@ -256,7 +261,8 @@ impl NetModel {
             };
             let mut weight = chosen(rows.weight.val());
             if let Some(factor) = &rows.factor {
-                let row = |row: &i32| set.factor(*row as u32).map_or(-1, |factor| factor as i32);
+                let row =
+                    |row: &i32| set.factor_row(*row as u32).map_or(-1, |factor| factor as i32);
                 let rows = int(&here.iter().map(row).collect::<Vec<_>>());
                 let there = rows.clone().greater_equal_elem(0).float().unsqueeze_dim(1);
                 weight = weight + factor.val().select(0, rows.clamp_min(0)) * there;
@@ -271,17 +277,19 @@ impl NetModel {
     /// Sums of each list by matrix products, `[batch * views, columns]`, without the bias.
     fn dense_sums(&self, active: &ActiveRows) -> Tensor<2> {
         let is_large = self.net.inputs.is_large();
-        let touched = is_large
-            .then(|| RowSet::of_positions(OneHot::Lists(active), &Pairs::none(active.rows)));
-        let rows = self.rows(touched.as_ref());
+        let touched = is_large.then(|| {
+            RowSet::of_positions(OneHot::Lists(active), &Pairs::without_pairs(active.rows))
+        });
+        let rows = self.accumulator_rows(touched.as_ref());
         let [_, columns] = rows.dims();
         let device = rows.device();
-        let view = |view| dense(active, view, touched.as_ref(), &device).matmul(rows.clone());
+        let view =
+            |view| dense_counts(active, view, touched.as_ref(), &device).matmul(rows.clone());
         let side_by_side = Tensor::cat((0..self.net.views()).map(view).collect(), 1);
         side_by_side.reshape([active.len() * self.net.views(), columns])
     }
 
-    fn maps(&self) -> Vec<head::Map> {
+    fn head_maps(&self) -> Vec<head::Map> {
         let maps = self.head.iter().chain([&self.output]);
         maps.map(|map| [map.weight.val(), map.bias.val()]).collect()
     }
@@ -289,10 +297,10 @@ impl NetModel {
 
 /// Starting weights: normal with deviation `sqrt(2 / fan-in)`; biases and factors zero. Drawn array
 /// by array and row by row, as in other trainers, so that seeds agree.
-pub fn initial(net: &Architecture, seed: u64) -> Weights {
+pub fn initial_weights(net: &Architecture, seed: u64) -> Weights {
     let mut random = Xoroshiro128Plus::seed_from_u64(seed);
     let mut weights = Weights::default();
-    for array in net.arrays() {
+    for array in net.list_arrays() {
         let values = match array.part {
             ArrayKind::Rows(_) | ArrayKind::Layer(_) | ArrayKind::Output => {
                 let normal = Normal::new(0.0, (2.0 / array.fan_in as f32).sqrt())
@@ -308,8 +316,8 @@ pub fn initial(net: &Architecture, seed: u64) -> Weights {
 
 /// Starting weights with those of each feature set multiplied by one of `sizes`.
 pub fn initial_of_size(net: &Architecture, seed: u64, sizes: &[f64]) -> Weights {
-    let mut weights = initial(net, seed);
-    for array in net.arrays() {
+    let mut weights = initial_weights(net, seed);
+    for array in net.list_arrays() {
         let ArrayKind::Rows(set) = array.part else { continue };
         let size = sizes[set];
         let values = &mut weights.0.get_mut(&array.name).expect("it has all arrays").values;

@@ -6,7 +6,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
 use super::{
-    Aim, Compute, HceModel, HceShape, LossGradients, LossInputs, NetModel, inner, to_host,
+    Aim, Compute, HceModel, HceShape, LossGradients, LossInputs, NetModel, inner_tensor, to_host,
 };
 use crate::architecture::{Architecture, Views};
 use crate::batch::{ActiveRows, Inputs, Terms};
@@ -38,29 +38,33 @@ impl SumModel {
     }
 
     /// +1, or -1 if the net has another point of view than terms, which have White's.
-    fn signs(&self, pieces: &[Arc<Terms>]) -> Vec<f32> {
+    fn term_signs(&self, pieces: &[Arc<Terms>]) -> Vec<f32> {
         let is_white = self.net.architecture().inputs.views == Views::Plain;
         let turns = pieces.iter().flat_map(|piece| &piece.turn);
         turns.map(|turn| if is_white { 1.0 } else { (*turn).into() }).collect()
     }
 
     pub fn logits(&self, inputs: &Inputs) -> Tensor<1> {
-        let (_, pieces) = both(inputs);
+        let (_, pieces) = split_inputs(inputs);
         let terms = self.terms.logits(pieces);
-        let signs = Tensor::<1>::from_data(&self.signs(pieces)[..], &terms.device());
-        inner(self.net.logits(inputs)) + terms * signs
+        let signs = Tensor::<1>::from_data(&self.term_signs(pieces)[..], &terms.device());
+        inner_tensor(self.net.logits(inputs)) + terms * signs
     }
 
     /// The terms are the net's base, and then get the forces on the sum.
     pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim) -> LossGradients {
-        let (active, pieces) = both(inputs);
-        let signs = self.signs(pieces);
+        let (active, pieces) = split_inputs(inputs);
+        let signs = self.term_signs(pieces);
         let seen = |values: &[f32]| -> Vec<f32> {
             values.iter().zip(&signs).map(|(value, sign)| value * sign).collect()
         };
         let Some(judged) = aim.loss_inputs() else {
-            let (net, pulls) = (self.net.loss_gradients(inputs, aim, None), seen(aim.numbers()));
-            return Self::joined(net, self.terms.loss_gradients(pieces, Aim::Forces(&pulls)));
+            let (net, pulls) =
+                (self.net.loss_gradients(inputs, aim, None), seen(aim.target_numbers()));
+            return Self::join_gradients(
+                net,
+                self.terms.loss_gradients(pieces, Aim::Forces(&pulls)),
+            );
         };
         let mut below = seen(&to_host(self.terms.logits(pieces)));
         if !judged.base.is_empty() {
@@ -68,19 +72,19 @@ impl SumModel {
         }
         let judged = LossInputs { base: &below, ..judged };
         let net = self.net.loss_gradients(inputs, Aim::Losses(judged), None);
-        let above = to_host(inner(self.net.logits(inputs)));
+        let above = to_host(inner_tensor(self.net.logits(inputs)));
         assert_eq!(above.len(), active.len(), "a logit a position");
-        let pulls = seen(&judged.forces(&above));
-        Self::joined(net, self.terms.loss_gradients(pieces, Aim::Forces(&pulls)))
+        let pulls = seen(&judged.loss_gradients(&above));
+        Self::join_gradients(net, self.terms.loss_gradients(pieces, Aim::Forces(&pulls)))
     }
 
-    fn joined(mut net: LossGradients, terms: LossGradients) -> LossGradients {
+    fn join_gradients(mut net: LossGradients, terms: LossGradients) -> LossGradients {
         net.gradients.extend(terms.gradients);
         net
     }
 }
 
-fn both(inputs: &Inputs) -> (&ActiveRows, &[Arc<Terms>]) {
+fn split_inputs(inputs: &Inputs) -> (&ActiveRows, &[Arc<Terms>]) {
     let Inputs::Both(active, pieces) = inputs else { panic!("a net and terms see both") };
     (active, pieces)
 }

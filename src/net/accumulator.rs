@@ -6,7 +6,7 @@ use shakmaty::Color;
 
 use super::{Net, Numbers};
 use crate::architecture::{Architecture, Views};
-use crate::features::{Board, DirtyPieces, Rows, Set, king};
+use crate::features::{Board, DirtyPieces, Rows, Set, king_square};
 use crate::sample::{Piece, Position};
 
 /// An evaluation that is updated along a game, move by move.
@@ -14,9 +14,9 @@ pub trait Evaluate {
     /// Restarts at a position.
     fn refresh(&mut self, position: &Position);
     /// Plays a legal move, or passes the turn, to `after`.
-    fn play(&mut self, moved: Option<&DirtyPieces>, after: &Position);
+    fn play_move(&mut self, moved: Option<&DirtyPieces>, after: &Position);
     /// Undoes the last move or pass.
-    fn undo(&mut self);
+    fn undo_move(&mut self);
     /// Centipawns for the side to move.
     fn value(&mut self) -> i32;
 }
@@ -83,7 +83,7 @@ impl<'a> Accumulator<'a> {
         for depth in last.expect("the first is settled") + 1..=self.depth {
             let (before, behind) = self.levels.split_at_mut(depth);
             let scratch = (&mut self.counts, &mut self.changed);
-            behind[0].update(&before[depth - 1], self.net, scratch);
+            behind[0].update_views(&before[depth - 1], self.net, scratch);
         }
     }
 }
@@ -95,12 +95,12 @@ impl Evaluate for Accumulator<'_> {
         (*here, *pending) = (*position, None);
         list_sets(self.net, position, lists);
         for ((color, view), lists) in of_colours(views, self.net).zip(lists) {
-            refresh(self.net, position, color, lists, &mut self.changed, view);
+            refresh_view(self.net, position, color, lists, &mut self.changed, view);
         }
     }
 
     /// The perspectives are updated when a value is needed.
-    fn play(&mut self, moved: Option<&DirtyPieces>, after: &Position) {
+    fn play_move(&mut self, moved: Option<&DirtyPieces>, after: &Position) {
         self.depth += 1;
         if self.depth == self.levels.len() {
             self.levels.push(self.levels[self.depth - 1].clone());
@@ -109,7 +109,7 @@ impl Evaluate for Accumulator<'_> {
         (level.position, level.pending) = (*after, Some(moved.copied()));
     }
 
-    fn undo(&mut self) {
+    fn undo_move(&mut self) {
         self.depth = self.depth.checked_sub(1).expect("a move was played");
     }
 
@@ -140,14 +140,14 @@ impl pulp::NullaryFnOnce for Value<'_, '_> {
             seen[count] = of(color);
             count += 1;
         }
-        net.value(&seen[..count], position, sum_piece_squares(net, position, lists))
+        net.value_of_views(&seen[..count], position, sum_piece_squares(net, position, lists))
     }
 }
 
 impl Level {
     /// Updates or refreshes the perspectives from those of the previous position.
     #[inline(always)]
-    fn update(
+    fn update_views(
         &mut self,
         before: &Level,
         net: &Net,
@@ -160,8 +160,8 @@ impl Level {
             lists.clone_from(&before.lists);
             return;
         };
-        list(net, position, lists, |set, place, color| {
-            let stays = !set.changes(&moved, color);
+        list_rows(net, position, lists, |set, place, color| {
+            let stays = !set.may_change(&moved, color);
             stays.then(|| &before.lists[usize::from(color.is_black())][place])
         });
         let from = before.views.chunks_exact(hidden).zip(&before.lists);
@@ -169,16 +169,16 @@ impl Level {
             of_colours(views, net).zip(lists).zip(from)
         {
             match inputs.pieces() {
-                Some((_, kings)) if kings.refreshes(color, &moved) => {
-                    refresh(net, position, color, lists, changed, view);
+                Some((_, kings)) if kings.needs_refresh(color, &moved) => {
+                    refresh_view(net, position, color, lists, changed, view);
                     continue;
                 }
                 Some((set, kings)) => {
-                    let (weights, king) = (net.numbers[*set].i16s(), king(position, color));
+                    let (weights, king) = (net.numbers[*set].i16s(), king_square(position, color));
                     let row = |piece: &Piece| {
-                        &weights[kings.row(color, king, *piece) * hidden..][..hidden]
+                        &weights[kings.row_of_piece(color, king, *piece) * hidden..][..hidden]
                     };
-                    shift(&moved, row, from, view);
+                    apply_move(&moved, row, from, view);
                 }
                 None => view.copy_from_slice(from),
             }
@@ -190,25 +190,29 @@ impl Level {
 
 impl List {
     #[inline(always)]
-    fn refill(&mut self, set: &Set, board: &Board, color: Color) {
+    fn refill_rows(&mut self, set: &Set, board: &Board, color: Color) {
         self.rows.clear();
-        set.active(board, color, &mut self.rows);
-        if set.rows() > FEW {
+        set.add_active_rows(board, color, &mut self.rows);
+        if set.row_count() > FEW {
             return;
         }
         self.counts.clear();
-        self.counts.resize(set.rows().div_ceil(4), [0; 4]);
+        self.counts.resize(set.row_count().div_ceil(4), [0; 4]);
         let counts = self.counts.as_flattened_mut();
         for row in self.rows.entries() {
             counts[row.number as usize] += row.times as i16;
         }
     }
 
-    /// Calls `each` with the rows whose counts change, see [`Rows::changes`].
+    /// Calls `each` with the rows whose counts change, see [`Rows::visit_changes`].
     #[inline(always)]
-    fn changes([before, after]: [&List; 2], counts: &mut [i32], mut each: impl FnMut(usize, i32)) {
+    fn visit_changes(
+        [before, after]: [&List; 2],
+        counts: &mut [i32],
+        mut each: impl FnMut(usize, i32),
+    ) {
         if after.counts.is_empty() && after.rows != before.rows {
-            return Rows::changes([&before.rows, &after.rows], counts, each);
+            return Rows::visit_changes([&before.rows, &after.rows], counts, each);
         }
         let words = before.counts.iter().zip(&after.counts).enumerate();
         for (word, (before, after)) in words.filter(|(_, (before, after))| before != after) {
@@ -222,7 +226,7 @@ impl List {
 
 /// Computes accumulators of pieces after a move from those before it.
 #[inline(always)]
-fn shift<'a>(
+fn apply_move<'a>(
     moved: &DirtyPieces,
     row: impl Fn(&Piece) -> &'a [i16],
     from: &[i32],
@@ -247,7 +251,7 @@ fn shift<'a>(
 
 /// Lists the active rows of each set but `pieces`, by colour, unless `same` has a list.
 #[inline(always)]
-fn list<'a>(
+fn list_rows<'a>(
     net: &Net,
     position: &Position,
     lists: &mut [Vec<List>; 2],
@@ -264,7 +268,7 @@ fn list<'a>(
             match same(set, place, color) {
                 _ if set.kings().is_some() => {}
                 Some(same) => list.clone_from(same),
-                None => list.refill(set, &board, color),
+                None => list.refill_rows(set, &board, color),
             }
         }
     }
@@ -273,7 +277,7 @@ fn list<'a>(
 /// Lists the active rows of each set but `pieces`, by colour.
 #[inline(always)]
 pub(super) fn list_sets(net: &Net, position: &Position, lists: &mut [Vec<List>; 2]) {
-    list(net, position, lists, |_, _, _| None);
+    list_rows(net, position, lists, |_, _, _| None);
 }
 
 /// A row of a set, and how many times it is added.
@@ -302,9 +306,9 @@ pub(super) fn collect_changes(
     if before.len() != after.len() {
         return false;
     }
-    counts.resize(net.architecture().inputs.rows(), 0);
+    counts.resize(net.architecture().inputs.row_count(), 0);
     for (set, (before, after)) in before.iter().zip(after).enumerate() {
-        List::changes([before, after], counts, |row, times| rows.push((set, row, times)));
+        List::visit_changes([before, after], counts, |row, times| rows.push((set, row, times)));
     }
     rows.len() < after.iter().map(|list| list.rows.entries().len()).sum()
 }
@@ -356,14 +360,15 @@ pub(super) fn sum_piece_squares(net: &Net, position: &Position, lists: &[Vec<Lis
     let mut sum = 0;
     for (color, sign) in inputs.views_of(position).zip([1, -1]) {
         if let Some((set, kings)) = inputs.pieces() {
-            let (values, king) = (net.psqt(*set), king(position, color));
+            let (values, king) = (net.psqt_values(*set), king_square(position, color));
             for piece in position.pieces() {
-                sum += sign * i64::from(values[kings.row(color, king, piece) * buckets + bucket]);
+                sum += sign
+                    * i64::from(values[kings.row_of_piece(color, king, piece) * buckets + bucket]);
             }
         }
         for (set, list) in lists[usize::from(color.is_black())].iter().enumerate() {
             for row in list.rows.entries() {
-                let value = net.psqt(set)[row.number as usize * buckets + bucket];
+                let value = net.psqt_values(set)[row.number as usize * buckets + bucket];
                 sum += sign * row.times as i64 * i64::from(value);
             }
         }
@@ -381,7 +386,7 @@ pub(super) fn of_colours<'a>(
 
 /// Refreshes a perspective: pieces on squares, and the listed rows of other sets.
 #[inline(always)]
-fn refresh(
+fn refresh_view(
     net: &Net,
     position: &Position,
     color: Color,
@@ -392,8 +397,10 @@ fn refresh(
     view.iter_mut().zip(net.accumulator_bias()).for_each(|(a, &bias)| *a = bias.into());
     collect_rows(lists, rows);
     if let Some((set, kings)) = net.architecture().inputs.pieces() {
-        let king = king(position, color);
-        rows.extend(position.pieces().map(|piece| (*set, kings.row(color, king, piece), 1)));
+        let king = king_square(position, color);
+        rows.extend(
+            position.pieces().map(|piece| (*set, kings.row_of_piece(color, king, piece), 1)),
+        );
     }
     add_rows(net, rows, view);
 }

@@ -45,10 +45,10 @@ use std::ops::Range;
 use super::{MOST_INPUT, Net};
 use crate::architecture::{
     self, Architecture, Arithmetic, Array, ArrayKind, Combination, Curve, Factor, FixedMap,
-    FixedPoint, FixedValue, convert,
+    FixedPoint, FixedValue, convert_unit,
 };
 use crate::features::Integer;
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_line;
 use crate::sample::Position;
 use crate::scales::{HeadFormat, Scales};
 
@@ -65,7 +65,7 @@ impl Net {
 
     /// Centipawns of the output for the side to move; saturates at the ends of i32.
     fn seen_by_mover(&self, value: i64, position: &Position) -> i32 {
-        let seen = value.saturating_mul(self.architecture.inputs.sign(position).into());
+        let seen = value.saturating_mul(self.architecture.inputs.sign_of_output(position).into());
         seen.clamp(i32::MIN.into(), i32::MAX.into()) as i32
     }
 
@@ -73,7 +73,7 @@ impl Net {
     pub fn accumulators(&self, position: &Position, view: usize) -> Vec<i64> {
         let mut accumulators: Vec<i64> =
             self.accumulator_bias().iter().map(|&bias| bias.into()).collect();
-        for row in self.architecture.inputs.lists(position)[view].repeated() {
+        for row in self.architecture.inputs.active_rows(position)[view].repeated_rows() {
             let (set, row) = self.architecture.inputs.set_of(row as usize);
             let (weights, first) = (&self.numbers[set], row * accumulators.len());
             for (i, sum) in accumulators.iter_mut().enumerate() {
@@ -86,28 +86,36 @@ impl Net {
     /// Centipawns for the side to move from all accumulators, the side to move's first, and the
     /// difference of the perspectives' piece-square values.
     #[inline(always)]
-    pub(super) fn value(&self, views: &[&[i32]], position: &Position, piece_squares: i64) -> i32 {
+    pub(super) fn value_of_views(
+        &self,
+        views: &[&[i32]],
+        position: &Position,
+        piece_squares: i64,
+    ) -> i32 {
         let Architecture { hidden, activation, .. } = self.architecture;
         let curve = activation.curve();
         if self.architecture.is_deep() {
-            return self.seen_by_mover(self.run::<false>(views, position, piece_squares), position);
+            return self.seen_by_mover(
+                self.evaluate_graph::<false>(views, position, piece_squares),
+                position,
+            );
         }
         let bucket = self.architecture.bucket_of(position);
         let (weights, bias) = self.output_of(bucket);
         let shares = views.iter().zip(weights.chunks_exact(hidden));
-        let sum = shares.map(|(view, weights)| self.terms(curve, view, weights)).sum();
+        let sum = shares.map(|(view, weights)| self.sum_of_view(curve, view, weights)).sum();
         let sum = self.with_bias(sum, bias) + piece_squares / 2;
-        self.seen_by_mover(self.centipawns(sum), position)
+        self.seen_by_mover(self.to_centipawns(sum), position)
     }
 
     #[inline(never)]
     fn run_slowly(&self, views: &[&[i32]], position: &Position, piece_squares: i64) -> i64 {
-        self.run::<true>(views, position, piece_squares)
+        self.evaluate_graph::<true>(views, position, piece_squares)
     }
 
     /// The output of all operations, `SLOWLY` or with the machine's vector instructions.
     #[inline(always)]
-    fn run<const SLOWLY: bool>(
+    fn evaluate_graph<const SLOWLY: bool>(
         &self,
         views: &[&[i32]],
         position: &Position,
@@ -117,13 +125,14 @@ impl Net {
         let arithmetic = Integers { net: self, bucket, piece_squares, slowly: SLOWLY };
         let accumulators = Values::Accumulators(views);
         match self.graph.evaluate(&self.architecture, &arithmetic, accumulators, |_, _| ()) {
-            Values::Sum(sum) => self.centipawns(sum),
+            Values::Sum(sum) => self.to_centipawns(sum),
             Values::Fixed(values, FixedValue { unit, .. }) => {
                 let scale = self.scales.scale.into();
-                let apart = self.fixed.psqt.map(|unit| convert(piece_squares / 2, unit, scale));
-                convert(values[0], unit, scale) + apart.unwrap_or(0)
+                let apart =
+                    self.fixed.psqt.map(|unit| convert_unit(piece_squares / 2, unit, scale));
+                convert_unit(values[0], unit, scale) + apart.unwrap_or(0)
             }
-            values => (values.floats()[0] * self.scales.scale as f32) as i64,
+            values => (values.as_floats()[0] * self.scales.scale as f32) as i64,
         }
     }
 
@@ -133,13 +142,15 @@ impl Net {
         let Architecture { activation, pairwise, .. } = self.architecture;
         let mut values = Vec::with_capacity(self.architecture.hidden * views.len());
         for view in views {
-            activation.curve().integers(view, self.scales.qa, &mut values);
+            activation.curve().apply_to_integers(view, self.scales.qa, &mut values);
         }
         if !pairwise {
             return values;
         }
         let half = self.architecture.outputs_of_view();
-        architecture::multiply(&values, views.len(), [0..half, half..2 * half], |x, y| x * y)
+        architecture::multiply_columns(&values, views.len(), [0..half, half..2 * half], |x, y| {
+            x * y
+        })
     }
 
     /// The bytes that are the inputs of the first map, slowly.
@@ -157,11 +168,11 @@ impl Net {
     fn piece_squares(&self, position: &Position, bucket: usize) -> i64 {
         let Architecture { inputs, buckets, psqt, .. } = &self.architecture;
         let mut sum = 0;
-        let lists = if *psqt { inputs.lists(position) } else { Vec::new() };
+        let lists = if *psqt { inputs.active_rows(position) } else { Vec::new() };
         for (rows, sign) in lists.iter().zip([1, -1]) {
-            for row in rows.repeated() {
+            for row in rows.repeated_rows() {
                 let (set, row) = inputs.set_of(row as usize);
-                sum += sign * i64::from(self.psqt(set)[row * buckets + bucket]);
+                sum += sign * i64::from(self.psqt_values(set)[row * buckets + bucket]);
             }
         }
         sum
@@ -169,29 +180,29 @@ impl Net {
 
     /// The output of a net of integers, times QA * QB, from the sum of products with its weights.
     fn with_bias(&self, sum: i64, bias: i16) -> i64 {
-        sum / (self.top() / i64::from(self.scales.qa)) + i64::from(bias)
+        sum / (self.largest_product() / i64::from(self.scales.qa)) + i64::from(bias)
     }
 
-    fn centipawns(&self, sum: i64) -> i64 {
+    fn to_centipawns(&self, sum: i64) -> i64 {
         let Scales { qa, qb, scale, .. } = self.scales;
         sum.saturating_mul(scale.into()) / (i64::from(qa) * i64::from(qb))
     }
 
     /// Output weights, `[views * hidden]`, and bias of a net of integers.
     fn output_of(&self, bucket: usize) -> (&[i16], i16) {
-        let (weights, biases, first) = self.map(0, bucket);
+        let (weights, biases, first) = self.map_numbers_of_bucket(0, bucket);
         let inputs = self.maps[0][0];
         (&weights.i16s()[first * inputs..][..inputs], biases.i16s()[first])
     }
 
     /// The part of some accumulators in the sum of a net of integers.
     #[inline(always)]
-    fn terms(&self, curve: Curve, accumulators: &[i32], weights: &[i16]) -> i64 {
-        let top = curve.ceiling(self.scales.qa);
-        match (curve.degree(), top < NARROW) {
-            (1, _) => sum(accumulators, weights, top, |v, o| (v * o).into()),
-            (_, true) => sum(accumulators, weights, top, |v, o| (v * v * o).into()),
-            _ => sum(accumulators, weights, top, |v, o| i64::from(v * o) * i64::from(v)),
+    fn sum_of_view(&self, curve: Curve, accumulators: &[i32], weights: &[i16]) -> i64 {
+        let top = curve.integer_ceiling(self.scales.qa);
+        match (curve.growth_degree(), top < NARROW) {
+            (1, _) => sum_products(accumulators, weights, top, |v, o| (v * o).into()),
+            (_, true) => sum_products(accumulators, weights, top, |v, o| (v * v * o).into()),
+            _ => sum_products(accumulators, weights, top, |v, o| i64::from(v * o) * i64::from(v)),
         }
     }
 }
@@ -200,7 +211,12 @@ impl Net {
 const NARROW: i32 = 256;
 
 #[inline(always)]
-fn sum(accumulators: &[i32], weights: &[i16], top: i32, term: impl Fn(i32, i32) -> i64) -> i64 {
+fn sum_products(
+    accumulators: &[i32],
+    weights: &[i16],
+    top: i32,
+    term: impl Fn(i32, i32) -> i64,
+) -> i64 {
     accumulators.iter().zip(weights).map(|(&a, &o)| term(a.clamp(0, top), o.into())).sum()
 }
 
@@ -227,7 +243,7 @@ enum Values<'a> {
 }
 
 impl Values<'_> {
-    fn floats(&self) -> &[f32] {
+    fn as_floats(&self) -> &[f32] {
         let Values::Floats(values) = self else { panic!("integers end at the first map") };
         values
     }
@@ -243,11 +259,11 @@ impl<'a> Arithmetic for Integers<'a> {
             Values::Accumulators(views) => views,
             Values::Fixed(x, FixedValue { map, .. }) => {
                 let fixed = self.net.fixed_map(map);
-                let values = side_by_side(curves, &[&x], |curve, y| fixed.value(curve, y));
+                let values = side_by_side(curves, &[&x], |curve, y| fixed.activate_value(curve, y));
                 return Values::Fixed(values, FixedValue { map, unit: fixed.values });
             }
             x => {
-                return Values::Floats(side_by_side(curves, &[x.floats()], |it, x| {
+                return Values::Floats(side_by_side(curves, &[x.as_floats()], |it, x| {
                     it.value_f32(x)
                 }));
             }
@@ -260,16 +276,18 @@ impl<'a> Arithmetic for Integers<'a> {
         }
         let mut values = Vec::with_capacity(self.net.architecture.hidden * views.len());
         for curve in curves {
-            views.iter().for_each(|view| curve.integers(view, qa, &mut values));
+            views.iter().for_each(|view| curve.apply_to_integers(view, qa, &mut values));
         }
         Values::Integers(values)
     }
 
     #[inline(always)]
-    fn columns(&self, x: &Values<'a>, parts: usize, columns: Range<usize>) -> Values<'a> {
+    fn select_columns(&self, x: &Values<'a>, parts: usize, columns: Range<usize>) -> Values<'a> {
         match x {
-            Values::Fixed(x, of) => Values::Fixed(architecture::columns(x, parts, columns), *of),
-            x => Values::Floats(architecture::columns(x.floats(), parts, columns)),
+            Values::Fixed(x, of) => {
+                Values::Fixed(architecture::select_columns(x, parts, columns), *of)
+            }
+            x => Values::Floats(architecture::select_columns(x.as_floats(), parts, columns)),
         }
     }
 
@@ -277,9 +295,14 @@ impl<'a> Arithmetic for Integers<'a> {
     fn multiply(&self, x: Values<'a>, parts: usize, factors: [Range<usize>; 2]) -> Values<'a> {
         match x {
             Values::Integers(x) => {
-                Values::Integers(architecture::multiply(&x, parts, factors, |x, y| x * y))
+                Values::Integers(architecture::multiply_columns(&x, parts, factors, |x, y| x * y))
             }
-            x => Values::Floats(architecture::multiply(x.floats(), parts, factors, |x, y| x * y)),
+            x => Values::Floats(architecture::multiply_columns(
+                x.as_floats(),
+                parts,
+                factors,
+                |x, y| x * y,
+            )),
         }
     }
 
@@ -289,11 +312,12 @@ impl<'a> Arithmetic for Integers<'a> {
             (Values::Sum(x), Values::Sum(y)) => Values::Sum(how.apply(x, y)),
             (Values::Fixed(x, to), Values::Fixed(y, from)) => {
                 let pairs = x.iter().zip(y);
-                let apply = |(x, y): (&i64, i64)| how.apply(*x, convert(y, from.unit, to.unit));
+                let apply =
+                    |(x, y): (&i64, i64)| how.apply(*x, convert_unit(y, from.unit, to.unit));
                 Values::Fixed(pairs.map(apply).collect(), to)
             }
             (x, y) => {
-                let pairs = x.floats().iter().zip(y.floats());
+                let pairs = x.as_floats().iter().zip(y.as_floats());
                 Values::Floats(pairs.map(|(x, y)| how.apply(*x, *y)).collect())
             }
         }
@@ -310,12 +334,14 @@ impl<'a> Arithmetic for Integers<'a> {
                 let of = parts[0].1;
                 Values::Fixed(parts.into_iter().flat_map(|(values, _)| values).collect(), of)
             }
-            None => Values::Floats(parts.iter().flat_map(|part| part.floats()).copied().collect()),
+            None => {
+                Values::Floats(parts.iter().flat_map(|part| part.as_floats()).copied().collect())
+            }
         }
     }
 
     #[inline(always)]
-    fn neurons(&self, accumulators: Values<'a>) -> Values<'a> {
+    fn select_neurons(&self, accumulators: Values<'a>) -> Values<'a> {
         accumulators
     }
 
@@ -334,19 +360,19 @@ impl<'a> Arithmetic for Integers<'a> {
     }
 
     #[inline(always)]
-    fn affine(&self, map: usize, x: Values<'a>) -> Values<'a> {
+    fn apply_map(&self, map: usize, x: Values<'a>) -> Values<'a> {
         let Self { net, bucket, .. } = *self;
         let x = match x {
             Values::Integers(x) => x,
-            Values::Fixed(x, _) => return self.fixed(map, &x),
-            x => return Values::Floats(self.floats(map, x.floats())),
+            Values::Fixed(x, _) => return self.affine_in_fixed_point(map, &x),
+            x => return Values::Floats(self.affine_in_floats(map, x.as_floats())),
         };
         if net.architecture.is_fixed_point() {
             if let Some(sums) = self.sums_of_bytes(map, &x) {
                 return self.of_sums(map, sums.into_iter());
             }
             let x: Vec<i64> = x.iter().map(|v| net.first_input((*v).into())).collect();
-            return self.fixed(map, &x);
+            return self.affine_in_fixed_point(map, &x);
         }
         if net.architecture.is_deep() {
             return Values::Floats(net.affine_of_bytes(bucket, &x));
@@ -377,10 +403,10 @@ fn side_by_side<T: Copy, U>(
 impl<'a> Integers<'a> {
     /// An affine map in fixed point.
     #[inline(always)]
-    fn fixed(&self, map: usize, x: &[i64]) -> Values<'a> {
-        let (weights, _, first) = self.net.map(map, self.bucket);
+    fn affine_in_fixed_point(&self, map: usize, x: &[i64]) -> Values<'a> {
+        let (weights, _, first) = self.net.map_numbers_of_bucket(map, self.bucket);
         let (fixed, outputs) = (self.net.fixed_map(map), self.net.maps[map][1]);
-        let x: Vec<i64> = x.iter().map(|x| fixed.input(*x)).collect();
+        let x: Vec<i64> = x.iter().map(|x| fixed.scale_input(*x)).collect();
         let rows = first * x.len()..(first + outputs) * x.len();
         let most = x.iter().map(|x| x.unsigned_abs()).max().unwrap_or(0);
         let is_narrow = !self.slowly && most <= MOST_BYTE as u64 && x.len() <= MOST_BYTES;
@@ -389,9 +415,9 @@ impl<'a> Integers<'a> {
                 let x: Vec<i16> = x.iter().map(|x| *x as i16).collect();
                 products_of_bytes(&weights[rows], &x)
             }
-            Numbers::I8(weights) => products(&weights[rows], &x),
-            Numbers::I16(weights) => products(&weights[rows], &x),
-            weights => products(&weights.i32s()[rows], &x),
+            Numbers::I8(weights) => row_products(&weights[rows], &x),
+            Numbers::I16(weights) => row_products(&weights[rows], &x),
+            weights => row_products(&weights.i32s()[rows], &x),
         };
         self.of_sums(map, sums.into_iter())
     }
@@ -401,9 +427,12 @@ impl<'a> Integers<'a> {
     #[inline(always)]
     fn sums_of_bytes(&self, map: usize, x: &[i32]) -> Option<Vec<i64>> {
         let net = self.net;
-        let (weights, _, first) = net.map(map, self.bucket);
+        let (weights, _, first) = net.map_numbers_of_bucket(map, self.bucket);
         let Numbers::I8(weights) = weights else { return None };
-        if self.slowly || x.len() > MOST_BYTES || net.first_input(net.top()) > MOST_BYTE.into() {
+        if self.slowly
+            || x.len() > MOST_BYTES
+            || net.first_input(net.largest_product()) > MOST_BYTE.into()
+        {
             return None;
         }
         let (half, shift) = (net.first_half() as i32, net.unit.0 + net.fixed_map(map).input_shift);
@@ -416,10 +445,10 @@ impl<'a> Integers<'a> {
     /// The outputs of a map in fixed point from its sums.
     #[inline(always)]
     fn of_sums(&self, map: usize, sums: impl Iterator<Item = i64>) -> Values<'a> {
-        let (_, biases, first) = self.net.map(map, self.bucket);
+        let (_, biases, first) = self.net.map_numbers_of_bucket(map, self.bucket);
         let (fixed, outputs) = (self.net.fixed_map(map), self.net.maps[map][1]);
         let biases = &biases.i32s()[first..][..outputs];
-        let outputs = sums.zip(biases).map(|(sum, bias)| fixed.output(sum, (*bias).into()));
+        let outputs = sums.zip(biases).map(|(sum, bias)| fixed.scale_output(sum, (*bias).into()));
         if fixed.floats {
             let unit = (1.0 / fixed.unit as f64) as f32;
             return Values::Floats(outputs.map(|y| y as f32 * unit).collect());
@@ -429,8 +458,8 @@ impl<'a> Integers<'a> {
 
     /// An affine map in f32: inputs are added in order.
     #[inline(always)]
-    fn floats(&self, map: usize, x: &[f32]) -> Vec<f32> {
-        let (weights, biases, first) = self.net.map(map, self.bucket);
+    fn affine_in_floats(&self, map: usize, x: &[f32]) -> Vec<f32> {
+        let (weights, biases, first) = self.net.map_numbers_of_bucket(map, self.bucket);
         let outputs = self.net.maps[map][1];
         let mut z = biases.f32s()[first..][..outputs].to_vec();
         if self.slowly {
@@ -458,7 +487,7 @@ const LINE: usize = 64;
 const MOST_BYTES: usize = 1 << 16;
 const MOST_BYTE: i16 = 255;
 
-/// [`products`] of inputs of at most [`MOST_BYTE`], no more than [`MOST_BYTES`]. A closure would not be
+/// [`row_products`] of inputs of at most [`MOST_BYTE`], no more than [`MOST_BYTES`]. A closure would not be
 /// inlined, and so not use the caller's vector instructions.
 #[inline(always)]
 fn products_of_bytes(weights: &[i8], x: &[i16]) -> Vec<i64> {
@@ -475,7 +504,7 @@ fn products_of_bytes(weights: &[i8], x: &[i16]) -> Vec<i64> {
 
 /// The product of each row with the inputs.
 #[inline(always)]
-fn products<W: Copy + Into<i64>>(weights: &[W], x: &[i64]) -> Vec<i64> {
+fn row_products<W: Copy + Into<i64>>(weights: &[W], x: &[i64]) -> Vec<i64> {
     let product = |row: &[W]| row.iter().zip(x).map(|(&w, x)| w.into() * x).sum();
     weights.chunks_exact(x.len()).map(product).collect()
 }
@@ -483,7 +512,7 @@ fn products<W: Copy + Into<i64>>(weights: &[W], x: &[i64]) -> Vec<i64> {
 impl Net {
     /// What is added to these values before they are shifted.
     pub fn first_half(&self) -> i64 {
-        half(self.unit.0, self.scales)
+        rounding_half(self.unit.0, self.scales)
     }
 
     /// The byte of a product, square or value of accumulators.
@@ -505,10 +534,10 @@ impl Net {
     /// The first map of an `int8` head. Sums fit an i32: no net has more than 131,072 features.
     #[inline(always)]
     fn affine_of_bytes(&self, bucket: usize, x: &[i32]) -> Vec<f32> {
-        let (_, unit) = self.unit();
+        let (_, unit) = self.shift_and_unit();
         let (half, shift) = (self.first_half() as i32, self.unit.0);
         let u: Vec<i16> = x.iter().map(|v| ((v + half) >> shift) as i16).collect();
-        let (weights, biases, first) = self.map(0, bucket);
+        let (weights, biases, first) = self.map_numbers_of_bucket(0, bucket);
         let outputs = first..first + self.maps[0][1];
         let rows = outputs.start * u.len()..outputs.end * u.len();
         let sums = products_of_bytes(&weights.i8s()[rows], &u).into_iter();
@@ -522,23 +551,23 @@ pub fn has_bytes(net: &Architecture, scales: Scales) -> bool {
 }
 
 /// What is added before the inputs of the first map are shifted.
-pub(super) fn half(shift: u32, scales: Scales) -> i64 {
+pub(super) fn rounding_half(shift: u32, scales: Scales) -> i64 {
     if scales.head_round { (1 << shift) >> 1 } else { 0 }
 }
 
 /// The integers of a head in fixed point, or why there are none.
 pub fn fixed_point(net: &Architecture, scales: Scales) -> Result<FixedPoint, String> {
-    let (shift, _) = unit(net, scales);
-    net.fixed_point(top(net, scales.qa) as f64 / f64::from(shift).exp2())
+    let (shift, _) = shift_and_unit(net, scales);
+    net.fixed_point(largest_input(net, scales.qa) as f64 / f64::from(shift).exp2())
 }
 
-pub(super) fn top(net: &Architecture, qa: i32) -> i64 {
+pub(super) fn largest_input(net: &Architecture, qa: i32) -> i64 {
     let factors = if net.pairwise { 2 } else { 1 };
-    i64::from(qa).pow(net.activation.curve().degree() * factors)
+    i64::from(qa).pow(net.activation.curve().growth_degree() * factors)
 }
 
-pub(super) fn unit(net: &Architecture, scales: Scales) -> (u32, f32) {
-    let top = top(net, scales.qa);
+pub(super) fn shift_and_unit(net: &Architecture, scales: Scales) -> (u32, f32) {
+    let top = largest_input(net, scales.qa);
     let smallest = || (0..31).find(|shift| top >> shift <= MOST_INPUT).unwrap_or(31);
     let shift = scales.head_shift.unwrap_or_else(smallest);
     let unit = f64::from(1_u32 << shift) / (top as f64 * f64::from(scales.qb));
@@ -546,13 +575,13 @@ pub(super) fn unit(net: &Architecture, scales: Scales) -> (u32, f32) {
 }
 
 /// Transposes weights `[bucket][output][input]` to `[bucket][input][output]`, if they are floats.
-pub(super) fn columns([inputs, outputs]: [usize; 2], weights: &Numbers) -> Vec<f32> {
+pub(super) fn transpose_buckets([inputs, outputs]: [usize; 2], weights: &Numbers) -> Vec<f32> {
     let Numbers::F32(weights) = weights else { return Vec::new() };
-    weights.chunks_exact(inputs * outputs).flat_map(|it| transposed(it, outputs)).collect()
+    weights.chunks_exact(inputs * outputs).flat_map(|it| transpose(it, outputs)).collect()
 }
 
 /// The columns of an array of so many rows, one after the other.
-pub fn transposed(values: &[f32], rows: usize) -> Vec<f32> {
+pub fn transpose(values: &[f32], rows: usize) -> Vec<f32> {
     let columns = values.len() / rows;
     (0..columns).flat_map(|column| values.iter().skip(column).step_by(columns)).copied().collect()
 }
@@ -578,7 +607,7 @@ macro_rules! numbers {
                 }
             }
 
-            pub fn bytes(self) -> usize {
+            pub fn byte_size(self) -> usize {
                 match self {
                     $(Number::$variant => size_of::<$type>()),*
                 }
@@ -594,7 +623,7 @@ macro_rules! numbers {
             }
 
             /// Converts values that this type represents exactly.
-            pub fn exactly(self, values: impl Iterator<Item = f64>) -> Numbers {
+            pub fn convert_exactly(self, values: impl Iterator<Item = f64>) -> Numbers {
                 match self {
                     $(Number::$variant => {
                         Numbers::$variant(values.map(|value| value as $type).collect())
@@ -604,7 +633,7 @@ macro_rules! numbers {
         }
 
         impl Numbers {
-            pub fn number(&self) -> Number {
+            pub fn number_type(&self) -> Number {
                 match self {
                     $(Numbers::$variant(_) => Number::$variant),*
                 }
@@ -634,7 +663,7 @@ macro_rules! numbers {
             $(pub fn $slice(&self) -> &[$type] {
                 match self {
                     Numbers::$variant(them) => them,
-                    _ => panic!("these are {}", self.number().name()),
+                    _ => panic!("these are {}", self.number_type().name()),
                 }
             })*
         }
@@ -680,7 +709,7 @@ pub struct StoredArray {
 
 /// The arrays of a net's file, in their order; its factoriser is merged. Panics if the head has no
 /// integers as its layers say.
-pub fn stored(net: &Architecture, scales: Scales) -> Vec<StoredArray> {
+pub fn stored_arrays(net: &Architecture, scales: Scales) -> Vec<StoredArray> {
     let fixed = fixed_point(net, scales).expect("the net is checked");
     let fixed_output = fixed.values.last().copied().flatten().filter(|_| net.is_deep());
     let number_of = |integer| match integer {
@@ -691,7 +720,7 @@ pub fn stored(net: &Architecture, scales: Scales) -> Vec<StoredArray> {
     let maps = net.maps().len();
     let of_array = |array: Array| {
         let fixed_map = |map: usize| fixed.maps[map].as_ref();
-        let (number, factors) = match (array.part, array.part.map(maps).and_then(fixed_map)) {
+        let (number, factors) = match (array.part, array.part.map_index(maps).and_then(fixed_map)) {
             (ArrayKind::Layer(_) | ArrayKind::Output, Some(map)) => {
                 (number_of(map.weights), Some(map.factors.clone()))
             }
@@ -718,17 +747,17 @@ pub fn stored(net: &Architecture, scales: Scales) -> Vec<StoredArray> {
         };
         StoredArray { number, factors: factors.unwrap_or_else(usual), array }
     };
-    net.merged().arrays().into_iter().map(of_array).collect()
+    net.without_factoriser().list_arrays().into_iter().map(of_array).collect()
 }
 
 /// Bytes of a net's file before the padding.
-pub(super) fn payload(net: &Architecture, scales: Scales) -> usize {
-    stored(net, scales).iter().map(|it| it.array.len() * it.number.bytes()).sum()
+pub(super) fn payload_bytes(net: &Architecture, scales: Scales) -> usize {
+    stored_arrays(net, scales).iter().map(|it| it.array.len() * it.number.byte_size()).sum()
 }
 
 impl StoredArray {
     /// The factor of one of its numbers; 1 for floats.
-    pub fn factor(&self, place: usize) -> f64 {
+    pub fn factor_at(&self, place: usize) -> f64 {
         match self.factors.len() {
             0 => 1.0,
             columns => self.factors[place % columns],
@@ -738,7 +767,7 @@ impl StoredArray {
 
 impl Number {
     /// Smallest and largest value; none for floats.
-    pub fn range(self) -> Option<[f64; 2]> {
+    pub fn value_range(self) -> Option<[f64; 2]> {
         match self {
             Number::I8 => Some([i8::MIN.into(), i8::MAX.into()]),
             Number::I16 => Some([i16::MIN.into(), i16::MAX.into()]),
@@ -759,10 +788,12 @@ impl Numbers {
         let weights = row * len..(row + 1) * len;
         match self {
             Numbers::I8(them) => {
-                weights.step_by(LINE).for_each(|weight| prefetch(them, weight, false));
+                weights.step_by(LINE).for_each(|weight| prefetch_line(them, weight, false));
             }
             them => {
-                weights.step_by(LINE / 2).for_each(|weight| prefetch(them.i16s(), weight, false));
+                weights
+                    .step_by(LINE / 2)
+                    .for_each(|weight| prefetch_line(them.i16s(), weight, false));
             }
         }
     }

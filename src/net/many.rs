@@ -12,7 +12,7 @@ use super::accumulator::{
     sum_piece_squares,
 };
 use crate::architecture::Architecture;
-use crate::features::{Kings, king};
+use crate::features::{Kings, king_square};
 use crate::sample::{Piece, Position};
 
 /// Bitboards by colour, White first, and role.
@@ -46,7 +46,7 @@ impl<'a> PositionEvaluator<'a> {
     /// An evaluator that has seen no position.
     pub fn new(net: &'a Net) -> Self {
         let architecture = net.architecture();
-        let buckets = architecture.inputs.kings().count();
+        let buckets = architecture.inputs.kings().bucket_count();
         let cache = vec![CachedPieces::default(); 2 * 2 * buckets];
         let views = vec![0; 2 * architecture.hidden];
         let [lists, before] = Default::default();
@@ -56,8 +56,8 @@ impl<'a> PositionEvaluator<'a> {
     /// The inputs of the first map in integers, before the shift of an `int8` head: of each
     /// perspective, the side to move's first.
     pub fn first_inputs(&mut self, position: &Position) -> Vec<i32> {
-        let slots = self.update(position);
-        self.net.first_inputs(self.seen(position, slots).as_slice())
+        let slots = self.update_views(position);
+        self.net.first_inputs(self.views_of_mover(position, slots).as_slice())
     }
 
     /// Centipawns for the side to move.
@@ -75,9 +75,13 @@ impl pulp::NullaryFnOnce for EvaluateOne<'_, '_> {
     #[inline(always)]
     fn call(self) -> i32 {
         let Self(evaluator, position) = self;
-        let slots = evaluator.update(position);
+        let slots = evaluator.update_views(position);
         let piece_squares = sum_piece_squares(evaluator.net, position, &evaluator.lists);
-        evaluator.net.value(evaluator.seen(position, slots).as_slice(), position, piece_squares)
+        evaluator.net.value_of_views(
+            evaluator.views_of_mover(position, slots).as_slice(),
+            position,
+            piece_squares,
+        )
     }
 }
 
@@ -94,17 +98,17 @@ impl<'a> Seen<'a> {
 impl PositionEvaluator<'_> {
     /// Brings the accumulators to a position; returns the slots of both colours.
     #[inline(always)]
-    fn update(&mut self, position: &Position) -> [usize; 2] {
+    fn update_views(&mut self, position: &Position) -> [usize; 2] {
         let Self { net, cache, views, lists, before, counts, rows } = self;
         let inputs = &net.architecture().inputs;
         let boards = position.bitboards();
         let mut slots = [0; 2];
         if let Some((set, kings)) = inputs.pieces() {
             for (color, slot) in [Color::White, Color::Black].into_iter().zip(&mut slots) {
-                let king = king(position, color);
+                let king = king_square(position, color);
                 *slot = slot_of(kings, color, king);
-                let row = |piece, times| (*set, kings.row(color, king, piece), times);
-                cache[*slot].update(&boards, net, row, rows);
+                let row = |piece, times| (*set, kings.row_of_piece(color, king, piece), times);
+                cache[*slot].update_pieces(&boards, net, row, rows);
             }
         }
         if !inputs.is_pieces() {
@@ -127,7 +131,7 @@ impl PositionEvaluator<'_> {
     }
 
     #[inline(always)]
-    fn seen(&self, position: &Position, slots: [usize; 2]) -> Seen<'_> {
+    fn views_of_mover(&self, position: &Position, slots: [usize; 2]) -> Seen<'_> {
         let Architecture { inputs, hidden, .. } = self.net.architecture();
         let (mut seen, mut count) = ([&self.views[..0]; 2], 0);
         for color in inputs.views_of(position) {
@@ -145,15 +149,16 @@ impl PositionEvaluator<'_> {
 /// The index of a perspective's cached accumulator.
 #[inline(always)]
 fn slot_of(kings: &Kings, color: Color, king: Square) -> usize {
-    let (mirrored, bucket) = kings.seen(usize::from(king) ^ if color.is_white() { 0 } else { 56 });
+    let (mirrored, bucket) =
+        kings.flip_and_bucket(usize::from(king) ^ if color.is_white() { 0 } else { 56 });
     let mirrored = usize::from(mirrored != 0);
-    (2 * usize::from(color.is_black()) + mirrored) * kings.count() + bucket
+    (2 * usize::from(color.is_black()) + mirrored) * kings.bucket_count() + bucket
 }
 
 impl CachedPieces {
     /// Adds the rows of pieces that are new, and subtracts those of pieces that are gone.
     #[inline(always)]
-    fn update(
+    fn update_pieces(
         &mut self,
         boards: &Boards,
         net: &Net,

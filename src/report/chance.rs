@@ -19,14 +19,14 @@ pub fn two_sided(t: f64, freedom: f64) -> f64 {
     let front = ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) - (a + b) * square.ln_1p();
     let front = (front + b * square.ln()).exp();
     if outside < (a + 1.0) / (a + b + 2.0) {
-        (front * fraction(a, b, outside) / a).clamp(0.0, 1.0)
+        (front * beta_fraction(a, b, outside) / a).clamp(0.0, 1.0)
     } else {
-        (1.0 - front * fraction(b, a, inside) / b).clamp(0.0, 1.0)
+        (1.0 - front * beta_fraction(b, a, inside) / b).clamp(0.0, 1.0)
     }
 }
 
 /// Number that the absolute value of Student's t exceeds with a probability of 0 to a half.
-pub fn critical(probability: f64, freedom: f64) -> f64 {
+pub fn critical_t(probability: f64, freedom: f64) -> f64 {
     let constant = (ln_gamma((freedom + 1.0) / 2.0) - ln_gamma(freedom / 2.0)).exp()
         / (freedom * std::f64::consts::PI).sqrt();
     // The tail falls ever more slowly, so that Newton's steps from the left never overshoot.
@@ -43,7 +43,7 @@ pub fn critical(probability: f64, freedom: f64) -> f64 {
 }
 
 /// Continued fraction of the incomplete beta function (Abramowitz and Stegun, 26.5.8; Lentz).
-fn fraction(a: f64, b: f64, x: f64) -> f64 {
+fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let away = |value: f64| if value.abs() < TINY { TINY } else { value };
     let (mut c, mut d) = (1.0, 1.0 / away(1.0 - (a + b) * x / (a + 1.0)));
@@ -90,7 +90,7 @@ pub fn are_significant(all: &[Option<f64>]) -> Vec<bool> {
 }
 
 /// The places of neighbours among all pairs of a ranking, those of the first one first.
-pub fn neighbours(count: usize) -> Vec<usize> {
+pub fn neighbour_indices(count: usize) -> Vec<usize> {
     let runs = (1..count).rev();
     runs.scan(0, |first, run| Some(std::mem::replace(first, *first + run))).collect()
 }
@@ -101,7 +101,7 @@ pub const OPEN: [&str; 2] = ["the interval contains zero", "one of many, so mayb
 /// Reason why each difference of a ranking's pairs is undecided, if it is. The input has its
 /// probability, whether its interval contains zero, and the reason that holds whatever these are.
 /// Neighbours are tested among themselves, others among all.
-pub fn open(
+pub fn open_verdicts(
     differences: impl Iterator<Item = (Option<f64>, bool, Option<String>)>,
     count: usize,
 ) -> Vec<Option<String>> {
@@ -109,7 +109,7 @@ pub fn open(
     let differences: Vec<Input> = differences.collect();
     let p = |(p, _, why): &Input| p.filter(|_| why.is_none());
     let all: Vec<Option<f64>> = differences.iter().map(p).collect();
-    let neighbours = neighbours(count);
+    let neighbours = neighbour_indices(count);
     let near: Vec<Option<f64>> = neighbours.iter().map(|place| all[*place]).collect();
     let mut stand = are_significant(&all);
     for (place, stands) in neighbours.into_iter().zip(are_significant(&near)) {

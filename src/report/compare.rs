@@ -4,12 +4,12 @@
 
 use serde::Serialize;
 
-use super::elo::{Elo, PairedGames, PlayerDifference, ratings};
+use super::elo::{Elo, PairedGames, PlayerDifference, rate_players};
 use super::estimate::{Estimate, FEW_GROUPS, Groups, Means};
 use super::fitted::FittedEvaluation;
-use super::table::{four, legend, with_half_width, wrap_all};
+use super::table::{format_share, legend_lines, with_half_width, wrap_all};
 use super::{Table, chance};
-use crate::digits::grouped;
+use crate::digits::group_digits;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
@@ -48,7 +48,7 @@ impl Games {
     /// "Elo, 200 nodes".
     pub fn title(&self) -> String {
         match self.nodes {
-            Some(nodes) => format!("Elo, {} nodes", grouped(nodes)),
+            Some(nodes) => format!("Elo, {} nodes", group_digits(nodes)),
             None => "Elo".to_string(),
         }
     }
@@ -103,12 +103,12 @@ pub fn compare(
     evaluations: &[Predictions],
     truth: &PositionFacts,
 ) -> Result<Comparison, CompareError> {
-    let groups = truth.grouped();
-    Ok(measure(&FittedEvaluation::all(evaluations, truth, &groups)?, truth, &groups))
+    let groups = truth.group_games();
+    Ok(measure_fitted(&FittedEvaluation::fit_all(evaluations, truth, &groups)?, truth, &groups))
 }
 
 /// The comparison with fitted scales and groups.
-pub(super) fn measure(
+pub(super) fn measure_fitted(
     fitted: &[FittedEvaluation],
     truth: &PositionFacts,
     groups: &Groups,
@@ -117,12 +117,12 @@ pub(super) fn measure(
     let count = fitted.len();
     let mut columns: Vec<Vec<f64>> = Vec::new();
     for against in std::iter::once(&truth.results).chain(&truth.targets) {
-        columns.extend(fitted.iter().map(|it| it.errors(against)));
+        columns.extend(fitted.iter().map(|it| it.group_errors(against)));
     }
     let means = Means::new(groups, &columns);
 
     let mut order: Vec<usize> = (0..count).collect();
-    order.sort_by(|a, b| means.mean(*a).mean.total_cmp(&means.mean(*b).mean));
+    order.sort_by(|a, b| means.mean_of_column(*a).mean.total_cmp(&means.mean_of_column(*b).mean));
     let measured = |(rank, i): (usize, &usize)| {
         let Predictions { name, cautions, bound, player, .. } = fitted[*i].evaluation;
         MeasuredEvaluation {
@@ -130,10 +130,10 @@ pub(super) fn measure(
             name: name.clone(),
             cautions: cautions.clone(),
             bound: *bound,
-            scale: fitted[*i].scale(),
+            scale: fitted[*i].mean_scale(),
             at_border: fitted[*i].is_at_border(),
-            loss: means.mean(*i),
-            loss_target: truth.targets.as_ref().map(|_| means.mean(count + i)),
+            loss: means.mean_of_column(*i),
+            loss_target: truth.targets.as_ref().map(|_| means.mean_of_column(count + i)),
             elo: None,
             player: *player,
         }
@@ -142,7 +142,7 @@ pub(super) fn measure(
     let mut pairs = Vec::new();
     for (rank, better) in order.iter().enumerate() {
         for worse in &order[rank + 1..] {
-            let difference = means.difference(*worse, *better);
+            let difference = means.difference_of_columns(*worse, *better);
             let both = [*better, *worse].map(|place| &fitted[place]);
             let [better, worse] = both.map(|it| it.evaluation);
             let rounding = better.net.is_some() && better.net == worse.net;
@@ -158,7 +158,7 @@ pub(super) fn measure(
                 better: better.name.clone(),
                 worse: worse.name.clone(),
                 difference,
-                z: difference.z(),
+                z: difference.z_score(),
                 rounding,
                 decided: false,
                 why,
@@ -166,12 +166,12 @@ pub(super) fn measure(
         }
     }
     let of = |it: &Pair| (it.difference.p, it.difference.contains_zero(), it.why.clone());
-    let open = chance::open(pairs.iter().map(of), count);
+    let open = chance::open_verdicts(pairs.iter().map(of), count);
     for (pair, why) in pairs.iter_mut().zip(open) {
         (pair.decided, pair.why) = (why.is_none(), why);
     }
     Comparison {
-        measured_on: MeasuredPositions { positions: groups.records(), groups: groups.len() },
+        measured_on: MeasuredPositions { positions: groups.record_count(), groups: groups.len() },
         noun: truth.noun,
         games_known: truth.games_known,
         evaluations: order.iter().enumerate().map(measured).collect(),
@@ -203,9 +203,9 @@ fn against_all(truth: &PositionFacts, groups: &Groups) -> Option<String> {
 
 impl Comparison {
     /// Positions, games, and whether training saw them.
-    pub fn head(&self) -> String {
+    pub fn head_line(&self) -> String {
         let [positions, groups] =
-            [self.measured_on.positions, self.measured_on.groups].map(|it| grouped(it as u64));
+            [self.measured_on.positions, self.measured_on.groups].map(|it| group_digits(it as u64));
         let unseen = if self.unseen { "; nothing was trained or chosen on them" } else { "" };
         match self.games_known {
             true => format!("{positions} positions of {groups} {}{unseen}", self.noun),
@@ -214,9 +214,9 @@ impl Comparison {
     }
 
     /// The comparison as it is printed; `verbose` adds all pairs and all notes.
-    pub fn text(&self, verbose: bool) -> String {
-        let mut text = format!("{}\n{}", wrap_all([self.head()]), self.table(verbose));
-        let legend = wrap_all(self.legend(verbose));
+    pub fn to_text(&self, verbose: bool) -> String {
+        let mut text = format!("{}\n{}", wrap_all([self.head_line()]), self.to_table(verbose));
+        let legend = wrap_all(self.legend_lines(verbose));
         if !legend.is_empty() {
             text += &format!("\n{legend}");
         }
@@ -227,7 +227,7 @@ impl Comparison {
     }
 
     /// The difference of the first pair with its interval, in a sentence.
-    pub fn gain(&self) -> String {
+    pub fn gain_sentence(&self) -> String {
         let Some(Pair { better, worse, difference, .. }) = self.pairs.first() else {
             return String::new();
         };
@@ -240,37 +240,41 @@ impl Comparison {
     }
 
     /// One line an evaluation, the smallest loss first; `verbose` adds the loss against targets.
-    pub fn table(&self, verbose: bool) -> Table {
+    pub fn to_table(&self, verbose: bool) -> Table {
         let targets = verbose && self.evaluations.iter().any(|one| one.loss_target.is_some());
         let elo = self.games.as_ref().map(Games::title);
         let mut columns = vec!["<evaluation", "loss", "± 95 %", "<vs next"];
         columns.extend(elo.as_deref());
         columns.push("scale");
         columns.extend(targets.then_some("to target"));
-        let mut table = Table::titled(&columns);
+        let mut table = Table::with_titles(&columns);
         for (rank, one) in self.evaluations.iter().enumerate() {
             let scale = one.scale.map_or("-".to_string(), |scale| format!("{scale:.0}"));
             let mark = if one.at_border { " (border)" } else { "" };
-            let half = one.loss.half_width().map_or("-".to_string(), four);
-            let mut cells = vec![one.name.clone(), four(one.loss.mean), half];
+            let half = one.loss.half_width().map_or("-".to_string(), format_share);
+            let mut cells = vec![one.name.clone(), format_share(one.loss.mean), half];
             cells.push(self.vs_next(rank).to_string());
-            cells.extend(elo.as_ref().map(|_| one.elo.map_or("-".to_string(), |elo| elo.cell())));
+            cells.extend(
+                elo.as_ref().map(|_| one.elo.map_or("-".to_string(), |elo| elo.format_cell())),
+            );
             cells.push(scale + mark);
-            cells.extend(one.loss_target.filter(|_| targets).map(|it| four(it.mean)));
-            table.row(cells);
+            cells.extend(one.loss_target.filter(|_| targets).map(|it| format_share(it.mean)));
+            table.add_row(cells);
         }
         table
     }
 
     /// Neighbours in the ranking, the first of each pair in order.
-    fn neighbours(&self) -> impl Iterator<Item = &Pair> {
-        chance::neighbours(self.evaluations.len()).into_iter().map(|place| &self.pairs[place])
+    fn neighbour_pairs(&self) -> impl Iterator<Item = &Pair> {
+        chance::neighbour_indices(self.evaluations.len())
+            .into_iter()
+            .map(|place| &self.pairs[place])
     }
 
     /// The verdict on an evaluation and the next one.
     fn vs_next(&self, rank: usize) -> &'static str {
         let MeasuredEvaluation { bound, cautions, .. } = &self.evaluations[rank];
-        match self.neighbours().nth(rank) {
+        match self.neighbour_pairs().nth(rank) {
             None => "",
             Some(_) if *bound => "(search)",
             Some(pair) if pair.rounding => "rounding",
@@ -280,14 +284,15 @@ impl Comparison {
     }
 
     /// The meaning of verdicts, and why some are open.
-    pub fn legend(&self, verbose: bool) -> Vec<String> {
+    pub fn legend_lines(&self, verbose: bool) -> Vec<String> {
         let count = self.pairs.len().min(self.evaluations.len() - 1);
         let has_better = (0..count).any(|rank| self.vs_next(rank) == BETTER);
         let meaning = "lower loss than the next line, 95 % over games";
         // That games are unknown stands in the head.
         let has_reasons = self.games_known || !self.cautions.is_empty();
-        let open = self.neighbours().filter(|it| !it.rounding && has_reasons);
-        let mut lines = legend(has_better.then_some((meaning, count)), open.map(|it| &it.why));
+        let open = self.neighbour_pairs().filter(|it| !it.rounding && has_reasons);
+        let mut lines =
+            legend_lines(has_better.then_some((meaning, count)), open.map(|it| &it.why));
         let cautions = self.evaluations.iter().filter_map(|it| it.cautions.split_first());
         lines.extend(cautions.clone().map(|(first, _)| format!("unclear: {first}")));
         if verbose {
@@ -301,12 +306,17 @@ impl Comparison {
     }
 
     pub fn pair_table(&self) -> Table {
-        let mut table =
-            Table::titled(&["<lower loss", "<higher loss", "difference", "± 95 %", "<decided"]);
+        let mut table = Table::with_titles(&[
+            "<lower loss",
+            "<higher loss",
+            "difference",
+            "± 95 %",
+            "<decided",
+        ]);
         for Pair { better, worse, difference, decided, .. } in &self.pairs {
             let [mean, half] = with_half_width(difference);
             let decided = if *decided { "yes" } else { "no" };
-            table.row([&better[..], worse, &mean, &half, decided]);
+            table.add_row([&better[..], worse, &mean, &half, decided]);
         }
         table
     }
@@ -336,12 +346,12 @@ impl Predictions {
         Self { name, cp, cautions: Vec::new(), bound: false, net: None, player: None }
     }
 
-    pub fn constant() -> Self {
+    pub fn of_constant() -> Self {
         Self { cp: None, ..Self::new("constant", Vec::new()) }
     }
 
     /// Centipawns of a position; none of a constant.
-    pub(super) fn cp(&self, i: usize) -> Option<f64> {
+    pub(super) fn centipawns(&self, i: usize) -> Option<f64> {
         self.cp.as_ref().map(|cp| cp[i])
     }
 }
@@ -364,8 +374,8 @@ pub struct PositionFacts {
 }
 
 impl PositionFacts {
-    pub(super) fn grouped(&self) -> Groups {
-        Groups::new(self.groups.iter().copied()).known(self.games_known)
+    pub(super) fn group_games(&self) -> Groups {
+        Groups::new(self.groups.iter().copied()).with_known_groups(self.games_known)
     }
 }
 
@@ -379,7 +389,7 @@ pub enum CompareError {
     Parts { groups: usize, noun: &'static str },
 }
 
-pub(super) fn check(
+pub(super) fn check_lengths(
     evaluations: &[Predictions],
     truth: &PositionFacts,
 ) -> Result<(), CompareError> {
@@ -421,7 +431,7 @@ impl Comparison {
             }
         }
         let zero = self.evaluations.iter().find_map(|one| one.player);
-        let rated = ratings(&names, &played.meetings, zero);
+        let rated = rate_players(&names, &played.meetings, zero);
         // Two players have the Elo of their match.
         let alone = match &played.meetings[..] {
             [meeting] if names.len() == 2 => Some(meeting),
@@ -430,9 +440,13 @@ impl Comparison {
         for one in &mut self.evaluations {
             one.elo = one.player.map(|player| match alone {
                 Some(PairedGames { players, pairs }) if zero != Some(player) => {
-                    if players[0] == player { pairs.elo() } else { pairs.reversed().elo() }
+                    if players[0] == player {
+                        pairs.elo_difference()
+                    } else {
+                        pairs.reverse_players().elo_difference()
+                    }
                 }
-                _ => rated.elo(player),
+                _ => rated.elo_of(player),
             });
         }
         let verdicts = alone.map_or(rated.verdicts, |PairedGames { players, pairs }| {

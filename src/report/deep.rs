@@ -7,8 +7,8 @@ use super::Table;
 use super::compare::{self, CompareError, Comparison, PositionFacts, Predictions};
 use super::estimate::{Estimate, Groups, Means};
 use super::fitted::FittedEvaluation;
-use super::table::{loss, with_half_width, wrap_all};
-use crate::digits::grouped;
+use super::table::{format_loss, with_half_width, wrap_all};
+use crate::digits::group_digits;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeepComparison {
@@ -20,7 +20,7 @@ pub struct DeepComparison {
     /// In the order of the evaluations given, without constant ones.
     pub calibrations: Vec<Calibration>,
     pub disagreements: Vec<Disagreement>,
-    /// Filled by the caller, see [`quantising`].
+    /// Filled by the caller, see [`measure_quantising`].
     pub quantising: Vec<Quantising>,
 }
 
@@ -106,7 +106,7 @@ pub const LARGE: f64 = 0.1;
 /// [Compares](compare::compare()) and adds details; scales are fitted once. `phases` are
 /// Ethereal's, one a position: 24 with all pieces, 0 with pawns only. `reference` is the place of an
 /// evaluation, else the best one; `most` positions are shown of a disagreement.
-pub fn deep(
+pub fn compare_deeply(
     evaluations: &[Predictions],
     truth: &PositionFacts,
     phases: &[u8],
@@ -114,29 +114,31 @@ pub fn deep(
     reference: Option<usize>,
     most: usize,
 ) -> Result<DeepComparison, CompareError> {
-    let groups = truth.grouped();
-    let fitted = FittedEvaluation::all(evaluations, truth, &groups)?;
-    let comparison = compare::measure(&fitted, truth, &groups);
+    let groups = truth.group_games();
+    let fitted = FittedEvaluation::fit_all(evaluations, truth, &groups)?;
+    let comparison = compare::measure_fitted(&fitted, truth, &groups);
     let results = &truth.results;
-    let expected: Vec<Vec<f64>> = fitted.iter().map(FittedEvaluation::expected).collect();
+    let expected: Vec<Vec<f64>> = fitted.iter().map(FittedEvaluation::expected_results).collect();
     let place = |name: &str| evaluations.iter().position(|one| one.name == name);
     let order: Vec<usize> =
         comparison.evaluations.iter().filter_map(|one| place(&one.name)).collect();
     let reference = reference.unwrap_or(order[0]);
 
-    let losses: Vec<Vec<f64>> = expected.par_iter().map(|list| squares(list, results)).collect();
+    let losses: Vec<Vec<f64>> =
+        expected.par_iter().map(|list| squared_errors(list, results)).collect();
     let by_phase = |(number, (phase, _)): (usize, &(&'static str, u8))| {
         let is_in = |i: &usize| PHASES.iter().filter(|it| phases[*i] > it.1).count() == number;
         let records: Vec<u32> = (0..phases.len()).filter(is_in).map(|i| i as u32).collect();
         let groups = groups.of_records(&records);
-        let column = |losses: &Vec<f64>| groups.sums(records.iter().map(|i| losses[*i as usize]));
+        let column =
+            |losses: &Vec<f64>| groups.sum_groups(records.iter().map(|i| losses[*i as usize]));
         let means = Means::new(&groups, &losses.iter().map(column).collect::<Vec<_>>());
         let one = |(i, one): (usize, &Predictions)| PhaseLoss {
             phase,
             positions: records.len(),
             name: one.name.clone(),
-            loss: means.mean(i),
-            difference: (i != reference).then(|| means.difference(i, reference)),
+            loss: means.mean_of_column(i),
+            difference: (i != reference).then(|| means.difference_of_columns(i, reference)),
         };
         let shown = evaluations.iter().enumerate().filter(|_| !records.is_empty());
         shown.map(one).collect::<Vec<_>>()
@@ -145,7 +147,7 @@ pub fn deep(
         .par_iter()
         .zip(&expected)
         .filter(|(one, _)| one.cp.is_some())
-        .map(|(one, expected)| Calibration::of(&one.name, expected, results, &groups))
+        .map(|(one, expected)| Calibration::calibrate(&one.name, expected, results, &groups))
         .collect();
     let disagreement = |other: usize| {
         // The better one first.
@@ -170,7 +172,7 @@ pub fn deep(
             names: both.map(|one| one.name.clone()),
             mean: all.clone().map(apart).sum::<f64>() / count,
             share: all.filter(|i| apart(*i) > LARGE).count() as f64 / count,
-            positions: widest(apart, &groups, most).into_iter().map(position).collect(),
+            positions: widest_by_group(apart, &groups, most).into_iter().map(position).collect(),
         })
     };
     Ok(DeepComparison {
@@ -183,19 +185,20 @@ pub fn deep(
     })
 }
 
-fn squares(expected: &[f64], results: &[f64]) -> Vec<f64> {
+fn squared_errors(expected: &[f64], results: &[f64]) -> Vec<f64> {
     expected.iter().zip(results).map(|(expected, result)| (expected - result).powi(2)).collect()
 }
 
 /// Floats and integers of one net, measured as [`compare`](compare::compare()) does.
-pub fn quantising(
+pub fn measure_quantising(
     pair: [&Predictions; 2],
     truth: &PositionFacts,
 ) -> Result<Quantising, CompareError> {
-    let groups = truth.grouped();
+    let groups = truth.group_games();
     let both = pair.map(Predictions::clone);
-    let fitted = FittedEvaluation::all(&both, truth, &groups)?;
-    let columns = [0, 1].map(|i| groups.sums(squares(&fitted[i].expected(), &truth.results)));
+    let fitted = FittedEvaluation::fit_all(&both, truth, &groups)?;
+    let columns = [0, 1]
+        .map(|i| groups.sum_groups(squared_errors(&fitted[i].expected_results(), &truth.results)));
     let [floats, integers] = pair.map(|one| one.cp.as_deref().unwrap_or_default());
     let sizes = floats.iter().zip(integers).map(|(one, other)| (one - other).abs());
     let mut sizes: Vec<f64> = sizes.collect();
@@ -207,18 +210,18 @@ pub fn quantising(
         // The smallest size that 99.9 % do not exceed.
         most_999: sizes[((0.999 * count as f64).ceil() as usize).clamp(1, count) - 1],
         largest: sizes[count - 1],
-        cost: Means::new(&groups, &columns).difference(1, 0),
+        cost: Means::new(&groups, &columns).difference_of_columns(1, 0),
     })
 }
 
 impl Calibration {
-    pub fn of(name: &str, expected: &[f64], results: &[f64], groups: &Groups) -> Self {
+    pub fn calibrate(name: &str, expected: &[f64], results: &[f64], groups: &Groups) -> Self {
         let mut order: Vec<u32> = (0..expected.len() as u32).collect();
         let key = |i: &u32| expected[*i as usize];
         order.par_sort_unstable_by(|a, b| key(a).total_cmp(&key(b)).then(a.cmp(b)));
-        let bins: Vec<Bin> = cuts(expected, &order)
+        let bins: Vec<Bin> = cut_bins(expected, &order)
             .par_windows(2)
-            .map(|cut| Bin::of(&order[cut[0]..cut[1]], expected, results, groups))
+            .map(|cut| Bin::average_bin(&order[cut[0]..cut[1]], expected, results, groups))
             .collect();
         let weighted = |value: &dyn Fn(&Bin) -> Option<f64>| -> Option<f64> {
             let terms = bins.iter().map(|bin| Some(value(bin)? * bin.positions as f64));
@@ -233,23 +236,23 @@ impl Calibration {
 }
 
 impl Bin {
-    fn of(records: &[u32], expected: &[f64], results: &[f64], groups: &Groups) -> Self {
+    fn average_bin(records: &[u32], expected: &[f64], results: &[f64], groups: &Groups) -> Self {
         let groups = groups.of_records(records);
-        let column = |of: &[f64]| groups.sums(records.iter().map(|i| of[*i as usize]));
+        let column = |of: &[f64]| groups.sum_groups(records.iter().map(|i| of[*i as usize]));
         let means = Means::new(&groups, &[column(expected), column(results)]);
         let at = |place: usize| expected[records[place] as usize];
         Self {
             positions: records.len(),
             range: [at(0), at(records.len() - 1)],
-            expected: means.mean(0).mean,
-            observed: means.mean(1),
-            off: means.difference(1, 0),
+            expected: means.mean_of_column(0).mean,
+            observed: means.mean_of_column(1),
+            off: means.difference_of_columns(1, 0),
         }
     }
 }
 
 /// Borders of bins with equal counts, moved behind equal values; ends included.
-fn cuts(expected: &[f64], order: &[u32]) -> Vec<usize> {
+fn cut_bins(expected: &[f64], order: &[u32]) -> Vec<usize> {
     let value = |place: usize| expected[order[place] as usize];
     let mut cuts = vec![0];
     for bin in 1..=BINS {
@@ -266,7 +269,7 @@ fn cuts(expected: &[f64], order: &[u32]) -> Vec<usize> {
 }
 
 /// The positions with the largest distance, at most one a group; equal ones in their order.
-fn widest(apart: impl Fn(usize) -> f64, groups: &Groups, most: usize) -> Vec<usize> {
+fn widest_by_group(apart: impl Fn(usize) -> f64, groups: &Groups, most: usize) -> Vec<usize> {
     let mut best: Vec<Option<(f64, usize)>> = vec![None; groups.len()];
     for (i, group) in groups.of.iter().enumerate() {
         let best = &mut best[*group as usize];
@@ -281,8 +284,8 @@ fn widest(apart: impl Fn(usize) -> f64, groups: &Groups, most: usize) -> Vec<usi
 }
 
 impl DeepComparison {
-    pub fn text(&self, verbose: bool) -> String {
-        let mut text = self.comparison.text(verbose);
+    pub fn to_text(&self, verbose: bool) -> String {
+        let mut text = self.comparison.to_text(verbose);
         let mut add = |about: &str, table: Table| {
             if !table.is_empty() {
                 text += &format!("\n{}\n{table}", wrap_all([about]));
@@ -290,12 +293,12 @@ impl DeepComparison {
         };
         add(&self.phase_legend(), self.phase_table());
         for one in &self.calibrations {
-            add(&format!("{}: {}", one.name, one.summary()), one.table());
+            add(&format!("{}: {}", one.name, one.summary_sentence()), one.to_table());
         }
         add("Loss: that of the integers less that of the floats.", self.quantising_table());
         for one in &self.disagreements {
-            text += &format!("\n{}\n", wrap_all([one.summary()]));
-            one.positions.iter().for_each(|apart| text += &apart.text(&one.names));
+            text += &format!("\n{}\n", wrap_all([one.summary_sentence()]));
+            one.positions.iter().for_each(|apart| text += &apart.to_text(&one.names));
         }
         text
     }
@@ -308,19 +311,25 @@ impl DeepComparison {
     }
 
     pub fn phase_table(&self) -> Table {
-        let mut table =
-            Table::titled(&["<phase", "positions", "<evaluation", "loss", "difference", "± 95 %"]);
+        let mut table = Table::with_titles(&[
+            "<phase",
+            "positions",
+            "<evaluation",
+            "loss",
+            "difference",
+            "± 95 %",
+        ]);
         for one in &self.phases {
-            let mut cells = vec![one.phase.to_string(), grouped(one.positions as u64)];
-            cells.extend([one.name.clone(), loss(one.loss.mean)]);
+            let mut cells = vec![one.phase.to_string(), group_digits(one.positions as u64)];
+            cells.extend([one.name.clone(), format_loss(one.loss.mean)]);
             cells.extend(one.difference.iter().flat_map(with_half_width));
-            table.row(cells);
+            table.add_row(cells);
         }
         table
     }
 
     pub fn quantising_table(&self) -> Table {
-        let mut table = Table::titled(&[
+        let mut table = Table::with_titles(&[
             "<integers less floats",
             "mean, cp",
             "99.9 %, cp",
@@ -331,51 +340,51 @@ impl DeepComparison {
         for one in &self.quantising {
             let cp = [one.mean, one.most_999, one.largest].map(|cp| format!("{cp:.2}"));
             let loss = with_half_width(&one.cost);
-            table.row([one.names[1].clone()].into_iter().chain(cp).chain(loss));
+            table.add_row([one.names[1].clone()].into_iter().chain(cp).chain(loss));
         }
         table
     }
 }
 
 impl Calibration {
-    fn table(&self) -> Table {
-        let mut table = Table::titled(&["expected", "observed", "± 95 %", "off", "positions"]);
+    fn to_table(&self) -> Table {
+        let mut table = Table::with_titles(&["expected", "observed", "± 95 %", "off", "positions"]);
         for bin in &self.bins {
             let [observed, half] = with_half_width(&bin.observed);
-            table.row([
+            table.add_row([
                 format!("{:.3}", bin.expected),
                 observed,
                 half,
                 format!("{:+.3}", bin.off.mean),
-                grouped(bin.positions as u64),
+                group_digits(bin.positions as u64),
             ]);
         }
         table
     }
 
-    pub fn summary(&self) -> String {
-        let by_chance = self.by_chance.map(|it| format!(" ({} by noise alone)", loss(it)));
-        let (error, by_chance) = (loss(self.error), by_chance.unwrap_or_default());
+    pub fn summary_sentence(&self) -> String {
+        let by_chance = self.by_chance.map(|it| format!(" ({} by noise alone)", format_loss(it)));
+        let (error, by_chance) = (format_loss(self.error), by_chance.unwrap_or_default());
         format!("{error} from the diagonal on average{by_chance}.")
     }
 }
 
 impl DisputedPosition {
     /// The position, and below it both values.
-    fn text(&self, names: &[String; 2]) -> String {
-        let [one, other] = [0, 1].map(|i| format!("{} {}", names[i], self.value(i)));
+    fn to_text(&self, names: &[String; 2]) -> String {
+        let [one, other] = [0, 1].map(|i| format!("{} {}", names[i], self.format_value(i)));
         format!("{}\n  result {}, {one}, {other}\n", self.fen, self.result)
     }
 
     /// The expected result and centipawns of the i-th evaluation.
-    pub(super) fn value(&self, i: usize) -> String {
+    pub(super) fn format_value(&self, i: usize) -> String {
         format!("{:.2} ({:+.0} cp)", self.expected[i], self.cp[i])
     }
 }
 
 impl Disagreement {
     /// How far and how often the two disagree.
-    pub fn summary(&self) -> String {
+    pub fn summary_sentence(&self) -> String {
         let [first, second] = &self.names;
         format!(
             "{first} and {second} differ by {:.4} in expected result on average, by more than \

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::chance;
 use super::compare::BETTER;
-use super::table::{Table, legend};
+use super::table::{Table, legend_lines};
 use crate::linear::{Cholesky, Matrix};
 use crate::loss::sigmoid;
 
@@ -32,12 +32,12 @@ impl Pairs {
     }
 
     /// Adds the pairs of another match of the same players, with the same point of view.
-    pub fn merge(&mut self, other: &Self) {
+    pub fn add_pairs(&mut self, other: &Self) {
         self.0.iter_mut().zip(other.0).for_each(|(count, more)| *count += more);
     }
 
     /// The pairs from the second player's point of view.
-    pub fn reversed(&self) -> Self {
+    pub fn reverse_players(&self) -> Self {
         let mut counts = self.0;
         counts.reverse();
         Self(counts)
@@ -52,22 +52,22 @@ impl Pairs {
     }
 
     /// The mean score of a game, 0 to 1; None without pairs.
-    pub fn score(&self) -> Option<f64> {
-        (!self.is_empty()).then(|| self.mean(|score| score))
+    pub fn mean_score(&self) -> Option<f64> {
+        (!self.is_empty()).then(|| self.mean_of(|score| score))
     }
 
     /// Variance of a pair's score divided by 2; 0 if all are equal.
-    pub fn variance(&self) -> Option<f64> {
-        let middle = self.score()?;
+    pub fn score_variance(&self) -> Option<f64> {
+        let middle = self.mean_score()?;
         // Rounding must not count as variance.
-        let same = self.same().is_some();
-        Some(if same { 0.0 } else { self.mean(|score| (score - middle).powi(2)) })
+        let same = self.equal_score().is_some();
+        Some(if same { 0.0 } else { self.mean_of(|score| (score - middle).powi(2)) })
     }
 
     /// 95 % interval of the mean score of a game, within 0 to 1; None without pairs.
-    pub fn interval(&self) -> Option<[f64; 2]> {
-        let (score, variance) = (self.score()?, self.variance()?);
-        if let Some(same) = self.same() {
+    pub fn score_interval(&self) -> Option<[f64; 2]> {
+        let (score, variance) = (self.mean_score()?, self.score_variance()?);
+        if let Some(same) = self.equal_score() {
             let unseen = 1.0 - 0.025_f64.powf(1.0 / self.len() as f64);
             return Some([same * (1.0 - unseen), same * (1.0 - unseen) + unseen]);
         }
@@ -76,16 +76,16 @@ impl Pairs {
     }
 
     /// The difference in logistic Elo, above 0 where the first player is ahead.
-    pub fn elo(&self) -> Elo {
-        let [low, high] = self.interval().map_or([None; 2], |ends| ends.map(logistic));
-        Elo { value: self.score().and_then(logistic), low, high }
+    pub fn elo_difference(&self) -> Elo {
+        let [low, high] = self.score_interval().map_or([None; 2], |ends| ends.map(logistic_elo));
+        Elo { value: self.mean_score().and_then(logistic_elo), low, high }
     }
 
     /// Probability that equal players have a score as far from a half; None without pairs. By
     /// Student's t, for few pairs; an upper bound if all pairs are equal.
-    pub fn p(&self) -> Option<f64> {
-        let (score, variance) = (self.score()?, self.variance()?);
-        if let Some(same) = self.same() {
+    pub fn p_value(&self) -> Option<f64> {
+        let (score, variance) = (self.mean_score()?, self.score_variance()?);
+        if let Some(same) = self.equal_score() {
             // If the mean is a half, at most this share of pairs can score so.
             let share = 0.5 / same.max(1.0 - same);
             return Some((2.0 * share.powf(self.len() as f64)).min(1.0));
@@ -95,12 +95,12 @@ impl Pairs {
     }
 
     /// The score of all pairs, if they are equal.
-    fn same(&self) -> Option<f64> {
+    fn equal_score(&self) -> Option<f64> {
         let place = self.0.iter().position(|count| *count > 0)?;
         (self.0[place] == self.len()).then_some(SCORES[place])
     }
 
-    fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
+    fn mean_of(&self, of: impl Fn(f64) -> f64) -> f64 {
         let sum: f64 = self.0.iter().zip(SCORES).map(|(n, score)| *n as f64 * of(score)).sum();
         sum / self.len() as f64
     }
@@ -128,21 +128,23 @@ impl Elo {
     }
 
     /// Formats as "+15 ± 49", with a decimal if it is narrow; the zero of a rating has no interval.
-    pub fn cell(&self) -> String {
+    pub fn format_cell(&self) -> String {
         match (self.value, self.half_width()) {
             (_, Some(0.0)) => "0".to_string(),
-            (Some(value), Some(half)) if half < 10.0 => format!("{} ± {half:.1}", signed(value)),
+            (Some(value), Some(half)) if half < 10.0 => {
+                format!("{} ± {half:.1}", format_signed(value))
+            }
             (Some(value), Some(half)) => format!("{:+.0} ± {half:.0}", value.round() + 0.0),
-            _ => self.between(),
+            _ => self.format_interval(),
         }
     }
 
     /// Formats the interval alone: "-7.1 to +60.8", "above +120.3", "unknown".
-    pub fn between(&self) -> String {
+    pub fn format_interval(&self) -> String {
         match (self.low, self.high) {
-            (Some(low), Some(high)) => format!("{} to {}", signed(low), signed(high)),
-            (Some(low), None) => format!("above {}", signed(low)),
-            (None, Some(high)) => format!("below {}", signed(high)),
+            (Some(low), Some(high)) => format!("{} to {}", format_signed(low), format_signed(high)),
+            (Some(low), None) => format!("above {}", format_signed(low)),
+            (None, Some(high)) => format!("below {}", format_signed(high)),
             (None, None) => "unknown".to_string(),
         }
     }
@@ -152,43 +154,45 @@ impl Elo {
 impl fmt::Display for Elo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.value {
-            Some(value) => write!(f, "{} Elo (95 %: {})", signed(value), self.between()),
-            None => write!(f, "{} Elo", self.between()),
+            Some(value) => {
+                write!(f, "{} Elo (95 %: {})", format_signed(value), self.format_interval())
+            }
+            None => write!(f, "{} Elo", self.format_interval()),
         }
     }
 }
 
 /// Formats with a sign and one decimal; no negative zero.
-fn signed(elo: f64) -> String {
+fn format_signed(elo: f64) -> String {
     format!("{:+.1}", (elo * 10.0).round() / 10.0 + 0.0)
 }
 
 /// The logistic Elo of a score; None at 0 and 1, where it is unbounded.
-fn logistic(score: f64) -> Option<f64> {
+fn logistic_elo(score: f64) -> Option<f64> {
     let inside = 0.0 < score && score < 1.0;
     // Adding zero removes the sign of a negative zero.
     inside.then(|| -400.0 * (1.0 / score - 1.0).log10() + 0.0)
 }
 
 /// The score, 0 to 1, that is expected at a difference in logistic Elo.
-pub fn expected(elo: f64) -> f64 {
+pub fn expected_score(elo: f64) -> f64 {
     1.0 / (1.0 + 10_f64.powf(-elo / 400.0))
 }
 
 /// Pairs of any two players by their score, the mean score of a game, and Elo.
-pub fn table(names: &[String], meetings: &[PairedGames]) -> Table {
+pub fn meetings_table(names: &[String], meetings: &[PairedGames]) -> Table {
     let columns = ["<player", "<against", "pairs", "0, 0.5, 1, 1.5, 2", "score", "Elo, ± 95 %"];
-    let mut table = Table::titled(&columns);
+    let mut table = Table::with_titles(&columns);
     for PairedGames { players, pairs } in meetings {
         let [first, second] = players.map(|player| names[player].clone());
         let counts = pairs.0.map(|count| count.to_string()).join(", ");
-        let (count, score) = (pairs.len().to_string(), percent(pairs.score()));
-        table.row([first, second, count, counts, score, pairs.elo().cell()]);
+        let (count, score) = (pairs.len().to_string(), format_percent(pairs.mean_score()));
+        table.add_row([first, second, count, counts, score, pairs.elo_difference().format_cell()]);
     }
     table
 }
 
-fn percent(share: Option<f64>) -> String {
+fn format_percent(share: Option<f64>) -> String {
     share.map_or("-".to_string(), |share| format!("{:.1} %", 100.0 * share))
 }
 
@@ -208,16 +212,21 @@ pub struct PlayerDifference {
 impl PlayerDifference {
     /// Result of a match of two players with pairs from the first one's point of view.
     pub fn of_match(names: [&str; 2], pairs: &Pairs) -> Self {
-        let ahead = pairs.score().is_none_or(|score| score >= 0.5);
+        let ahead = pairs.mean_score().is_none_or(|score| score >= 0.5);
         let [stronger, weaker] = if ahead { names } else { [names[1], names[0]] };
-        let pairs = if ahead { *pairs } else { pairs.reversed() };
-        let mut verdict = Self::open([stronger, weaker], pairs.elo(), pairs.p(), pairs.len());
-        decide(std::slice::from_mut(&mut verdict), 2);
+        let pairs = if ahead { *pairs } else { pairs.reverse_players() };
+        let mut verdict = Self::open_unless_few(
+            [stronger, weaker],
+            pairs.elo_difference(),
+            pairs.p_value(),
+            pairs.len(),
+        );
+        decide_verdicts(std::slice::from_mut(&mut verdict), 2);
         verdict
     }
 
     /// Undecided, unless so few pairs decide against it.
-    fn open(names: [&str; 2], difference: Elo, p: Option<f64>, pairs: u64) -> Self {
+    fn open_unless_few(names: [&str; 2], difference: Elo, p: Option<f64>, pairs: u64) -> Self {
         let [stronger, weaker] = names.map(str::to_string);
         let why = match pairs {
             0 => Some("no games measure them with each other".to_string()),
@@ -229,7 +238,7 @@ impl PlayerDifference {
 
     /// Formats the result of a match of two as
     /// "a beats b: +59.6 Elo (95 %: +7.4 to +131.4), 50 pairs".
-    pub fn line(&self, pairs: &Pairs) -> String {
+    pub fn format_line(&self, pairs: &Pairs) -> String {
         let Self { stronger, weaker, difference, .. } = self;
         let verb = if self.decided { "beats" } else { "against" };
         let rest = match &self.why {
@@ -242,9 +251,9 @@ impl PlayerDifference {
 }
 
 /// Decides verdicts on all pairs of a ranking of `players` players.
-fn decide(verdicts: &mut [PlayerDifference], players: usize) {
+fn decide_verdicts(verdicts: &mut [PlayerDifference], players: usize) {
     let of = |it: &PlayerDifference| (it.p, it.difference.contains_zero(), it.why.clone());
-    let open = chance::open(verdicts.iter().map(of), players);
+    let open = chance::open_verdicts(verdicts.iter().map(of), players);
     for (verdict, why) in verdicts.iter_mut().zip(open) {
         (verdict.decided, verdict.why) = (why.is_none(), why);
     }
@@ -278,21 +287,21 @@ impl Sprt {
     }
 
     /// The generalised log-likelihood ratio, above 0 for H1; 0 without pairs.
-    pub fn llr(&self, pairs: &Pairs) -> f64 {
+    pub fn log_likelihood_ratio(&self, pairs: &Pairs) -> f64 {
         if pairs.is_empty() {
             return 0.0;
         }
         let counts = pairs.0.map(|count| if count == 0 { 1e-3 } else { count as f64 });
         let total: f64 = counts.iter().sum();
         let seen = counts.map(|count| count / total);
-        let [h0, h1] =
-            [self.elo0, self.elo1].map(|elo| tilted(&seen, &SCORES.map(|it| it - expected(elo))));
+        let [h0, h1] = [self.elo0, self.elo1]
+            .map(|elo| tilt_distribution(&seen, &SCORES.map(|it| it - expected_score(elo))));
         (0..5).map(|i| counts[i] * (h1[i] / h0[i]).ln()).sum()
     }
 
     /// Decision after each pair; final once it is reached.
-    pub fn decide(&self, pairs: &Pairs) -> Decision {
-        match self.llr(pairs) {
+    pub fn decide_after(&self, pairs: &Pairs) -> Decision {
+        match self.log_likelihood_ratio(pairs) {
             llr if llr >= Self::BOUND => Decision::H1,
             llr if llr <= -Self::BOUND => Decision::H0,
             _ => Decision::GoOn,
@@ -300,10 +309,11 @@ impl Sprt {
     }
 
     /// The LLR and the decision in words.
-    pub fn sentence(&self, pairs: &Pairs) -> String {
+    pub fn decision_sentence(&self, pairs: &Pairs) -> String {
         let (Self { elo0, elo1 }, bound) = (self, Self::BOUND);
-        let llr = format!("LLR {:.2} ({:.2} to {bound:.2})", self.llr(pairs), -bound);
-        match self.decide(pairs) {
+        let llr =
+            format!("LLR {:.2} ({:.2} to {bound:.2})", self.log_likelihood_ratio(pairs), -bound);
+        match self.decide_after(pairs) {
             Decision::GoOn => format!("{llr}: open between {elo0} and {elo1} Elo."),
             Decision::H0 => format!("{llr}: H0, {elo0} Elo, is accepted against {elo1}."),
             Decision::H1 => format!("{llr}: H1, {elo1} Elo, is accepted against {elo0}."),
@@ -312,7 +322,7 @@ impl Sprt {
 }
 
 /// The likeliest distribution for the observed shares in which `values` have mean 0.
-fn tilted(seen: &[f64; 5], values: &[f64; 5]) -> [f64; 5] {
+fn tilt_distribution(seen: &[f64; 5], values: &[f64; 5]) -> [f64; 5] {
     // The sum below falls from infinity to minus infinity between the poles of theta.
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -371,21 +381,21 @@ pub struct Rating {
 }
 
 /// Rates players by their meetings. `zero` is the player of 0 Elo; None for the mean.
-pub fn ratings(names: &[String], meetings: &[PairedGames], zero: Option<usize>) -> Ratings {
+pub fn rate_players(names: &[String], meetings: &[PairedGames], zero: Option<usize>) -> Ratings {
     let count = names.len();
     let mut rows = vec![vec![Pairs::default(); count]; count];
     for PairedGames { players: [a, b], pairs } in meetings {
-        rows[*a][*b].merge(pairs);
-        rows[*b][*a].merge(&pairs.reversed());
+        rows[*a][*b].add_pairs(pairs);
+        rows[*b][*a].add_pairs(&pairs.reverse_players());
     }
     let table = Crosstable(rows);
-    let placed = table.placed(zero);
+    let placed = table.connected_players(zero);
     let fit = Fit::new(&table, &placed, zero);
     let at = |player: usize| placed.iter().position(|it| *it == player);
     let rating = |place: usize| {
-        let met = table.met(place);
-        let elo = at(place).map_or(Elo::UNKNOWN, |at| fit.rating(at));
-        Rating { name: names[place].clone(), place, pairs: met.len(), score: met.score(), elo }
+        let met = table.total_pairs(place);
+        let elo = at(place).map_or(Elo::UNKNOWN, |at| fit.rating_at(at));
+        Rating { name: names[place].clone(), place, pairs: met.len(), score: met.mean_score(), elo }
     };
     let mut players: Vec<Rating> = (0..count).map(rating).collect();
     let height = |it: &Rating| match (it.elo.value, it.score) {
@@ -403,36 +413,42 @@ pub fn ratings(names: &[String], meetings: &[PairedGames], zero: Option<usize>) 
             let verdict = match [stronger, weaker].map(|it| at(it.place)) {
                 [Some(a), Some(b)] => {
                     let least = stronger.pairs.min(weaker.pairs);
-                    let (difference, p) = fit.difference(a, b, least);
-                    let mut verdict = PlayerDifference::open(names, difference, p, least);
-                    if own.score().is_some_and(|score| score < 0.5) {
+                    let (difference, p) = fit.difference_of(a, b, least);
+                    let mut verdict =
+                        PlayerDifference::open_unless_few(names, difference, p, least);
+                    if own.mean_score().is_some_and(|score| score < 0.5) {
                         let why = "their own games point the other way".to_string();
                         verdict.why = verdict.why.or(Some(why));
                     }
                     verdict
                 }
                 // The ratings do not include both; their own games may still decide.
-                _ => PlayerDifference::open(names, own.elo(), own.p(), own.len()),
+                _ => PlayerDifference::open_unless_few(
+                    names,
+                    own.elo_difference(),
+                    own.p_value(),
+                    own.len(),
+                ),
             };
             verdicts.push(verdict);
         }
     }
-    decide(&mut verdicts, count);
+    decide_verdicts(&mut verdicts, count);
     Ratings { players, verdicts }
 }
 
 impl Ratings {
     /// Elo of a player by its place among the names.
-    pub fn elo(&self, place: usize) -> Elo {
+    pub fn elo_of(&self, place: usize) -> Elo {
         let found = self.players.iter().find(|player| player.place == place);
         found.map_or(Elo::UNKNOWN, |player| player.elo)
     }
 
     /// Rank, player, Elo, score, pairs, and the verdict on it and the next one.
-    pub fn table(&self) -> Table {
+    pub fn to_table(&self) -> Table {
         let mut table =
-            Table::titled(&["rank", "<player", "Elo, ± 95 %", "score", "pairs", "<vs next"]);
-        let mut neighbours = self.neighbours();
+            Table::with_titles(&["rank", "<player", "Elo, ± 95 %", "score", "pairs", "<vs next"]);
+        let mut neighbours = self.neighbour_differences();
         for (rank, Rating { name, pairs, score, elo, .. }) in self.players.iter().enumerate() {
             let verdict = match neighbours.next() {
                 None => "",
@@ -440,22 +456,29 @@ impl Ratings {
                 Some(_) => "unclear",
             };
             let (rank, pairs) = ((rank + 1).to_string(), pairs.to_string());
-            table.row([&rank, name, &elo.cell(), &percent(*score), &pairs, verdict]);
+            table.add_row([
+                &rank,
+                name,
+                &elo.format_cell(),
+                &format_percent(*score),
+                &pairs,
+                verdict,
+            ]);
         }
         table
     }
 
     /// Neighbours in the ranking, the first of each pair in order.
-    fn neighbours(&self) -> impl Iterator<Item = &PlayerDifference> {
-        chance::neighbours(self.players.len()).into_iter().map(|place| &self.verdicts[place])
+    fn neighbour_differences(&self) -> impl Iterator<Item = &PlayerDifference> {
+        chance::neighbour_indices(self.players.len()).into_iter().map(|place| &self.verdicts[place])
     }
 
     /// The meaning of verdicts, and why some are open.
-    pub fn legend(&self) -> Vec<String> {
-        let has_better = self.neighbours().any(|verdict| verdict.decided);
+    pub fn legend_lines(&self) -> Vec<String> {
+        let has_better = self.neighbour_differences().any(|verdict| verdict.decided);
         let meaning = has_better
             .then_some(("more Elo than the next line, 95 % over pairs", self.players.len() - 1));
-        legend(meaning, self.neighbours().map(|it| &it.why))
+        legend_lines(meaning, self.neighbour_differences().map(|it| &it.why))
     }
 }
 
@@ -463,16 +486,16 @@ impl Ratings {
 struct Crosstable(Vec<Vec<Pairs>>);
 
 impl Crosstable {
-    fn met(&self, player: usize) -> Pairs {
+    fn total_pairs(&self, player: usize) -> Pairs {
         let mut all = Pairs::default();
-        self.0[player].iter().for_each(|pairs| all.merge(pairs));
+        self.0[player].iter().for_each(|pairs| all.add_pairs(pairs));
         all
     }
 
     /// The players connected by games with the zero, or else with most others.
-    fn placed(&self, zero: Option<usize>) -> Vec<usize> {
+    fn connected_players(&self, zero: Option<usize>) -> Vec<usize> {
         let count = self.0.len();
-        let took = |a: usize, b: usize| self.0[a][b].score().is_some_and(|score| score > 0.0);
+        let took = |a: usize, b: usize| self.0[a][b].mean_score().is_some_and(|score| score > 0.0);
         let mut reach: Vec<Vec<bool>> =
             (0..count).map(|a| (0..count).map(|b| a == b || took(a, b)).collect()).collect();
         for by in 0..count {
@@ -504,7 +527,7 @@ impl Fit {
         let count = placed.len();
         let own = |a: usize, b: usize| &table.0[placed[a]][placed[b]];
         let pairs = |a: usize, b: usize| own(a, b).len() as f64;
-        let score = |a: usize, b: usize| own(a, b).score().unwrap_or(0.0);
+        let score = |a: usize, b: usize| own(a, b).mean_score().unwrap_or(0.0);
         let met: Vec<[usize; 2]> = (0..count)
             .flat_map(|a| (a + 1..count).map(move |b| [a, b]))
             .filter(|[a, b]| !own(*a, *b).is_empty())
@@ -524,7 +547,7 @@ impl Fit {
                 let share = sigmoid(logits[a] - logits[b]);
                 pairs(a, b) * share * (1.0 - share)
             };
-            let matrix = laplacian(count, &met, weight);
+            let matrix = weighted_laplacian(count, &met, weight);
             let size = (0..count).map(|i| matrix[(i, i)]).sum::<f64>();
             let constant = if size > 0.0 { size / (count * count) as f64 } else { 1.0 };
             Cholesky::new(Matrix::from_fn(count, count, |i, j| matrix[(i, j)] + constant))
@@ -536,7 +559,7 @@ impl Fit {
                 let of = |b| pairs(a, b) * (score(a, b) - sigmoid(logits[a] - logits[b]));
                 (0..count).filter(|b| *b != a).map(of).sum::<f64>()
             });
-            slope(&logits).solve(&mut step);
+            slope(&logits).solve_in_place(&mut step);
             let before = likelihood(&logits);
             let moved = |by: f64| -> Vec<f64> {
                 (0..count).map(|i| logits[i] + by * step[(i, 0)]).collect()
@@ -550,13 +573,14 @@ impl Fit {
                 break;
             }
         }
-        let scatter =
-            |[a, b]: [usize; 2]| pairs(a, b) * variance(own(a, b), sigmoid(logits[a] - logits[b]));
+        let scatter = |[a, b]: [usize; 2]| {
+            pairs(a, b) * variance_around(own(a, b), sigmoid(logits[a] - logits[b]))
+        };
         // The sandwich: inverse derivative, scatter, inverse derivative; all of them are symmetric.
-        let (mut half, bread) = (laplacian(count, &met, scatter), slope(&logits));
-        bread.solve(&mut half);
+        let (mut half, bread) = (weighted_laplacian(count, &met, scatter), slope(&logits));
+        bread.solve_in_place(&mut half);
         let mut covariance = Matrix::from_fn(count, count, |i, j| half[(j, i)]);
-        bread.solve(&mut covariance);
+        bread.solve_in_place(&mut covariance);
         let zero = zero.and_then(|place| placed.iter().position(|it| *it == place));
         let base = match zero {
             Some(at) => logits[at],
@@ -566,40 +590,45 @@ impl Fit {
         Self { logits, covariance, zero }
     }
 
-    fn elo(&self, at: usize) -> f64 {
+    fn elo_at(&self, at: usize) -> f64 {
         STEP * self.logits[at]
     }
 
-    fn rating(&self, at: usize) -> Elo {
+    fn rating_at(&self, at: usize) -> Elo {
         let variance = match self.zero {
-            Some(zero) => self.between(at, zero),
+            Some(zero) => self.elo_between(at, zero),
             // The fit changes differences only: the mean is exact.
             None => self.covariance[(at, at)],
         };
-        interval(self.elo(at), STEP * variance.max(0.0).sqrt())
+        elo_interval(self.elo_at(at), STEP * variance.max(0.0).sqrt())
     }
 
     /// Difference of two ratings and its probability, by Student's t over `pairs`.
-    fn difference(&self, a: usize, b: usize, pairs: u64) -> (Elo, Option<f64>) {
-        let (value, error) = (self.elo(a) - self.elo(b), STEP * self.between(a, b).max(0.0).sqrt());
+    fn difference_of(&self, a: usize, b: usize, pairs: u64) -> (Elo, Option<f64>) {
+        let (value, error) =
+            (self.elo_at(a) - self.elo_at(b), STEP * self.elo_between(a, b).max(0.0).sqrt());
         let p = (error > 0.0 && pairs > 1)
             .then(|| chance::two_sided(value / error, (pairs - 1) as f64));
-        (interval(value, error), p)
+        (elo_interval(value, error), p)
     }
 
-    fn between(&self, a: usize, b: usize) -> f64 {
+    fn elo_between(&self, a: usize, b: usize) -> f64 {
         let of = |i, j| self.covariance[(i, j)];
         of(a, a) + of(b, b) - 2.0 * of(a, b)
     }
 }
 
-fn interval(value: f64, error: f64) -> Elo {
+fn elo_interval(value: f64, error: f64) -> Elo {
     let [low, high] = [value - Z * error, value + Z * error];
     Elo { value: Some(value), low: Some(low), high: Some(high) }
 }
 
 /// The sum over meetings of a weight times the square of the difference of two players.
-fn laplacian(count: usize, met: &[[usize; 2]], weight: impl Fn([usize; 2]) -> f64) -> Matrix {
+fn weighted_laplacian(
+    count: usize,
+    met: &[[usize; 2]],
+    weight: impl Fn([usize; 2]) -> f64,
+) -> Matrix {
     let mut matrix = Matrix::zeros(count, count);
     for [a, b] in met {
         let weight = weight([*a, *b]);
@@ -612,13 +641,15 @@ fn laplacian(count: usize, met: &[[usize; 2]], weight: impl Fn([usize; 2]) -> f6
 }
 
 /// Variance around the expected score; equal pairs get one more that differs.
-fn variance(pairs: &Pairs, expected: f64) -> f64 {
+fn variance_around(pairs: &Pairs, expected: f64) -> f64 {
     let mut pairs = *pairs;
-    if pairs.variance() == Some(0.0) {
-        let unlike = if pairs.score().is_some_and(|score| score < 0.5) { 1.0 } else { 0.0 };
+    if pairs.score_variance() == Some(0.0) {
+        let unlike = if pairs.mean_score().is_some_and(|score| score < 0.5) { 1.0 } else { 0.0 };
         pairs.add([unlike; 2]);
     }
     let count = pairs.len() as f64;
-    let (Some(score), Some(variance)) = (pairs.score(), pairs.variance()) else { return 0.0 };
+    let (Some(score), Some(variance)) = (pairs.mean_score(), pairs.score_variance()) else {
+        return 0.0;
+    };
     variance * count / (count - 1.0) + (score - expected).powi(2)
 }

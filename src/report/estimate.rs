@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::{Table, chance};
-use crate::digits::grouped;
+use crate::digits::group_digits;
 
 /// Fewest groups for which a winner is named.
 pub const FEW_GROUPS: usize = 30;
@@ -33,7 +33,7 @@ pub struct Estimate {
 
 impl Estimate {
     /// The mean in standard errors; None if undefined.
-    pub fn z(&self) -> Option<f64> {
+    pub fn z_score(&self) -> Option<f64> {
         self.standard_error.filter(|error| *error > 0.0).map(|error| self.mean / error)
     }
 
@@ -74,22 +74,22 @@ impl Means {
             totals: sums.iter().map(|column| column.iter().sum()).collect(),
             sums,
             counts: bundled(&mut groups.counts.iter().map(|count| f64::from(*count))),
-            records: groups.records() as f64,
+            records: groups.record_count() as f64,
             groups: groups.len(),
             known: groups.known,
         }
     }
 
-    pub fn mean(&self, column: usize) -> Estimate {
-        self.statistic(|mean| mean(column))
+    pub fn mean_of_column(&self, column: usize) -> Estimate {
+        self.estimate_statistic(|mean| mean(column))
     }
 
-    pub fn difference(&self, column: usize, other: usize) -> Estimate {
-        self.statistic(|mean| mean(column) - mean(other))
+    pub fn difference_of_columns(&self, column: usize, other: usize) -> Estimate {
+        self.estimate_statistic(|mean| mean(column) - mean(other))
     }
 
     /// Any smooth function of the means of columns, such as a derivative.
-    pub fn statistic(&self, of: impl Fn(&dyn Fn(usize) -> f64) -> f64) -> Estimate {
+    pub fn estimate_statistic(&self, of: impl Fn(&dyn Fn(usize) -> f64) -> f64) -> Estimate {
         let mean = of(&|column| self.totals[column] / self.records);
         let without = |group: usize| {
             let records = self.records - self.counts[group];
@@ -101,7 +101,7 @@ impl Means {
             let squares = (0..self.counts.len()).map(|group| (without(group) - mean).powi(2));
             (freedom / bundles as f64 * squares.sum::<f64>()).sqrt()
         });
-        let width = |error| chance::critical(chance::LEVEL, freedom) * error;
+        let width = |error| chance::critical_t(chance::LEVEL, freedom) * error;
         let p = |error| chance::two_sided(mean / error, freedom);
         Estimate {
             mean,
@@ -140,7 +140,7 @@ impl Groups {
     }
 
     /// Sets whether records of a group are known to belong together, and groups to be independent.
-    pub fn known(self, known: bool) -> Self {
+    pub fn with_known_groups(self, known: bool) -> Self {
         Self { known, ..self }
     }
 
@@ -157,11 +157,11 @@ impl Groups {
         self.counts.iter().filter(|count| **count > 0).count()
     }
 
-    pub fn records(&self) -> usize {
+    pub fn record_count(&self) -> usize {
         self.of.len()
     }
 
-    pub fn sums(&self, values: impl IntoIterator<Item = f64>) -> Vec<f64> {
+    pub fn sum_groups(&self, values: impl IntoIterator<Item = f64>) -> Vec<f64> {
         let mut sums = vec![0.0; self.counts.len()];
         for (group, value) in self.of.iter().zip(values) {
             sums[*group as usize] += value;
@@ -188,21 +188,22 @@ pub struct MoveFinder {
 /// Means of the probabilities that each evaluation ranks the moves first.
 pub fn compare_moves(named: Vec<(String, Vec<f64>)>, groups: &Groups) -> MoveComparison {
     let columns: Vec<Vec<f64>> =
-        named.iter().map(|(_, firsts)| groups.sums(firsts.iter().copied())).collect();
+        named.iter().map(|(_, firsts)| groups.sum_groups(firsts.iter().copied())).collect();
     let means = Means::new(groups, &columns);
-    let finder = |(i, (name, _))| MoveFinder { name, first: means.mean(i) };
+    let finder = |(i, (name, _))| MoveFinder { name, first: means.mean_of_column(i) };
     let evaluations = named.into_iter().enumerate().map(finder).collect();
-    MoveComparison { positions: groups.records(), groups: groups.len(), evaluations }
+    MoveComparison { positions: groups.record_count(), groups: groups.len(), evaluations }
 }
 
 impl MoveComparison {
-    pub fn text(&self) -> String {
-        let [positions, groups] = [self.positions, self.groups].map(|count| grouped(count as u64));
-        let mut table = Table::titled(&["<evaluation", "moves put first", "± 95 %"]);
+    pub fn to_text(&self) -> String {
+        let [positions, groups] =
+            [self.positions, self.groups].map(|count| group_digits(count as u64));
+        let mut table = Table::with_titles(&["<evaluation", "moves put first", "± 95 %"]);
         for MoveFinder { name, first } in &self.evaluations {
             let percent = |share: f64| format!("{:.2} %", 100.0 * share);
             let half = first.half_width().map_or("-".to_string(), percent);
-            table.row([name.clone(), percent(first.mean), half]);
+            table.add_row([name.clone(), percent(first.mean), half]);
         }
         format!("{positions} moves of {groups} games\n\n{table}")
     }

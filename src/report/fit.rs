@@ -30,25 +30,25 @@ const SHARD: usize = 8192;
 const NEAR: f64 = 0.5;
 
 /// Mean of `(sigmoid(cp / scale) - target)^2`, NaN without records.
-pub fn loss(cp: &[f64], targets: &[f64], scale: f64) -> f64 {
+pub fn mean_loss(cp: &[f64], targets: &[f64], scale: f64) -> f64 {
     let records = cp.len().min(targets.len());
     let rate = 1.0 / scale;
-    let [sum] = sums(records, |i| [(sigmoid(cp[i] * rate) - targets[i]).powi(2)]);
+    let [sum] = sum_in_order(records, |i| [(sigmoid(cp[i] * rate) - targets[i]).powi(2)]);
     sum / records as f64
 }
 
-/// The scale with the smallest [`loss`], by a coarse grid, then golden sections.
-pub fn fit(cp: &[f64], targets: &[f64]) -> Fit {
+/// The scale with the smallest [`mean_loss`], by a coarse grid, then golden sections.
+pub fn fit_scale(cp: &[f64], targets: &[f64]) -> Fit {
     if cp.iter().all(|value| *value == 0.0) {
-        return Fit { scale: None, loss: loss(cp, targets, SCALES[1]), at_border: false };
+        return Fit { scale: None, loss: mean_loss(cp, targets, SCALES[1]), at_border: false };
     }
     let [low, high] = SCALES.map(f64::ln);
     let at = |step: usize| low + (high - low) * step as f64 / STEPS as f64;
-    let value = |x: f64| loss(cp, targets, x.exp());
+    let value = |x: f64| mean_loss(cp, targets, x.exp());
 
     let coarse: Vec<f64> = (0..=STEPS).map(|step| value(at(step))).collect();
     let best = (0..=STEPS).min_by(|a, b| coarse[*a].total_cmp(&coarse[*b])).unwrap_or(0);
-    let x = golden(value, at(best.saturating_sub(1)), at((best + 1).min(STEPS)));
+    let x = golden_section(value, at(best.saturating_sub(1)), at((best + 1).min(STEPS)));
     // Golden sections never reach the ends of the grid.
     let x = if coarse[best] < value(x) { at(best) } else { x };
     let at_border = x - low < 1e-3 || high - x < 1e-3;
@@ -56,13 +56,14 @@ pub fn fit(cp: &[f64], targets: &[f64]) -> Fit {
 }
 
 /// The scale with the smallest loss on some of the records, by Newton's steps from one fitted to
-/// more of them; None if they do not converge nearby, so that [`fit`] is needed.
-pub fn near(cp: &[f64], targets: &[f64], on: &[usize], scale: f64) -> Option<f64> {
+/// more of them; None if they do not converge nearby, so that [`fit_scale`] is needed.
+pub fn fit_near(cp: &[f64], targets: &[f64], on: &[usize], scale: f64) -> Option<f64> {
     let start = scale.ln();
     let mut x = start;
     for _ in 0..30 {
         let rate = (-x).exp();
-        let [first, second] = sums(on.len(), |i| slopes(cp[on[i]] * rate, targets[on[i]]));
+        let [first, second] =
+            sum_in_order(on.len(), |i| error_slopes(cp[on[i]] * rate, targets[on[i]]));
         let step = first / second;
         if !(second > 0.0 && (x - step - start).abs() < NEAR) {
             return None;
@@ -76,7 +77,7 @@ pub fn near(cp: &[f64], targets: &[f64], on: &[usize], scale: f64) -> Option<f64
 }
 
 /// The first and second derivative of `(sigmoid(z) - target)^2` by `ln S`, where `z = cp / S`.
-pub(super) fn slopes(z: f64, target: f64) -> [f64; 2] {
+pub(super) fn error_slopes(z: f64, target: f64) -> [f64; 2] {
     let p = sigmoid(z);
     let change = -z * p * (1.0 - p);
     let error = p - target;
@@ -84,7 +85,7 @@ pub(super) fn slopes(z: f64, target: f64) -> [f64; 2] {
     [2.0 * error * change, 2.0 * (change * change + error * second)]
 }
 
-fn golden(value: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
+fn golden_section(value: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
     let (mut left, mut right) = (high - ratio * (high - low), low + ratio * (high - low));
     let (mut at_left, mut at_right) = (value(left), value(right));
@@ -103,7 +104,7 @@ fn golden(value: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
 }
 
 /// Sums over `0..records` in a fixed order: the same bits for any number of threads.
-pub(super) fn sums<const N: usize>(
+pub(super) fn sum_in_order<const N: usize>(
     records: usize,
     each: impl Fn(usize) -> [f64; N] + Sync,
 ) -> [f64; N] {
@@ -146,21 +147,21 @@ pub fn match_scale(
     truth: &PositionFacts,
     scale: i32,
 ) -> Result<MatchedScale, MatchError> {
-    let groups = truth.grouped();
+    let groups = truth.group_games();
     let mut fitted = [0.0; 2];
     let mut columns = Vec::with_capacity(4);
     for (i, (name, cp)) in [("old", old), ("new", new)].into_iter().enumerate() {
-        let found = fit(cp, &truth.results);
+        let found = fit_scale(cp, &truth.results);
         fitted[i] = found.scale.filter(|_| !found.at_border).ok_or(MatchError(name))?;
         let both = || cp.iter().zip(&truth.results);
         for order in 0..2 {
-            let slopes = both().map(|(cp, result)| slopes(cp / fitted[i], *result)[order]);
-            columns.push(groups.sums(slopes));
+            let slopes = both().map(|(cp, result)| error_slopes(cp / fitted[i], *result)[order]);
+            columns.push(groups.sum_groups(slopes));
         }
     }
     let factor = fitted[0] / fitted[1];
     // One Newton step of `ln S` gives the scales without a group.
-    let estimated = Means::new(&groups, &columns).statistic(|mean| {
+    let estimated = Means::new(&groups, &columns).estimate_statistic(|mean| {
         let [old_step, new_step] = [mean(0) / mean(1), mean(2) / mean(3)];
         factor * (new_step - old_step).exp()
     });

@@ -2,9 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::compare::{CompareError, PositionFacts, Predictions, check};
+use super::compare::{CompareError, PositionFacts, Predictions, check_lengths};
 use super::estimate::Groups;
-use super::fit::{Fit, fit, near, slopes, sums as summed};
+use super::fit::{Fit, error_slopes, fit_near, fit_scale, sum_in_order};
 use crate::loss::sigmoid;
 
 /// Parts of the groups; each is measured with the scale that fits the others. With two parts the
@@ -13,10 +13,13 @@ const PARTS: usize = 5;
 
 /// Squared errors of an evaluation by group, in the order of [`Groups`]: against the targets if
 /// there are any, else against the results.
-pub fn sums(evaluation: &Predictions, truth: &PositionFacts) -> Result<Vec<f64>, CompareError> {
-    let groups = truth.grouped();
-    let fitted = FittedEvaluation::all(std::slice::from_ref(evaluation), truth, &groups)?;
-    Ok(fitted[0].errors(truth.targets.as_ref().unwrap_or(&truth.results)))
+pub fn squared_errors(
+    evaluation: &Predictions,
+    truth: &PositionFacts,
+) -> Result<Vec<f64>, CompareError> {
+    let groups = truth.group_games();
+    let fitted = FittedEvaluation::fit_all(std::slice::from_ref(evaluation), truth, &groups)?;
+    Ok(fitted[0].group_errors(truth.targets.as_ref().unwrap_or(&truth.results)))
 }
 
 pub(super) struct FittedEvaluation<'a> {
@@ -39,13 +42,13 @@ struct Fold {
 
 impl<'a> FittedEvaluation<'a> {
     /// Fits a scale for each part to the others.
-    pub fn all(
+    pub fn fit_all(
         evaluations: &'a [Predictions],
         truth: &'a PositionFacts,
         groups: &'a Groups,
     ) -> Result<Vec<Self>, CompareError> {
-        check(evaluations, truth)?;
-        let parts: Vec<usize> = truth.groups.iter().map(|group| part(*group)).collect();
+        check_lengths(evaluations, truth)?;
+        let parts: Vec<usize> = truth.groups.iter().map(|group| part_of_group(*group)).collect();
         // With a single part there is nothing to fit to.
         if parts.iter().all(|part| *part == parts[0]) {
             return Err(CompareError::Parts { groups: groups.len(), noun: truth.noun });
@@ -53,7 +56,7 @@ impl<'a> FittedEvaluation<'a> {
         let others = |part: usize| (0..parts.len()).filter(|i| parts[*i] != part).collect();
         let others: Vec<Vec<usize>> = (0..PARTS).map(others).collect();
         let fitted = |evaluation: &'a Predictions| {
-            let whole = evaluation.cp.as_ref().map(|cp| fit(cp, &truth.results));
+            let whole = evaluation.cp.as_ref().map(|cp| fit_scale(cp, &truth.results));
             let folds = others.par_iter().map(|on| Fold::new(evaluation, truth, groups, on, whole));
             Self { evaluation, truth, groups, folds: folds.collect() }
         };
@@ -61,29 +64,30 @@ impl<'a> FittedEvaluation<'a> {
     }
 
     /// The fit that measures a position.
-    fn fold(&self, i: usize) -> &Fold {
-        &self.folds[part(self.truth.groups[i])]
+    fn fold_of(&self, i: usize) -> &Fold {
+        &self.folds[part_of_group(self.truth.groups[i])]
     }
 
     fn predict(&self, i: usize) -> f64 {
-        self.fold(i).predict(self.evaluation.cp(i))
+        self.fold_of(i).predict_result(self.evaluation.centipawns(i))
     }
 
     /// The expected result of every position.
-    pub fn expected(&self) -> Vec<f64> {
+    pub fn expected_results(&self) -> Vec<f64> {
         (0..self.truth.groups.len()).into_par_iter().map(|i| self.predict(i)).collect()
     }
 
     /// The contribution of each group to the sum of squared errors: its own, and its effect on
     /// those of others through the scales that it helped to fit, so that leaving it out removes
     /// both. The latter add up to zero.
-    pub fn errors(&self, against: &[f64]) -> Vec<f64> {
+    pub fn group_errors(&self, against: &[f64]) -> Vec<f64> {
         let square = |i: usize| (self.predict(i) - against[i]).powi(2);
-        let mut sums = self.groups.sums((0..against.len()).map(square));
-        let slopes = summed(against.len(), |i| {
+        let mut sums = self.groups.sum_groups((0..against.len()).map(square));
+        let slopes = sum_in_order(against.len(), |i| {
             let mut slopes = [0.0; PARTS];
-            let place = part(self.truth.groups[i]);
-            [slopes[place], _] = self.folds[place].slopes(self.evaluation.cp(i), against[i]);
+            let place = part_of_group(self.truth.groups[i]);
+            [slopes[place], _] =
+                self.folds[place].error_slopes(self.evaluation.centipawns(i), against[i]);
             slopes
         });
         for (group, sum) in sums.iter_mut().enumerate() {
@@ -97,7 +101,7 @@ impl<'a> FittedEvaluation<'a> {
         self.folds.iter().any(|fold| fold.at_border)
     }
 
-    pub fn scale(&self) -> Option<f64> {
+    pub fn mean_scale(&self) -> Option<f64> {
         let logarithms = self.folds.iter().map(|fold| fold.scale.map(f64::ln));
         Some((logarithms.sum::<Option<f64>>()? / PARTS as f64).exp())
     }
@@ -116,9 +120,9 @@ impl Fold {
         let (mut scale, mut at_border, mut constant) = (None, false, 0.5);
         if let (Some(cp), Some(whole)) = (&evaluation.cp, whole) {
             let start = whole.scale.filter(|_| !whole.at_border);
-            scale = start.and_then(|it| near(cp, &truth.results, on, it));
+            scale = start.and_then(|it| fit_near(cp, &truth.results, on, it));
             if scale.is_none() {
-                Fit { scale, at_border, .. } = fit(&take(cp), &take(&truth.results));
+                Fit { scale, at_border, .. } = fit_scale(&take(cp), &take(&truth.results));
             }
         } else {
             constant = take(&truth.results).iter().sum::<f64>() / on.len() as f64;
@@ -126,8 +130,8 @@ impl Fold {
         let mut fold = Self { scale, at_border, constant, moves: Vec::new() };
         // At the minimum of a sum of losses a group moves the fit by minus its derivative, divided
         // by the curvature of the sum.
-        let slopes = |i: usize| fold.slopes(evaluation.cp(i), truth.results[i]);
-        let [_, curvature] = summed(on.len(), |i| slopes(on[i]));
+        let slopes = |i: usize| fold.error_slopes(evaluation.centipawns(i), truth.results[i]);
+        let [_, curvature] = sum_in_order(on.len(), |i| slopes(on[i]));
         let mut moves = vec![0.0; groups.counts.len()];
         if curvature > 0.0 {
             for i in on {
@@ -139,15 +143,15 @@ impl Fold {
     }
 
     /// The expected result of a position with these centipawns, none of a constant.
-    fn predict(&self, cp: Option<f64>) -> f64 {
+    fn predict_result(&self, cp: Option<f64>) -> f64 {
         // Without a scale, as all values are zero where it is fitted, the result is a half.
         cp.map_or(self.constant, |cp| sigmoid(cp / self.scale.unwrap_or(f64::INFINITY)))
     }
 
     /// Derivatives of the squared error by the fit: log scale, or constant.
-    fn slopes(&self, cp: Option<f64>, against: f64) -> [f64; 2] {
+    fn error_slopes(&self, cp: Option<f64>, against: f64) -> [f64; 2] {
         match (cp, self.scale) {
-            (Some(cp), Some(scale)) if !self.at_border => slopes(cp / scale, against),
+            (Some(cp), Some(scale)) if !self.at_border => error_slopes(cp / scale, against),
             (Some(_), _) => [0.0; 2],
             (None, _) => [2.0 * (self.constant - against), 2.0],
         }
@@ -155,7 +159,7 @@ impl Fold {
 }
 
 /// The part of a group; unrelated to the hashes by which training data were chosen.
-pub fn part(group: u64) -> usize {
+pub fn part_of_group(group: u64) -> usize {
     let mut z = group ^ 0x7265_706f_7274_2121;
     z = (z ^ z >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     z = (z ^ z >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

@@ -6,9 +6,9 @@ use super::Table;
 use super::compare::{Comparison, MeasuredEvaluation};
 use super::deep::{Bin, Calibration, DeepComparison, Disagreement, DisputedPosition};
 use super::elo::Elo;
-use super::table::loss;
-use crate::digits::{duration, grouped};
-use crate::draw::page::figure;
+use super::table::format_loss;
+use crate::digits::{format_duration, group_digits};
+use crate::draw::page::render_figure;
 use crate::draw::{Chart, Line, Section, board};
 use crate::log::Row;
 
@@ -24,7 +24,7 @@ pub struct Run {
 }
 
 /// The evaluations as points with 95 % intervals, by loss, and by Elo where they played.
-pub fn ranking(comparison: &Comparison) -> Markup {
+pub fn ranking_chart(comparison: &Comparison) -> Markup {
     let loss = |one: &MeasuredEvaluation| Some((one.loss.mean, one.loss.interval));
     let elo = |one: &MeasuredEvaluation| {
         let Elo { value, low, high } = one.elo?;
@@ -33,18 +33,18 @@ pub fn ranking(comparison: &Comparison) -> Markup {
     let about = "Lower is better. Intervals may overlap where pairs differ, see the table.";
     html! {
         div.figures {
-            (ranked(comparison, ["Loss against results", about, "loss, 95 %"], loss))
+            (ranked_chart(comparison, ["Loss against results", about, "loss, 95 %"], loss))
             @if let Some(games) = &comparison.games {
                 @let zero = games.zero.as_ref().map_or(String::new(), |it| format!(" {it} is 0."));
-                @let about = format!("By {} games between them.{zero}", grouped(games.count));
-                (ranked(comparison, [&games.title(), &about, "Elo, 95 %"], elo))
+                @let about = format!("By {} games between them.{zero}", group_digits(games.count));
+                (ranked_chart(comparison, [&games.title(), &about, "Elo, 95 %"], elo))
             }
         }
     }
 }
 
 /// A ranking by a value with its interval; the texts are title, explanation and axis.
-fn ranked(
+fn ranked_chart(
     comparison: &Comparison,
     [title, about, x]: [&str; 3],
     value: impl Fn(&MeasuredEvaluation) -> Option<(f64, Option<[f64; 2]>)>,
@@ -58,42 +58,42 @@ fn ranked(
     }
     let rows = comparison.evaluations.iter().map(|one| one.name.clone()).collect();
     let chart = Chart { title, x, rows, lines: vec![line], ..Chart::default() };
-    figure(title, about, "ranking", &chart.markup())
+    render_figure(title, about, "ranking", &chart.to_markup())
 }
 
 /// A line of facts about the making of a page: duration, program, date, device.
-pub fn made(facts: impl IntoIterator<Item = String>) -> Markup {
+pub fn facts_line(facts: impl IntoIterator<Item = String>) -> Markup {
     html! { p.soft.made { (facts.into_iter().collect::<Vec<_>>().join(", ")) } }
 }
 
-pub fn comparison(comparison: &Comparison, names: &[(String, String)]) -> Section {
+pub fn comparison_section(comparison: &Comparison, names: &[(String, String)]) -> Section {
     let body = html! {
-        (comparison.table(true).markup())
+        (comparison.to_table(true).to_markup())
         ul.names { @for (name, what) in names { li.soft { b { (name) } ": " (what) } } }
-        @for line in comparison.legend(true) { p.soft { (line) } }
+        @for line in comparison.legend_lines(true) { p.soft { (line) } }
         @if comparison.pairs.len() > 1 {
-            details { summary { "All pairs" } (comparison.pair_table().markup()) }
+            details { summary { "All pairs" } (comparison.pair_table().to_markup()) }
         }
     };
     Section::new("Comparison", body)
 }
 
 /// Terms before and after their tuning.
-pub fn tuning(comparison: &Comparison) -> Section {
+pub fn tuning_section(comparison: &Comparison) -> Section {
     let body = html! {
-        p { (comparison.gain()) }
-        (comparison.table(false).markup())
-        @for line in comparison.legend(false) { p.soft { (line) } }
+        p { (comparison.gain_sentence()) }
+        (comparison.to_table(false).to_markup())
+        @for line in comparison.legend_lines(false) { p.soft { (line) } }
     };
     Section::new("Before and after", body)
 }
 
-pub fn phases(deep: &DeepComparison) -> Section {
-    let body = html! { p.soft { (deep.phase_legend()) } (deep.phase_table().markup()) };
+pub fn phases_section(deep: &DeepComparison) -> Section {
+    let body = html! { p.soft { (deep.phase_legend()) } (deep.phase_table().to_markup()) };
     Section::new("Phases", body)
 }
 
-pub fn calibration(calibrations: &[Calibration], noun: &str) -> Section {
+pub fn calibration_section(calibrations: &[Calibration], noun: &str) -> Section {
     let body = html! {
         p.soft {
             "Expected results, sigmoid(cp / scale), against results. Bands are 95 % intervals over "
@@ -101,31 +101,31 @@ pub fn calibration(calibrations: &[Calibration], noun: &str) -> Section {
         }
         div.figures.squares {
             @for (i, one) in calibrations.iter().enumerate() {
-                (figure(&one.name, &one.summary(), "square", &curve(one, i)))
+                (render_figure(&one.name, &one.summary_sentence(), "square", &calibration_curve(one, i)))
             }
         }
     };
     Section::new("Calibration", body)
 }
 
-fn curve(calibration: &Calibration, colour: usize) -> Markup {
+fn calibration_curve(calibration: &Calibration, colour: usize) -> Markup {
     let bins = &calibration.bins;
     let points = bins.iter().map(|bin| [bin.expected, bin.observed.mean]).collect();
     let band = |bin: &Bin| bin.observed.interval.map(|[low, high]| [bin.expected, low, high]);
     let band = bins.iter().filter_map(band).collect();
     let line = Line { colour, dots: true, points, band, ..Line::default() };
     let (title, x, y) = ("calibration", "expected result", "mean result");
-    Chart { title, x, y, calibration: true, lines: vec![line], ..Chart::default() }.markup()
+    Chart { title, x, y, calibration: true, lines: vec![line], ..Chart::default() }.to_markup()
 }
 
-pub fn disagreements(disagreements: &[Disagreement]) -> Section {
+pub fn disagreements_section(disagreements: &[Disagreement]) -> Section {
     let body = html! {
-        (board::shapes())
+        (board::piece_outlines())
         p.soft { "Centipawns, expected and real result, seen by the side to move." }
         @for (number, one) in disagreements.iter().enumerate() {
             details open[number == 0] {
-                summary { (one.summary()) }
-                div.boards { @for position in &one.positions { (dispute(&one.names, position)) } }
+                summary { (one.summary_sentence()) }
+                div.boards { @for position in &one.positions { (disputed_board(&one.names, position)) } }
             }
         }
     };
@@ -133,33 +133,34 @@ pub fn disagreements(disagreements: &[Disagreement]) -> Section {
 }
 
 /// A disputed position as a board, below its result, and above it both values.
-fn dispute(names: &[String; 2], position: &DisputedPosition) -> Markup {
+fn disputed_board(names: &[String; 2], position: &DisputedPosition) -> Markup {
     let fen = &position.fen;
     let turn = if fen.split(' ').nth(1) == Some("b") { "Black" } else { "White" };
     html! {
         figure.board {
             figcaption { (turn) " to move, result " (position.result) }
-            (board::position(fen))
-            @for i in 0..2 { p { (names[i]) " " (position.value(i).replace(" cp", "\u{a0}cp")) } }
+            (board::position_board(fen))
+            @for i in 0..2 { p { (names[i]) " " (position.format_value(i).replace(" cp", "\u{a0}cp")) } }
             p.soft { (fen) }
         }
     }
 }
 
-pub fn quantising(deep: &DeepComparison) -> Section {
-    Section::new("Integers", deep.quantising_table().markup())
+pub fn quantising_section(deep: &DeepComparison) -> Section {
+    Section::new("Integers", deep.quantising_table().to_markup())
 }
 
 impl Run {
     /// The losses at the best row, or else the last, and the length.
-    fn training(&self) -> Vec<(String, String)> {
-        let row = self.best().or(self.rows.last());
+    fn training_facts(&self) -> Vec<(String, String)> {
+        let row = self.best_row().or(self.rows.last());
         let cell = |of: fn(&Row) -> Option<f64>| {
             let row = row?;
-            Some(format!("{} at step {}", loss(of(row)?), grouped(row.step)))
+            Some(format!("{} at step {}", format_loss(of(row)?), group_digits(row.step)))
         };
         let length = self.rows.last().map(|row| {
-            let length = [grouped(row.step) + " steps", grouped(row.positions) + " positions"];
+            let length =
+                [group_digits(row.step) + " steps", group_digits(row.positions) + " positions"];
             let state = Some(self.state.clone()).filter(|state| !state.is_empty());
             length.into_iter().chain(state).collect::<Vec<_>>().join(", ")
         });
@@ -171,13 +172,13 @@ impl Run {
         facts.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?))).collect()
     }
 
-    fn best(&self) -> Option<&Row> {
+    fn best_row(&self) -> Option<&Row> {
         let known = self.rows.iter().filter_map(|row| Some((row.held_out_loss?, row)));
         known.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, row)| row)
     }
 
     /// Seconds of training, without validations; none before the first step.
-    pub fn seconds(&self) -> Option<f64> {
+    pub fn training_seconds(&self) -> Option<f64> {
         let span = |two: &[Row]| {
             let positions = two[1].positions.saturating_sub(two[0].positions);
             Some(positions as f64 / two[1].positions_per_second?)
@@ -186,7 +187,12 @@ impl Run {
     }
 
     /// A line over positions.
-    fn line(&self, name: String, colour: usize, of: fn(&Row) -> Option<f64>) -> Line {
+    fn line_over_positions(
+        &self,
+        name: String,
+        colour: usize,
+        of: fn(&Row) -> Option<f64>,
+    ) -> Line {
         let point = |row: &Row| Some([row.positions as f64, of(row)?]);
         let points = self.rows.iter().filter_map(point).collect();
         Line { name, colour, points, ..Line::default() }
@@ -203,8 +209,8 @@ fn without_start(mut line: Line) -> Line {
 }
 
 /// The losses of several runs side by side, and their curves over common axes.
-pub fn curves(runs: &[Run]) -> Section {
-    let mut table = Table::titled(&[
+pub fn curves_section(runs: &[Run]) -> Section {
+    let mut table = Table::with_titles(&[
         "<run",
         "steps",
         "positions",
@@ -216,10 +222,10 @@ pub fn curves(runs: &[Run]) -> Section {
         "<",
     ]);
     for run in runs {
-        let (last, best) = (run.rows.last(), run.best());
-        let count = |value: Option<u64>| value.map_or("-".into(), grouped);
-        let cell = |value: Option<Option<f64>>| value.flatten().map_or("-".into(), loss);
-        table.row([
+        let (last, best) = (run.rows.last(), run.best_row());
+        let count = |value: Option<u64>| value.map_or("-".into(), group_digits);
+        let cell = |value: Option<Option<f64>>| value.flatten().map_or("-".into(), format_loss);
+        table.add_row([
             run.name.clone(),
             count(last.map(|row| row.step)),
             count(last.map(|row| row.positions)),
@@ -227,19 +233,22 @@ pub fn curves(runs: &[Run]) -> Section {
             cell(best.map(|row| row.train_loss)),
             count(best.map(|row| row.step)),
             cell(last.map(|row| row.held_out_loss)),
-            run.seconds().map_or("-".into(), duration),
+            run.training_seconds().map_or("-".into(), format_duration),
             run.state.clone(),
         ]);
     }
     let several = runs.len() > 1;
     let named = |text: String| if several { text } else { String::new() };
     let each = |of: fn(&Row) -> Option<f64>| -> Vec<Line> {
-        runs.iter().enumerate().map(|(i, run)| run.line(named(run.name.clone()), i, of)).collect()
+        runs.iter()
+            .enumerate()
+            .map(|(i, run)| run.line_over_positions(named(run.name.clone()), i, of))
+            .collect()
     };
     let losses = runs.iter().enumerate().flat_map(|(i, run)| {
         let name = |what: &str| named(format!("{}, ", run.name)) + what;
-        let training = run.line(name("training"), i, |row| row.train_loss);
-        let validation = run.line(name("validation"), i, |row| row.held_out_loss);
+        let training = run.line_over_positions(name("training"), i, |row| row.train_loss);
+        let validation = run.line_over_positions(name("validation"), i, |row| row.held_out_loss);
         [validation, Line { dashed: true, ..training }]
     });
     let pictures = [
@@ -262,22 +271,22 @@ pub fn curves(runs: &[Run]) -> Section {
                 _ => lines,
             };
             let chart = Chart { title, x: "positions", y, lines, ..Chart::default() };
-            figure(title, about, "", &chart.markup())
+            render_figure(title, about, "", &chart.to_markup())
         })
         .collect();
     let body = html! {
-        @if several { (table.markup()) }
+        @if several { (table.to_markup()) }
         div.figures { @for picture in drawn { (picture) } }
     };
     Section::new("Training", body)
 }
 
-/// Facts of each run, the model first. The losses of several are in [`curves`].
-pub fn facts(runs: &[Run]) -> Markup {
+/// Facts of each run, the model first. The losses of several are in [`curves_section`].
+pub fn run_facts(runs: &[Run]) -> Markup {
     html! {
         @for run in runs {
             @let (model, data) = run.about.split_at(1);
-            @let training = if runs.len() > 1 { Vec::new() } else { run.training() };
+            @let training = if runs.len() > 1 { Vec::new() } else { run.training_facts() };
             @if runs.len() > 1 { h3 { (run.name) } }
             table.facts {
                 @for (fact, value) in model.iter().chain(&training).chain(data) {
@@ -289,7 +298,7 @@ pub fn facts(runs: &[Run]) -> Markup {
 }
 
 /// The keys of the configs, those that differ first.
-pub fn settings(runs: &[Run]) -> Section {
+pub fn settings_section(runs: &[Run]) -> Section {
     let mut keys: Vec<&str> =
         runs.iter().flat_map(|run| run.settings.iter().map(|(key, _)| &key[..])).collect();
     keys.sort_unstable();
@@ -305,12 +314,12 @@ pub fn settings(runs: &[Run]) -> Section {
         let names: Vec<String> = runs.iter().map(|run| format!("<{}", run.name)).collect();
         let titles: Vec<&str> =
             ["<key"].into_iter().chain(names.iter().map(|it| &it[..])).collect();
-        let mut table = Table::titled(&titles);
+        let mut table = Table::with_titles(&titles);
         for key in keys {
             let values = runs.iter().map(|run| value(run, key));
-            table.row(std::iter::once(key.to_string()).chain(values));
+            table.add_row(std::iter::once(key.to_string()).chain(values));
         }
-        table.markup()
+        table.to_markup()
     };
     let body = html! {
         @if !differ.is_empty() { h3 { "Differences" } (keyed(runs, &differ)) }

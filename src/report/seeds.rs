@@ -19,7 +19,7 @@ pub struct SeedSpread {
 }
 
 impl SeedSpread {
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn from_values(values: &[f64]) -> Option<Self> {
         let seeds = values.len();
         let mean = values.iter().sum::<f64>() / seeds as f64;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -33,7 +33,7 @@ impl SeedSpread {
     }
 
     /// The difference of two means; None if either has a single seed.
-    pub fn less(&self, other: &Self) -> Option<SeedDifference> {
+    pub fn subtract(&self, other: &Self) -> Option<SeedDifference> {
         let mean = self.mean - other.mean;
         let square = |it: &Self| it.deviation.map(|size| size * size / it.seeds as f64);
         let (one, two) = (square(self)?, square(other)?);
@@ -46,7 +46,7 @@ impl SeedSpread {
         // Never below one, except by rounding.
         let freedom = (one + two).powi(2) / (part(one, self) + part(two, other));
         let freedom = freedom.max(1.0);
-        let width = chance::critical(chance::LEVEL, freedom) * error;
+        let width = chance::critical_t(chance::LEVEL, freedom) * error;
         let p = chance::two_sided(mean / error, freedom);
         Some(SeedDifference { interval: [mean - width, mean + width], p })
     }
@@ -80,23 +80,24 @@ pub struct Difference {
 }
 
 /// Compares members with the first. `sums` holds losses by member, seed and group.
-pub fn contest(sums: &[Vec<Vec<f64>>], truth: &PositionFacts) -> Vec<MemberLoss> {
-    let groups = truth.grouped();
+pub fn compare_members(sums: &[Vec<Vec<f64>>], truth: &PositionFacts) -> Vec<MemberLoss> {
+    let groups = truth.group_games();
     let mean = |seeds: &Vec<Vec<f64>>| -> Vec<f64> {
         let of = |group| seeds.iter().map(|sums| sums[group]).sum::<f64>() / seeds.len() as f64;
         (0..groups.counts.len()).map(of).collect()
     };
     let means = Means::new(&groups, &sums.iter().map(mean).collect::<Vec<_>>());
     let spread = |seeds: &Vec<Vec<f64>>| {
-        let of_seed = |sums: &Vec<f64>| sums.iter().sum::<f64>() / groups.records() as f64;
-        SeedSpread::of(&seeds.iter().map(of_seed).collect::<Vec<_>>()).expect("a member has seeds")
+        let of_seed = |sums: &Vec<f64>| sums.iter().sum::<f64>() / groups.record_count() as f64;
+        SeedSpread::from_values(&seeds.iter().map(of_seed).collect::<Vec<_>>())
+            .expect("a member has seeds")
     };
     let spreads: Vec<SeedSpread> = sums.iter().map(spread).collect();
     let is_conclusive =
         truth.games_known && groups.len() >= FEW_GROUPS && truth.cautions.is_empty();
     let difference = |place: usize| Difference {
-        games: means.difference(place, 0),
-        seeds: spreads[place].less(&spreads[0]),
+        games: means.difference_of_columns(place, 0),
+        seeds: spreads[place].subtract(&spreads[0]),
         decided: false,
     };
     // Both must be unlikely: the larger probability is that of a false verdict.
@@ -109,7 +110,7 @@ pub fn contest(sums: &[Vec<Vec<f64>>], truth: &PositionFacts) -> Vec<MemberLoss>
     let mut above_first = [None].into_iter().chain(differences.into_iter().map(Some));
     let member = |(place, seeds)| {
         let above_first = above_first.next().flatten();
-        MemberLoss { loss: means.mean(place), seeds, above_first }
+        MemberLoss { loss: means.mean_of_column(place), seeds, above_first }
     };
     spreads.into_iter().enumerate().map(member).collect()
 }

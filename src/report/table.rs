@@ -21,7 +21,7 @@ pub const NO_BREAK: char = '\u{a0}';
 
 impl Table {
     /// A table of these columns, units in their titles; titles of columns aligned left begin with `<`.
-    pub fn titled(titles: &[&str]) -> Self {
+    pub fn with_titles(titles: &[&str]) -> Self {
         let column = |title: &&str| match title.strip_prefix('<') {
             Some(title) => (title.to_string(), true),
             None => (title.to_string(), false),
@@ -30,12 +30,12 @@ impl Table {
     }
 
     /// A table of facts without header, a name and a value a row.
-    pub fn facts() -> Self {
-        Self::titled(&["<"; 2])
+    pub fn of_facts() -> Self {
+        Self::with_titles(&["<"; 2])
     }
 
     /// Adds a row; cells beyond the last column are dropped, missing ones are empty.
-    pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
+    pub fn add_row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
         let mut cells: Vec<String> = cells.into_iter().map(Into::into).collect();
         cells.resize(self.columns.len(), String::new());
         self.rows.push(cells);
@@ -46,7 +46,7 @@ impl Table {
     }
 
     /// Renders the table in HTML, with nothing cut. It scrolls sideways if the page is too narrow.
-    pub fn markup(&self) -> Markup {
+    pub fn to_markup(&self) -> Markup {
         let class = |column: usize| self.columns[column].1.then_some("left");
         html! {
             div.wide {
@@ -64,7 +64,7 @@ impl Table {
         }
     }
 
-    fn widths(&self) -> Vec<usize> {
+    fn column_widths(&self) -> Vec<usize> {
         let titles: Vec<usize> =
             self.columns.iter().map(|(title, _)| title.chars().count()).collect();
         let mut cells = vec![0; titles.len()];
@@ -93,7 +93,7 @@ impl Table {
 /// Cells aligned left, and then titles, are cut to fit; the last column continues on more lines.
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let widths = self.widths();
+        let widths = self.column_widths();
         let titles: Vec<String> = self.columns.iter().map(|(title, _)| title.clone()).collect();
         let header = titles.iter().any(|title| !title.is_empty()).then_some(&titles);
         let last = titles.len() - 1;
@@ -103,14 +103,14 @@ impl fmt::Display for Table {
                 row.iter().zip(&widths).zip(&self.columns).take(last)
             {
                 line += &match is_left {
-                    true => format!("{:<width$}{GAP}", truncated(cell, width)),
-                    false => format!("{:>width$}{GAP}", truncated(cell, width)),
+                    true => format!("{:<width$}{GAP}", truncate_cell(cell, width)),
+                    false => format!("{:>width$}{GAP}", truncate_cell(cell, width)),
                 };
             }
             let behind = format!("\n{}", " ".repeat(line.chars().count()));
             line += &match self.columns[last].1 {
-                true => lines(row[last].split(' '), widths[last]).join(&behind),
-                false => format!("{:>1$}", truncated(&row[last], widths[last]), widths[last]),
+                true => join_lines(row[last].split(' '), widths[last]).join(&behind),
+                false => format!("{:>1$}", truncate_cell(&row[last], widths[last]), widths[last]),
             };
             writeln!(f, "{}", line.trim_end().replace(NO_BREAK, " "))?;
         }
@@ -119,7 +119,7 @@ impl fmt::Display for Table {
 }
 
 /// Joins words to lines of at most so many characters; a longer word has its own line.
-pub fn lines<'a>(words: impl IntoIterator<Item = &'a str>, width: usize) -> Vec<String> {
+pub fn join_lines<'a>(words: impl IntoIterator<Item = &'a str>, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in words {
         let line = lines.last_mut().expect("there is a first line");
@@ -137,25 +137,25 @@ pub fn lines<'a>(words: impl IntoIterator<Item = &'a str>, width: usize) -> Vec<
 pub const WIDTH: usize = 80;
 
 /// Formats with five decimals: a million positions can resolve the last one.
-pub(super) fn loss(value: f64) -> String {
+pub(super) fn format_loss(value: f64) -> String {
     // Adding zero removes the sign of a negative zero.
     format!("{:.5}", (value * 1e5).round() / 1e5 + 0.0)
 }
 
 /// Formats a number from 0 to 1 as `.0859`.
-pub(super) fn four(value: f64) -> String {
+pub(super) fn format_share(value: f64) -> String {
     let text = format!("{value:.4}");
     text.strip_prefix('0').map_or(text.clone(), str::to_string)
 }
 
 /// Formats a loss and half of its 95 % interval; a dash without one.
 pub(super) fn with_half_width(estimate: &Estimate) -> [String; 2] {
-    [loss(estimate.mean), estimate.half_width().map_or("-".to_string(), loss)]
+    [format_loss(estimate.mean), estimate.half_width().map_or("-".to_string(), format_loss)]
 }
 
 /// Lines below a table: the meaning of "better" with the number of pairs it was tested on, and
 /// reasons for "unclear" other than the numbers.
-pub(super) fn legend<'a>(
+pub(super) fn legend_lines<'a>(
     better: Option<(&str, usize)>,
     whys: impl Iterator<Item = &'a Option<String>>,
 ) -> Vec<String> {
@@ -173,19 +173,19 @@ pub(super) fn legend<'a>(
     lines
 }
 
-fn truncated(cell: &str, width: usize) -> String {
+fn truncate_cell(cell: &str, width: usize) -> String {
     if cell.chars().count() <= width {
         return cell.to_string();
     }
     cell.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// Lines of text, each [wrapped](wrap).
+/// Lines of text, each [wrapped](wrap_sentence).
 pub fn wrap_all(all: impl IntoIterator<Item = impl AsRef<str>>) -> String {
-    all.into_iter().map(|line| wrap(line.as_ref())).collect()
+    all.into_iter().map(|line| wrap_sentence(line.as_ref())).collect()
 }
 
 /// A sentence in lines of at most [`WIDTH`] characters, later ones indented.
-pub fn wrap(sentence: &str) -> String {
-    lines(sentence.split(' '), WIDTH - 2).join("\n  ") + "\n"
+pub fn wrap_sentence(sentence: &str) -> String {
+    join_lines(sentence.split(' '), WIDTH - 2).join("\n  ") + "\n"
 }

@@ -18,17 +18,17 @@ pub struct TermResult {
 }
 
 impl TermResult {
-    pub fn change(&self) -> [f64; 2] {
+    pub fn change_in_phases(&self) -> [f64; 2] {
         [0, 1].map(|phase| self.tuned[phase] - self.start[phase])
     }
 
-    fn phases(&self) -> std::ops::Range<usize> {
+    fn used_phases(&self) -> std::ops::Range<usize> {
         usize::from(self.kind == Kind::Complexity)..2
     }
 }
 
 /// Formats comma-separated values (RFC 4180), with numbers that are read back exactly.
-pub fn csv(results: &[TermResult]) -> String {
+pub fn format_csv(results: &[TermResult]) -> String {
     let mut out = String::from(
         "term,kind,positions,start_mg,start_eg,tuned_mg,tuned_eg,change_mg,change_eg,error_mg,\
          error_eg,held\n",
@@ -40,9 +40,11 @@ pub fn csv(results: &[TermResult]) -> String {
         };
         let count = result.count.map_or_else(String::new, |count| count.to_string());
         let mut cells = vec![name, result.kind.name().to_string(), count];
-        for pair in [Some(result.start), Some(result.tuned), Some(result.change()), result.error] {
+        for pair in
+            [Some(result.start), Some(result.tuned), Some(result.change_in_phases()), result.error]
+        {
             for phase in 0..2 {
-                let shown = pair.filter(|_| result.phases().contains(&phase));
+                let shown = pair.filter(|_| result.used_phases().contains(&phase));
                 cells.push(shown.map_or_else(String::new, |pair| pair[phase].to_string()));
             }
         }

@@ -70,7 +70,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    fn of(games: &[PlayedGame; 2]) -> Self {
+    fn from_games(games: &[PlayedGame; 2]) -> Self {
         let endings = games.each_ref().map(|it| it.game.ending);
         let [as_white, as_black] = endings.map(Ending::white_result);
         let forfeit = |it: &&Ending| matches!(it, Ending::Late(_) | Ending::Failed(_));
@@ -86,7 +86,7 @@ impl Pair {
 /// Plays `pairs` pairs between any two players, of which `part` is played here, or until `sprt`
 /// decides. After a stop the finished pairs count. Pairs that `recorder` has from an earlier run
 /// are not played again; new ones are added to it.
-pub fn play<'a>(
+pub fn play_match<'a>(
     entrants: &'a [Box<dyn PlayerFactory + 'a>],
     rules: &MatchRules,
     (pairs, part): (u64, JobPart),
@@ -95,7 +95,7 @@ pub fn play<'a>(
     progress: &dyn Progress,
 ) -> Result<MatchResult, EngineError> {
     let opener = Opener::new(&rules.openings, rules.seed, pairs)?;
-    opener.note.iter().for_each(|note| progress.remark(note));
+    opener.note.iter().for_each(|note| progress.report_remark(note));
     let of = |first| (first + 1..entrants.len()).map(move |second| [first, second]);
     let each: Vec<[usize; 2]> = (0..entrants.len()).flat_map(of).collect();
     let meeting = |&players: &[usize; 2]| PairedGames { players, pairs: Pairs::default() };
@@ -104,7 +104,7 @@ pub fn play<'a>(
         forfeits: Some(0),
         fault: None,
     };
-    let range = part.range(pairs * each.len() as u64);
+    let range = part.item_range(pairs * each.len() as u64);
     let total = range.end - range.start;
     let place = |number: u64| (number / pairs) as usize;
     let mut next = range.start;
@@ -113,13 +113,13 @@ pub fn play<'a>(
         next += 1;
     }
     let _begun = progress.begin_guarded("pairs", Some(total), next - range.start);
-    let decides = |pairs: &Pairs| sprt.is_some_and(|it| it.decide(pairs) != Decision::GoOn);
+    let decides = |pairs: &Pairs| sprt.is_some_and(|it| it.decide_after(pairs) != Decision::GoOn);
     let decided = Cell::new(decides(&played.meetings[0].pairs));
     let start = || entrants.iter().map(|entrant| Seat::new(&**entrant)).collect();
     let workers = (start, rayon::current_num_threads());
     let work = |seats: &mut Vec<Seat<'a>>, number: &u64| {
         let sides = seats.get_disjoint_mut(each[place(*number)]).expect("two different players");
-        pair(sides, (&opener, number % pairs), rules)
+        play_pair(sides, (&opener, number % pairs), rules)
     };
     let items = (next..range.end).map(Ok);
     let mut failures = 0;
@@ -131,7 +131,7 @@ pub fn play<'a>(
             FailureResponse::EndJob => EngineError::NodesIgnored(error.reason),
             _ => EngineError::Match(error.reason),
         })?;
-        let (place, pair) = (place(number), Pair::of(&games));
+        let (place, pair) = (place(number), Pair::from_games(&games));
         let players = each[place];
         next += 1;
         played.add(place, &pair);
@@ -149,22 +149,23 @@ pub fn play<'a>(
             }
         }
         decided.set(decides(&played.meetings[place].pairs));
-        let [first, second] = players.map(|player| entrants[player].name());
-        let elo = played.meetings[place].pairs.elo();
-        progress.message(&format!("{first} - {second}: {elo}"));
-        progress.advance(1);
+        let [first, second] = players.map(|player| entrants[player].player_name());
+        let elo = played.meetings[place].pairs.elo_difference();
+        progress.report_message(&format!("{first} - {second}: {elo}"));
+        progress.advance_work(1);
         Ok(())
     };
-    let ended = pool::run(workers, items, work, keep, &|| decided.get() || progress.stop());
+    let ended =
+        pool::run_workers(workers, items, work, keep, &|| decided.get() || progress.should_stop());
     if let (Err(EngineError::NodesIgnored(_)), Some(recorder)) =
         (&ended, recorder.take_if(|it| it.journal.progress.items == 0))
     {
         // The next match has other rules, and would not resume this one.
-        recorder.journal.finish()?;
+        recorder.journal.finish_job()?;
     }
     ended?;
     if let Some(recorder) = recorder.filter(|_| next == range.end || decided.get()) {
-        recorder.journal.finish()?;
+        recorder.journal.finish_job()?;
     }
     Ok(played)
 }
@@ -184,13 +185,13 @@ struct Seat<'a> {
 
 impl<'a> Seat<'a> {
     fn new(entrant: &'a (dyn PlayerFactory + 'a)) -> Result<Self, EngineError> {
-        Ok(Self { entrant, player: Some(entrant.player()?) })
+        Ok(Self { entrant, player: Some(entrant.start_player()?) })
     }
 
     /// The player, restarted if it has failed.
-    fn player(&mut self) -> Result<&mut Box<dyn Player + 'a>, ItemError> {
+    fn ready_player(&mut self) -> Result<&mut Box<dyn Player + 'a>, ItemError> {
         if self.player.is_none() {
-            let started = self.entrant.player();
+            let started = self.entrant.start_player();
             self.player = Some(started.map_err(|error| no_game(error.to_string()))?);
         }
         Ok(self.player.as_mut().expect("it was started"))
@@ -202,19 +203,19 @@ fn no_game(reason: String) -> ItemError {
 }
 
 /// Plays both games of a pair by its number, the first with the first player as White.
-fn pair(
+fn play_pair(
     mut sides: [&mut Seat; 2],
     (opener, number): (&Opener, u64),
     rules: &MatchRules,
 ) -> Result<[PlayedGame; 2], ItemError> {
-    let start = opening(&mut sides, opener, number, rules)?;
-    let as_white = game(&mut sides, start.clone(), rules)?;
+    let start = find_opening(&mut sides, opener, number, rules)?;
+    let as_white = play_game(&mut sides, start.clone(), rules)?;
     sides.reverse();
-    Ok([as_white, game(&mut sides, start, rules)?])
+    Ok([as_white, play_game(&mut sides, start, rules)?])
 }
 
 /// The first opening that is level for both sides, if there is a choice.
-fn opening(
+fn find_opening(
     sides: &mut [&mut Seat; 2],
     opener: &Opener,
     number: u64,
@@ -226,12 +227,12 @@ fn opening(
         TimeControl::Nodes(nodes) => Limit::Nodes(nodes),
         TimeControl::Clock(clock) => Limit::Movetime((clock.time / 50).clamp(1, 100)),
     };
-    'next: for start in opener.openings(number) {
+    'next: for start in opener.list_openings(number) {
         let line = GameLine::new(start.clone());
         if opener.has_choice() {
             for side in &mut *sides {
-                let seen = side.player()?.search_without_memory(&line, limit)?.score;
-                if seen.is_some_and(|seen| seen.centipawns().unsigned_abs() > bound) {
+                let seen = side.ready_player()?.search_without_memory(&line, limit)?.score;
+                if seen.is_some_and(|seen| seen.to_centipawns().unsigned_abs() > bound) {
                     continue 'next;
                 }
             }
@@ -247,13 +248,13 @@ fn opening(
 }
 
 /// Plays a game; White is the first player.
-fn game(
+fn play_game(
     sides: &mut [&mut Seat; 2],
     start: Chess,
     rules: &MatchRules,
 ) -> Result<PlayedGame, ItemError> {
     let [white, black] = &mut *sides;
-    let mut players = [white.player()?, black.player()?];
+    let mut players = [white.ready_player()?, black.ready_player()?];
     let mut clocks = match rules.pace {
         TimeControl::Clock(clock) => [clock; 2],
         TimeControl::Nodes(_) => Default::default(),
@@ -270,10 +271,10 @@ fn game(
         let begun = std::mem::replace(&mut has_begun[side], true);
         let watch = Stopwatch::start();
         let answer = match begun {
-            true => players[side].search(line, limit),
+            true => players[side].search_line(line, limit),
             false => players[side].search_without_memory(line, limit),
         };
-        let (took, clock) = (watch.milliseconds(), &mut clocks[side]);
+        let (took, clock) = (watch.elapsed_milliseconds(), &mut clocks[side]);
         let in_time = took <= clock.time + GRACE;
         clock.time = clock.time.saturating_sub(took) + clock.increment;
         if matches!(rules.pace, TimeControl::Clock(_)) && !in_time {
@@ -287,7 +288,7 @@ fn game(
             }
         })
     };
-    let Ok(game) = Game::play(start, rules.adjudication, next_move);
+    let Ok(game) = Game::play_game(start, rules.adjudication, next_move);
     if let Some((side, _)) = &fault {
         sides[*side].player = None;
     }
@@ -313,7 +314,7 @@ impl Recorder {
     /// # Errors
     ///
     /// [`EngineError::MatchComplete`] if the file has all games of this match, and is no part.
-    pub fn open(
+    pub fn open_match_file(
         path: &Path,
         entrants: &[Box<dyn PlayerFactory + '_>],
         rules: &MatchRules,
@@ -323,26 +324,26 @@ impl Recorder {
         let mut all = vec![("job", "match".to_string())];
         let mut players = Vec::new();
         for entrant in entrants {
-            let own = entrant.settings()?;
+            let own = entrant.list_settings()?;
             let digest = own.iter().find(|(name, value)| *name == "digest" && !value.is_empty());
             let digest = digest.map(|(_, digest)| digest.chars().take(digest::SHORT).collect());
-            players.push(Named { name: entrant.name(), digest });
-            all.push(("player", entrant.name()));
+            players.push(Named { name: entrant.player_name(), digest });
+            all.push(("player", entrant.player_name()));
             all.extend(own);
         }
-        let tags = tags(rules);
+        let tags = rule_tags(rules);
         all.extend(tags.iter().cloned());
-        all.extend(rules.openings.settings()?);
+        all.extend(rules.openings.list_settings()?);
         all.push(("seed", rules.seed.to_string()));
         all.push(("pairs", pairs.to_string()));
-        let digest = digest::digest(format!("{all:?}{sprt:?}").as_bytes());
+        let digest = digest::sha256_prefix(format!("{all:?}{sprt:?}").as_bytes());
         all.push(("part", format!("{part:?}")));
         all.extend(sprt.map(|sprt| ("sprt", format!("{sprt:?}"))));
         let mut tags = tags;
         tags.push((SETTINGS, digest[..digest::SHORT].into()));
         let count = entrants.len() as u64;
         let games = pairs * count * (count - 1);
-        let journal: Journal<Pair> = match Journal::open(path, &all) {
+        let journal: Journal<Pair> = match Journal::open_job(path, &all) {
             Err(JournalError::Exists(_))
                 if part == JobPart::WHOLE && is_complete(path, &tags, games, sprt) =>
             {
@@ -371,7 +372,7 @@ impl Recorder {
             let players = [white, black].map(|place| &self.players[place]);
             let digests = DIGESTS.into_iter().zip(players);
             let digests = digests.filter_map(|(tag, player)| Some((tag, player.digest.clone()?)));
-            let end = ("Termination", termination(game.ending).to_string());
+            let end = ("Termination", termination_tag(game.ending).to_string());
             let annotated = AnnotatedGame {
                 event: "nnuance match",
                 round: format!("{}.{}", number + 1, which + 1),
@@ -381,12 +382,12 @@ impl Recorder {
                 plies: &game.plies,
                 white_result: game.ending.white_result(),
             };
-            annotated.write(&mut bytes).map_err(EngineError::Match)?;
+            annotated.write_game(&mut bytes).map_err(EngineError::Match)?;
         }
         let before = self.journal.progress;
         let (items, written) = (before.items + 1, before.written + 2);
         let progress = journal::Progress { items, written, ..Default::default() };
-        Ok(self.journal.commit(&bytes, progress, &[pair])?)
+        Ok(self.journal.commit_batch(&bytes, progress, &[pair])?)
     }
 }
 
@@ -397,12 +398,12 @@ const SETTINGS: &str = "Settings";
 fn is_complete(path: &Path, tags: &[(&str, String)], games: u64, sprt: Option<&Sprt>) -> bool {
     let (name, settings) = tags.last().expect("the settings");
     let found = played::read_games(path).unwrap_or_default();
-    let is_this = found.first().is_some_and(|game| game.tag(name) == Some(settings));
+    let is_this = found.first().is_some_and(|game| game.find_tag(name) == Some(settings));
     is_this && (sprt.is_some() || found.len() as u64 == games)
 }
 
 /// Tags that describe the rules of a game.
-fn tags(rules: &MatchRules) -> Vec<(&'static str, String)> {
+fn rule_tags(rules: &MatchRules) -> Vec<(&'static str, String)> {
     let seconds = |milliseconds: u64| milliseconds as f64 / 1000.0;
     let pace = match rules.pace {
         TimeControl::Nodes(nodes) => ("Nodes", nodes.to_string()),
@@ -425,7 +426,7 @@ fn tags(rules: &MatchRules) -> Vec<(&'static str, String)> {
 }
 
 /// End of a game in the words of PGN.
-fn termination(ending: Ending) -> &'static str {
+fn termination_tag(ending: Ending) -> &'static str {
     match ending {
         Ending::Won(_) | Ending::Level | Ending::TooLong => "adjudication",
         Ending::Late(_) => "time forfeit",

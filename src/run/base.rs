@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Error, Result, bail};
 
-use super::recipe::{entry, fact};
+use super::recipe::{format_fact, parse_entry};
 use crate::evaluation::Evaluation;
 use crate::export;
 use crate::hce::HceWeights;
@@ -16,7 +16,7 @@ const BASE: &str = "base";
 
 /// Base evaluation of a net, from the header of its weights.
 pub fn read_base(facts: &BTreeMap<String, String>) -> Result<Option<export::StoredBase>> {
-    entry(facts, BASE)
+    parse_entry(facts, BASE)
 }
 
 /// Replaces the base's terms in the header by those trained with the net.
@@ -52,12 +52,12 @@ pub fn trained_terms(base: &export::StoredBase, weights: &Weights) -> Result<Hce
     let scale_factor = before.scale_factor;
     let now = HceWeights::from_weights(weights, before.list, before.scale, true)?;
     let source = format!("{}, trained on together with a net", base.name);
-    Ok(HceWeights { scale_factor, source: Some(source), ..now }.rounded(2))
+    Ok(HceWeights { scale_factor, source: Some(source), ..now }.round_values(2))
 }
 
 /// The header entry of a base.
 pub fn base_fact(base: Option<&export::StoredBase>) -> Result<Option<(String, String)>> {
-    base.map(|base| fact(BASE, base)).transpose()
+    base.map(|base| format_fact(BASE, base)).transpose()
 }
 
 /// Opens a base, to evaluate positions with.
@@ -68,7 +68,7 @@ pub fn open_base(base: &export::StoredBase) -> Result<Base> {
                 Evaluation::from_terms(&HceWeights::from_json(text)?)
             }
             export::StoredEvaluation::Net(net) => {
-                Evaluation::from_net(net.read().map_err(Error::msg)?, None)
+                Evaluation::from_net(net.read_net().map_err(Error::msg)?, None)
             }
         })
     };

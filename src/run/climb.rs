@@ -17,21 +17,21 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::SearchPlayer;
-use super::arena::{MatchRules, TimeControl, play};
+use super::arena::{MatchRules, TimeControl, play_match};
 use super::folder::{REPORT, is_finished};
 use super::train::{RunContext, begin_or_resume};
 use crate::config::Config;
 use crate::engine::game::Adjudication;
 use crate::engine::journal;
 use crate::engine::opening::Openings;
-use crate::engine::{JobPart, Limit, ParallelPlayers, PlayerFactory, SelfplayJob, selfplay};
+use crate::engine::{JobPart, Limit, ParallelPlayers, PlayerFactory, SelfplayJob, play_games};
 use crate::format::viriformat;
 use crate::input;
 use crate::model::{Compute, Device};
 use crate::output;
 use crate::report::Table;
-use crate::report::elo::{PairedGames, Pairs, ratings};
-use crate::sample::mix;
+use crate::report::elo::{PairedGames, Pairs, rate_players};
+use crate::sample::mix_hash;
 
 /// Half-moves of random openings, fewest and most.
 const PLIES: (u32, u32) = (8, 9);
@@ -63,15 +63,15 @@ pub struct Generation {
 }
 
 impl Generation {
-    fn pairs(&self) -> Pairs {
+    fn sum_pairs(&self) -> Pairs {
         Pairs(self.against_best)
     }
 
     pub fn is_kept(&self) -> bool {
-        self.pairs().score().is_some_and(|score| score > 0.5)
+        self.sum_pairs().mean_score().is_some_and(|score| score > 0.5)
     }
 
-    fn verdict(&self) -> &'static str {
+    fn verdict_word(&self) -> &'static str {
         if self.is_kept() { "kept" } else { "dropped" }
     }
 }
@@ -96,73 +96,74 @@ impl<'a> Climb<'a> {
     ) -> Result<Self> {
         let device = context.device.open_for(&config)?;
         let climb = Self { config, settings, out, context, device, generations: Vec::new() };
-        climb.player(0)?;
+        climb.open_player(0)?;
         Ok(climb)
     }
 
     /// Runs the loop from the state of the folder; false if it was interrupted.
-    pub fn run(&mut self) -> Result<bool> {
+    pub fn run_generations(&mut self) -> Result<bool> {
         for number in 1..=self.settings.generations {
-            let file = self.folder(number).join("match.json");
+            let file = self.generation_folder(number).join("match.json");
             if !file.exists() {
-                if !(self.play_games(number)? && self.train(number)?) {
+                if !(self.play_games(number)? && self.train_generation(number)?) {
                     return Ok(false);
                 }
-                let best = self.best();
-                let Some(against_best) = self.meet(number, best)? else { return Ok(false) };
+                let best = self.best_generation();
+                let Some(against_best) = self.play_best(number, best)? else { return Ok(false) };
                 let text = serde_json::to_string_pretty(&Generation { best, against_best })? + "\n";
-                output::write(&file, text.as_bytes())?;
+                output::write_file(&file, text.as_bytes())?;
             }
-            let text = input::text(&file, input::TEXT)?;
+            let text = input::read_text(&file, input::TEXT)?;
             let generation: Generation =
                 serde_json::from_str(&text).with_context(|| file.display().to_string())?;
-            let (elo, met) = (generation.pairs().elo(), self.named(generation.best));
-            let (kept, of) = (generation.verdict(), self.settings.generations);
+            let (elo, met) =
+                (generation.sum_pairs().elo_difference(), self.generation_name(generation.best));
+            let (kept, of) = (generation.verdict_word(), self.settings.generations);
             let line = format!("generation {number} of {of}: {kept}, {elo} above {met}");
-            self.context.listener.remark(&line);
+            self.context.listener.report_remark(&line);
             self.generations.push(generation);
         }
         Ok(true)
     }
 
     /// The best generation so far; 0 is the start.
-    pub fn best(&self) -> u64 {
+    pub fn best_generation(&self) -> u64 {
         let kept = self.generations.iter().rposition(Generation::is_kept);
         kept.map_or(0, |place| place as u64 + 1)
     }
 
-    fn folder(&self, number: u64) -> PathBuf {
+    fn generation_folder(&self, number: u64) -> PathBuf {
         self.out.join(format!("{number:03}"))
     }
 
-    fn games(&self, number: u64) -> PathBuf {
-        self.folder(number).join("games.vf")
+    fn games_path(&self, number: u64) -> PathBuf {
+        self.generation_folder(number).join("games.vf")
     }
 
     /// Path of a generation's evaluation: a run folder, or the start.
-    pub fn evaluation(&self, number: u64) -> PathBuf {
+    pub fn evaluation_path(&self, number: u64) -> PathBuf {
         match number {
             0 => self.settings.start.clone().into(),
-            _ => self.folder(number).join("run"),
+            _ => self.generation_folder(number).join("run"),
         }
     }
 
-    fn named(&self, number: u64) -> String {
+    fn generation_name(&self, number: u64) -> String {
         if number == 0 { self.settings.start.clone() } else { format!("generation {number}") }
     }
 
-    fn player(&self, number: u64) -> Result<SearchPlayer> {
-        let name = self.evaluation(number);
-        SearchPlayer::open(&name.to_string_lossy(), &self.device, self.context.listener)
+    fn open_player(&self, number: u64) -> Result<SearchPlayer> {
+        let name = self.evaluation_path(number);
+        SearchPlayer::open_player(&name.to_string_lossy(), &self.device, self.context.listener)
     }
 
-    fn openings() -> Openings {
+    fn selfplay_openings() -> Openings {
         Openings { plies: PLIES, ..Openings::default() }
     }
 
     /// Plays games of the best generation against itself; false if interrupted.
     fn play_games(&self, number: u64) -> Result<bool> {
-        let output = self.games(number);
+        let output = self.games_path(number);
         // The journal is removed when the games are complete.
         if output.exists() && !journal::path_of(&output).exists() {
             return Ok(true);
@@ -173,66 +174,67 @@ impl<'a> Climb<'a> {
             format: &viriformat::FORMAT,
             games,
             range: 0..games,
-            seed: mix(self.config.file.seed, number),
+            seed: mix_hash(self.config.file.seed, number),
             limit: Limit::SoftNodes { soft: soft_nodes, hard: soft_nodes.saturating_mul(10) },
-            openings: Self::openings(),
+            openings: Self::selfplay_openings(),
             adjudication: Adjudication::default(),
             crew: ParallelPlayers {
-                entrant: Arc::new(self.player(self.best())?),
+                entrant: Arc::new(self.open_player(self.best_generation())?),
                 players: rayon::current_num_threads(),
             },
         };
-        Ok(!selfplay(&job, self.context.listener)?.stopped)
+        Ok(!play_games(&job, self.context.listener)?.stopped)
     }
 
     /// Trains on the games of the last generations; false if interrupted.
-    fn train(&self, number: u64) -> Result<bool> {
-        let path = self.folder(number).join("run");
+    fn train_generation(&self, number: u64) -> Result<bool> {
+        let path = self.generation_folder(number).join("run");
         let has_page = !self.context.page || path.join(REPORT).exists();
         if is_finished(&path) && has_page {
             return Ok(true);
         }
         let first = number.saturating_sub(self.settings.window - 1).max(1);
-        let files = (first..=number).map(|it| self.games(it)).collect();
-        let config = self.config.with(|file| file.data.files = files)?;
+        let files = (first..=number).map(|it| self.games_path(it)).collect();
+        let config = self.config.with_changes(|file| file.data.files = files)?;
         begin_or_resume(&config, &path, self.context)
     }
 
     /// Plays a generation against the best; none if interrupted.
-    fn meet(&self, number: u64, other: u64) -> Result<Option<[u64; 5]>> {
+    fn play_best(&self, number: u64, other: u64) -> Result<Option<[u64; 5]>> {
         let &ClimbSettings { pairs, nodes, .. } = self.settings;
         let players: [Box<dyn PlayerFactory>; 2] =
-            [Box::new(self.player(number)?), Box::new(self.player(other)?)];
+            [Box::new(self.open_player(number)?), Box::new(self.open_player(other)?)];
         let rules = MatchRules {
             pace: TimeControl::Nodes(nodes),
-            openings: Self::openings(),
+            openings: Self::selfplay_openings(),
             adjudication: Adjudication::default(),
             // Different from the openings of all training games.
-            seed: mix(mix(self.config.file.seed, number), 1 + other),
+            seed: mix_hash(mix_hash(self.config.file.seed, number), 1 + other),
         };
         let parts = (pairs, JobPart::WHOLE);
-        let played = play(&players, &rules, parts, None, None, self.context.listener)?;
+        let played = play_match(&players, &rules, parts, None, None, self.context.listener)?;
         // An incomplete match is not used: stopping it when it looks good would bias the result.
         let played = played.meetings[0].pairs;
         Ok((played.len() == pairs).then_some(played.0))
     }
 
     /// One row per generation; all are rated together, the start at 0.
-    pub fn table(&self) -> Table {
+    pub fn generations_table(&self) -> Table {
         let names: Vec<String> =
-            (0..=self.generations.len()).map(|it| self.named(it as u64)).collect();
+            (0..=self.generations.len()).map(|it| self.generation_name(it as u64)).collect();
         let meeting = |(number, it): (usize, &Generation)| PairedGames {
             players: [number, it.best as usize],
-            pairs: it.pairs(),
+            pairs: it.sum_pairs(),
         };
         let meetings: Vec<PairedGames> = (1..).zip(&self.generations).map(meeting).collect();
-        let rated = ratings(&names, &meetings, Some(0));
+        let rated = rate_players(&names, &meetings, Some(0));
         let above = format!("above {}", self.settings.start);
-        let mut table = Table::titled(&["generation", "met", "Elo, ± 95 %", "", &above]);
+        let mut table = Table::with_titles(&["generation", "met", "Elo, ± 95 %", "", &above]);
         for (number, it) in (1..).zip(&self.generations) {
-            let [alone, elo] = [it.pairs().elo(), rated.elo(number)].map(|elo| elo.cell());
-            let kept = it.verdict().to_string();
-            table.row([number.to_string(), it.best.to_string(), alone, kept, elo]);
+            let [alone, elo] = [it.sum_pairs().elo_difference(), rated.elo_of(number)]
+                .map(|elo| elo.format_cell());
+            let kept = it.verdict_word().to_string();
+            table.add_row([number.to_string(), it.best.to_string(), alone, kept, elo]);
         }
         table
     }

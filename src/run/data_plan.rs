@@ -22,17 +22,19 @@ use crate::{digest, input};
 /// The files of a run and their split.
 pub fn read_plan(config: &Config) -> ReadPlan {
     let data = &config.file.data;
-    let source =
-        |it: &Source| DataSource { files: it.files.clone(), reading: config.reading(Some(it)) };
+    let source = |it: &Source| DataSource {
+        files: it.files.clone(),
+        reading: config.read_options(Some(it)),
+    };
     ReadPlan {
         files: data.all_files(),
-        reading: ReadOptions { scores: config.needs_scores(), ..config.reading(None) },
+        reading: ReadOptions { scores: config.needs_scores(), ..config.read_options(None) },
         sources: data.source.iter().map(source).collect(),
         validation: data.validation.clone(),
         bad_records: data.bad_records,
         check_view: data.check_view,
         weighing: config.file.target.weights.clone(),
-        split: config.split(),
+        split: config.game_split(),
         test: config.test_share,
         share: TrainingShare(data.share),
         needs_colours: (config.architecture())
@@ -43,7 +45,7 @@ pub fn read_plan(config: &Config) -> ReadPlan {
 /// The order of a run's data, for `positions` training positions; none: not counted.
 pub fn pass_order(config: &Config, positions: Option<u64>) -> PassOrder {
     PassOrder {
-        window: config.window(positions.unwrap_or(u64::MAX)),
+        window: config.window_positions(positions.unwrap_or(u64::MAX)),
         shuffle: config.file.data.shuffle,
         chunk: config.file.data.chunk.unwrap_or(0),
         seed: config.file.seed,
@@ -72,13 +74,13 @@ pub fn choose_layout(
     if compute == Compute::Plain {
         return InputLayout::Lists;
     }
-    let has_single_bucket = net.inputs.kings().count() == 1;
+    let has_single_bucket = net.inputs.kings().bucket_count() == 1;
     let takes_plans = match compute {
         Compute::Gpu { .. } => has_single_bucket && net.inputs.is_pieces(),
         _ => true,
     };
     if order.has_fixed_chunks(facts) && takes_plans {
-        let max_pairs = config.pairs(facts.positions.unwrap_or(1));
+        let max_pairs = config.pair_count(facts.positions.unwrap_or(1));
         let inverted = !matches!(compute, Compute::Gpu { .. });
         return InputLayout::CachedPlans { max_bytes: MAX_PLAN_BYTES, max_pairs, inverted };
     }
@@ -87,13 +89,13 @@ pub fn choose_layout(
         Compute::Fused { precision: Precision::Mixed, .. } => size_of::<i16>(),
         Compute::Plain | Compute::Gpu { .. } => return InputLayout::Lists,
     };
-    let streams = !order.keeps(facts) && config.file.target.learn == Objective::Values;
+    let streams = !order.keeps_in_memory(facts) && config.file.target.learn == Objective::Values;
     if !(streams && has_single_bucket && order.has_several_chunks()) {
         return InputLayout::Lists;
     }
     let is_long = net.hidden * number >= LONG_ACCUMULATOR || !net.inputs.is_pieces();
     let max_pairs = if is_long { most_pairs(net) } else { 0 };
-    InputLayout::streamed(net, Arc::new(select_pairs(net, sample, max_pairs)))
+    InputLayout::for_streamed_data(net, Arc::new(select_pairs(net, sample, max_pairs)))
 }
 
 /// Plan that reads a run's data for a measurement, with its limit of positions per file.
@@ -110,7 +112,7 @@ pub fn measuring_plan(recipe: &Recipe) -> Result<ReadPlan> {
 pub fn unchanged_files(files: &[DataFile]) -> Result<Vec<PathBuf>> {
     for DataFile { path, bytes, sha256, .. } in files {
         // The header of a checkpoint may name any file: files of another length are not read.
-        let same = input::regular(path).and_then(|()| {
+        let same = input::require_regular(path).and_then(|()| {
             Ok(path.metadata()?.len() == *bytes && digest::of_data(path)?.sha256 == *sha256)
         });
         let name = path.display();
@@ -123,11 +125,11 @@ pub fn unchanged_files(files: &[DataFile]) -> Result<Vec<PathBuf>> {
 }
 
 /// Collects the positions of all files of a plan, with progress.
-pub fn collect(
+pub fn collect_samples(
     plan: &ReadPlan,
     subset: Option<Subset>,
     listener: &dyn Progress,
 ) -> Result<Vec<Sample>, LoadError> {
     let counter = listener.count(None, "reading");
-    loader::collect(plan, subset, &*counter)
+    loader::collect_samples(plan, subset, &*counter)
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 
 use crate::config::Config;
-use crate::digits::{counted, gigabytes};
+use crate::digits::{count_noun, format_gigabytes};
 use crate::model::{
     Adapter, Backend, Compute, Device, DeviceChoice, Level, Precision, bytes_on_gpu, is_gpu,
     room_on_gpu,
@@ -31,9 +31,9 @@ pub struct Host<'a> {
 
 impl Host<'_> {
     /// The graphics card or "CPU", and the threads.
-    pub fn name(&self) -> String {
-        let adapter = Adapter::of(&self.device.0).map(|adapter| adapter.to_string());
-        let threads = counted(rayon::current_num_threads() as u64, "thread");
+    pub fn describe_host(&self) -> String {
+        let adapter = Adapter::properties_of(&self.device.0).map(|adapter| adapter.to_string());
+        let threads = count_noun(rayon::current_num_threads() as u64, "thread");
         format!("{}, {threads}", adapter.as_deref().unwrap_or("CPU"))
     }
 }
@@ -58,9 +58,9 @@ impl Default for DeviceOptions {
 
 impl DeviceOptions {
     /// Opens the device for operations of this precision, which a GPU chooses itself.
-    pub fn open(&self, precision: Precision) -> Result<(Device, Compute)> {
-        let choice = DeviceChoice::named(&self.device)?;
-        let (device, level) = (choice.device()?, self.level()?);
+    pub fn open_device(&self, precision: Precision) -> Result<(Device, Compute)> {
+        let choice = DeviceChoice::parse_name(&self.device)?;
+        let (device, level) = (choice.open_device()?, self.simd_level()?);
         let compute = match choice.backend {
             _ if self.plain => Compute::Plain,
             Backend::Flex => Compute::Fused { level, precision },
@@ -76,7 +76,7 @@ impl DeviceOptions {
 
     /// Opens the device for a run, whose precision is for the fused operations of the CPU alone.
     pub fn open_for(&self, config: &Config) -> Result<(Device, Compute)> {
-        let (device, mut compute) = self.open(Precision::F32)?;
+        let (device, mut compute) = self.open_device(Precision::F32)?;
         if !config.is_net() && is_gpu(&device) {
             ensure!(
                 self.device == "auto",
@@ -93,8 +93,8 @@ impl DeviceOptions {
         Ok((device, compute))
     }
 
-    fn level(&self) -> Result<Level> {
-        let Some(name) = &self.level else { return Ok(Level::detect()) };
+    fn simd_level(&self) -> Result<Level> {
+        let Some(name) = &self.level else { return Ok(Level::detect_fastest()) };
         let names =
             |levels: &[Level]| levels.iter().map(|it| it.name()).collect::<Vec<_>>().join(", ");
         let level = Level::named(name);
@@ -103,7 +103,7 @@ impl DeviceOptions {
         ensure!(
             level.is_available(),
             "this machine lacks {name}; it has {}",
-            names(&Level::available())
+            names(&Level::list_available())
         );
         Ok(level)
     }
@@ -111,21 +111,22 @@ impl DeviceOptions {
 
 /// Bytes of a GPU's memory, if the driver says so.
 fn memory_of(device: &Device) -> Option<u64> {
-    Adapter::of(device)?.memory
+    Adapter::properties_of(device)?.memory
 }
 
 /// Checks that a GPU's memory, if known, is enough for a net, before anything is read.
 pub fn check_memory(config: &Config, room: usize, memory: Option<u64>) -> Result<()> {
     let (Some(net), Some(memory)) = (config.architecture(), memory) else { return Ok(()) };
     let batch = config.batch_size.unwrap_or(1);
-    let states = config.optimizer.states() + usize::from(config.optimizer.average_decay.is_some());
+    let states =
+        config.optimizer.state_count() + usize::from(config.optimizer.average_decay.is_some());
     let need = bytes_on_gpu(net, batch, states, room);
     ensure!(
         need <= memory,
         "training this net takes {} of the GPU's memory, which has {}; make `net.hidden` or \
          `schedule.batch` smaller, or use `--device flex`",
-        gigabytes(need),
-        gigabytes(memory)
+        format_gigabytes(need),
+        format_gigabytes(memory)
     );
     Ok(())
 }

@@ -12,7 +12,7 @@ use super::folder::{BEST, NET};
 use super::path::{FileKind, kind_of, weights_file};
 use super::recipe::{self, Recipe};
 use super::terms::{RunTerms, of_json};
-use crate::digest::digest;
+use crate::digest::sha256_prefix;
 use crate::evaluation::Evaluation;
 use crate::export::{self, Manifest};
 use crate::hce::{self, HceWeights};
@@ -29,12 +29,16 @@ pub const BUILT_IN: &str = "constant (the mean result), material (100, 320, 330,
 
 impl Evaluator {
     /// Opens a built-in reference, a checkpoint, a quantised net or handcrafted weights (JSON).
-    pub fn open(name: &str, device: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
+    pub fn open_evaluation(
+        name: &str,
+        device: &(Device, Compute),
+        listener: &dyn Progress,
+    ) -> Result<Self> {
         let given = name.to_string();
-        let built_in = |form| Ok(Self::unrecorded(given.clone(), form));
+        let built_in = |form| Ok(Self::without_file(given.clone(), form));
         match name {
             "constant" => return built_in(Form::Constant),
-            "material" => return built_in(Form::from_terms(HceWeights::material())),
+            "material" => return built_in(Form::from_terms(HceWeights::material_only())),
             "score" => return built_in(Form::Score),
             _ => {}
         }
@@ -45,7 +49,7 @@ impl Evaluator {
              checkpoint"
         );
         let shown = || path.display().to_string();
-        let bytes = input::read(&path, input::WEIGHTS)
+        let bytes = input::read_bytes(&path, input::WEIGHTS)
             .with_context(|| format!("cannot read {} (built in are {BUILT_IN})", shown()))?;
         let opened = match kind_of(&bytes) {
             FileKind::Weights => open_weights(&bytes, &path, device).with_context(shown),
@@ -56,17 +60,17 @@ impl Evaluator {
             FileKind::Other => open_net(&path, listener),
         };
         let (recipe, form, fitted, caution) = opened?;
-        let (name, digest) = (short_name(&path), Some(digest(&bytes)));
+        let (name, digest) = (short_name(&path), Some(sha256_prefix(&bytes)));
         let cautions = caution.into_iter().collect();
         Ok(Self { name, given, recipe, digest, fitted, cautions, form })
     }
 
     /// Opens the terms of a checkpoint as they were before training; None for a net.
     pub fn before_training(path: &Path) -> Result<Option<Self>> {
-        let (Checkpoint { weights, .. }, recipe) = recipe::open(path)?;
-        let Some(terms) = recipe.terms()? else { return Ok(None) };
-        let form = terms_form(&terms, terms.read(&weights, recipe.config.scale, false)?);
-        Ok(Some(Self::unrecorded("start weights".to_string(), form)))
+        let (Checkpoint { weights, .. }, recipe) = recipe::open_checkpoint(path)?;
+        let Some(terms) = recipe.run_terms()? else { return Ok(None) };
+        let form = terms_form(&terms, terms.read_weights(&weights, recipe.config.scale, false)?);
+        Ok(Some(Self::without_file("start weights".to_string(), form)))
     }
 
     /// Opens an evaluation whose values are centipawns: internal units of engines are converted.
@@ -75,18 +79,18 @@ impl Evaluator {
         device: &(Device, Compute),
         listener: &dyn Progress,
     ) -> Result<Self> {
-        let mut opened = Self::open(name, device, listener)?;
+        let mut opened = Self::open_evaluation(name, device, listener)?;
         if let Form::Integers(Evaluation::Net(net)) = &mut opened.form
             && let Some(pawn) = Arc::make_mut(net).use_centipawns()
         {
             opened.fitted = opened.fitted.map(|units| 100.0 * units / f64::from(pawn));
-            listener.remark(&format!("{name}: {pawn} of these are 100 centipawns here"));
+            listener.report_remark(&format!("{name}: {pawn} of these are 100 centipawns here"));
         }
         Ok(opened)
     }
 
     /// An evaluation without a file of its own.
-    fn unrecorded(name: String, form: Form) -> Self {
+    fn without_file(name: String, form: Form) -> Self {
         let given = name.clone();
         Self { name, given, recipe: None, digest: None, fitted: None, cautions: vec![], form }
     }
@@ -102,25 +106,25 @@ fn open_weights(
 ) -> Result<Opened> {
     let WeightsFile { weights, mut facts, .. } = Weights::from_bytes(bytes)?;
     replace_base_terms(&mut facts, &weights)?;
-    let recipe = Recipe::read(&facts)?;
+    let recipe = Recipe::read_header(&facts)?;
     if facts.get("kind").is_some_and(|kind| matches!(&kind[..], "hce" | "trace")) {
         let scale = facts.get("scale").and_then(|scale| scale.parse().ok());
         let scale = scale.context("its header has no `scale`")?;
-        let terms = recipe.as_ref().map(Recipe::terms).transpose()?.flatten();
+        let terms = recipe.as_ref().map(Recipe::run_terms).transpose()?.flatten();
         let form = match &terms {
-            Some(terms) => terms_form(terms, terms.read(&weights, scale, true)?),
+            Some(terms) => terms_form(terms, terms.read_weights(&weights, scale, true)?),
             None => Form::from_terms(HceWeights::from_weights(
                 &weights,
-                hce::terms::list(),
+                hce::terms::built_in_list(),
                 scale,
                 true,
             )?),
         };
         return Ok((recipe, form, Some(scale), None));
     }
-    let source = export::import(bytes, &Default::default())?;
+    let source = export::import_weights(bytes, &Default::default())?;
     let base = recipe.as_ref().map(Recipe::open_base).transpose()?.flatten();
-    let encoder = Encoder::net(&source.architecture).on(base);
+    let encoder = Encoder::for_net(&source.architecture).with_base(base);
     let kind = Kind::Net(source.architecture.clone());
     let model = Model::new(&kind, &source.weights, device, *compute)?;
     let fitted = fitted_to_floats(path, source.scales.scale.into());
@@ -134,13 +138,13 @@ fn fitted_to_floats(path: &Path, scale: f64) -> Option<f64> {
         Some(name) if name == BEST => path.with_file_name(NET),
         _ => path.with_extension("bin"),
     };
-    let manifest = export::load(&net).ok()?.manifest?;
+    let manifest = export::load_net(&net).ok()?.manifest?;
     let fitted = manifest.fitted_scale.as_ref()?.centipawns;
     Some(fitted * scale / f64::from(manifest.scales.scale))
 }
 
 fn open_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
-    let loaded = export::load(path)?;
+    let loaded = export::load_net(path)?;
     let caution = (!loaded.described).then(|| {
         let description = export::description_path(path).display().to_string();
         format!(
@@ -151,11 +155,12 @@ fn open_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
         )
     });
     if let Some(caution) = &caution {
-        listener.remark(&format!("{caution} ({})", loaded.net.scales()));
+        listener.report_remark(&format!("{caution} ({})", loaded.net.scales()));
     }
-    if let Some(engine) = loaded.net.engine() {
+    if let Some(engine) = loaded.net.engine_name() {
         let path = path.display();
-        listener.remark(&format!("{path} is a net of {engine}; values are its internal units"));
+        listener
+            .report_remark(&format!("{path} is a net of {engine}; values are its internal units"));
     }
     let (mut recipe, mut base, mut fitted) = (None, None, None);
     if let Some(Manifest { provenance, fitted_scale, .. }) = &loaded.manifest {

@@ -14,9 +14,9 @@ use crate::export::{ImportedWeights, prove, quantise};
 use crate::format::trace::{self, FORMAT};
 use crate::format::{GivenViews, Source};
 use crate::hce::HceWeights;
-use crate::inspect::{ordinary, unsound};
+use crate::inspect::{describe_unsound, ordinary_values};
 use crate::loader::Encoder;
-use crate::model::{DeviceError, Model, outputs};
+use crate::model::{DeviceError, Model, host_outputs};
 use crate::report::Predictions;
 use crate::sample::{Position, Sample};
 use crate::search::{self, Evaluate};
@@ -58,8 +58,8 @@ pub(super) struct Floats {
 }
 
 /// Reason why a net with these values of pieces is worthless, with the cure; `data` trained it.
-pub fn unlearnt(values: &[f64; 5], data: &[DataFile]) -> Option<String> {
-    let values = unsound(values)?;
+pub fn reason_unlearnt(values: &[f64; 5], data: &[DataFile]) -> Option<String> {
+    let values = describe_unsound(values)?;
     let cure = match are_few_for_nets(data) {
         true => "Its games are too few: play more, or tune handcrafted terms on them",
         false => "Train it longer, or at another rate",
@@ -74,7 +74,7 @@ impl Form {
 }
 
 impl Evaluator {
-    pub fn describe(&self) -> &'static str {
+    pub fn describe_kind(&self) -> &'static str {
         match &self.form {
             Form::Constant => "the mean result for every position",
             Form::Score => "the score in the data, from a search: a bound, and no rival",
@@ -106,7 +106,7 @@ impl Evaluator {
     }
 
     /// Its handcrafted terms, if they are built in.
-    pub fn terms(&self) -> Option<&HceWeights> {
+    pub fn built_in_terms(&self) -> Option<&HceWeights> {
         match &self.form {
             Form::Terms(_, weights) => Some(weights),
             _ => None,
@@ -114,7 +114,7 @@ impl Evaluator {
     }
 
     /// Its handcrafted terms, built in or an engine's own.
-    pub fn weights(&self) -> Option<&HceWeights> {
+    pub fn any_terms(&self) -> Option<&HceWeights> {
         match &self.form {
             Form::Terms(_, weights) => Some(weights),
             Form::Traced(own) => Some(&own.1),
@@ -144,7 +144,7 @@ impl Evaluator {
     /// The evaluation for a search; the integers of a checkpoint's net.
     pub fn in_search(&self) -> Result<Box<dyn Evaluate + Send + '_>> {
         self.require_bare_positions()?;
-        let evaluation = self.evaluation().map_err(|why| {
+        let evaluation = self.engine_evaluation().map_err(|why| {
             anyhow!("{} cannot play, since what plays are integers: {why}", self.name)
         })?;
         Ok(search::follow_moves(evaluation.expect("it evaluates positions alone")))
@@ -152,10 +152,10 @@ impl Evaluator {
 
     /// What engines have of it: terms, or the integers of its net; of a checkpoint those of its
     /// export. None for what is no evaluation of positions alone.
-    pub fn evaluation(&self) -> Result<Option<&Evaluation>, &String> {
+    pub fn engine_evaluation(&self) -> Result<Option<&Evaluation>, &String> {
         Ok(match &self.form {
             Form::Terms(evaluation, _) | Form::Integers(evaluation) => Some(evaluation),
-            Form::Floats(floats) => Some(floats.integers()?),
+            Form::Floats(floats) => Some(floats.exported_integers()?),
             Form::Constant | Form::Score | Form::Traced(_) => None,
         })
     }
@@ -163,21 +163,23 @@ impl Evaluator {
     /// Values of the [roles](crate::inspect::ROLES) in ordinary positions, where it has any.
     pub fn piece_values(&self) -> Option<[f64; 5]> {
         self.require_bare_positions().ok()?;
-        let value = |position: &Position| match self.evaluate(&[Sample::of(*position)], &[]) {
+        let value = |position: &Position| match self
+            .predict_samples(&[Sample::from_position(*position)], &[])
+        {
             Ok(Predictions { cp: Some(cp), .. }) => cp[0],
             _ => f64::NAN,
         };
-        Some(ordinary(value))
+        Some(ordinary_values(value))
     }
 
     /// Reason why the net of a run is worthless, if it has not learnt the pieces.
-    pub fn unlearnt(&self) -> Option<String> {
+    pub fn reason_unlearnt(&self) -> Option<String> {
         let recipe = self.recipe.as_ref().filter(|recipe| recipe.config.is_net())?;
-        unlearnt(&self.piece_values()?, &recipe.data)
+        reason_unlearnt(&self.piece_values()?, &recipe.data)
     }
 
     /// Centipawns for the side to move, of samples from these files.
-    pub fn evaluate(&self, samples: &[Sample], files: &[PathBuf]) -> Result<Predictions> {
+    pub fn predict_samples(&self, samples: &[Sample], files: &[PathBuf]) -> Result<Predictions> {
         let cp = match &self.form {
             Form::Constant => None,
             Form::Score => {
@@ -196,7 +198,7 @@ impl Evaluator {
                 let values = evaluate_traces(own, samples, files);
                 Some(values.with_context(|| self.name.clone())?)
             }
-            Form::Floats(floats) => Some(floats.evaluate(samples)?),
+            Form::Floats(floats) => Some(floats.evaluate_samples(samples)?),
         };
         if let Some(cp) = &cp
             && let Some(place) = cp.iter().position(|cp| !cp.is_finite())
@@ -205,7 +207,7 @@ impl Evaluator {
                 "{} evaluates {} to {}: its weights are too large or NaN; train it again \
                  with a lower learning rate",
                 self.name,
-                samples[place].position.fen(),
+                samples[place].position.to_fen(),
                 cp[place]
             );
         }
@@ -216,7 +218,7 @@ impl Evaluator {
 
 impl Floats {
     /// The net that an export with the scales of the file produces.
-    fn integers(&self) -> Result<&Evaluation, &String> {
+    fn exported_integers(&self) -> Result<&Evaluation, &String> {
         let ImportedWeights { weights, architecture, scales, .. } = &self.source;
         let make = || -> Result<Evaluation> {
             let net = quantise(weights, architecture, *scales)?;
@@ -228,12 +230,12 @@ impl Floats {
     }
 
     /// Centipawns for the side to move.
-    fn evaluate(&self, samples: &[Sample]) -> Result<Vec<f64>, DeviceError> {
+    fn evaluate_samples(&self, samples: &[Sample]) -> Result<Vec<f64>, DeviceError> {
         let (scale, mut values) = (f64::from(self.source.scales.scale), Vec::new());
         for samples in samples.chunks(4096) {
-            let logits = outputs(&self.model, &self.encoder.encode(samples))?;
+            let logits = host_outputs(&self.model, &self.encoder.encode_samples(samples))?;
             values.extend(samples.iter().zip(logits).map(|(sample, logit)| {
-                f64::from(logit) * scale * f64::from(self.encoder.sign(&sample.position))
+                f64::from(logit) * scale * f64::from(self.encoder.sign_of_target(&sample.position))
             }));
         }
         Ok(values)
@@ -248,9 +250,9 @@ fn evaluate_traces(
 ) -> Result<Vec<f64>> {
     let mut values: HashMap<Position, f64> = HashMap::new();
     for path in files {
-        if Source::open(path, None, u64::MAX)?.format().name == FORMAT.name {
-            trace::read(path, own, u64::MAX, GivenViews::default(), |traced| {
-                let white = traced.value(own, &weights.values, weights.tempo);
+        if Source::open_file(path, None, u64::MAX)?.format().name == FORMAT.name {
+            trace::read_traces(path, own, u64::MAX, GivenViews::default(), |traced| {
+                let white = traced.evaluate_white(own, &weights.values, weights.tempo);
                 let position = traced.sample.position;
                 values.insert(position, position.turn().fold_wb(white, -white));
             })?;
@@ -259,7 +261,7 @@ fn evaluate_traces(
     ensure!(!values.is_empty(), "its terms are code of the engine; compare on its traces");
     let value = |sample: &Sample| {
         let value = values.get(&sample.position).copied();
-        value.with_context(|| format!("no trace has the terms of {}", sample.position.fen()))
+        value.with_context(|| format!("no trace has the terms of {}", sample.position.to_fen()))
     };
     samples.iter().map(value).collect()
 }

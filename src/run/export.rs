@@ -6,17 +6,17 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use super::Host;
 use super::base::{base_fact, open_base, read_base, replace_base_terms};
-use super::evaluator::{Evaluator, unlearnt};
+use super::evaluator::{Evaluator, reason_unlearnt};
 use super::inspect;
 use super::measure::position_facts;
-use super::recipe::{Recipe, names};
+use super::recipe::{Recipe, list_names};
 use crate::config::Config;
 use crate::evaluation::Evaluation;
 use crate::export::{
     self, ExportedNet, ImportedWeights, Losses, NeuronOrder, Provenance, ScaleReference, Sidecar,
     ZeroBlocks, fitted_scale, is_stockfish, largest_scales, round_counts,
 };
-use crate::inspect::ordinary;
+use crate::inspect::ordinary_values;
 use crate::loader::ReadPlan;
 use crate::progress::Progress;
 use crate::report::{MatchedScale, match_scale};
@@ -31,19 +31,19 @@ pub struct WrittenNet {
     pub kind: &'static str,
     /// Paths of floats, net and manifest.
     pub paths: [PathBuf; 3],
-    /// See [`unlearnt`].
+    /// See [`reason_unlearnt`].
     pub unlearnt: Option<String>,
     /// What engines of Stockfish may compute otherwise.
     pub cautions: Vec<String>,
 }
 
-pub fn checkpoint(
+pub fn export_checkpoint(
     path: &Path,
     net: &Path,
     config: &Config,
     validation: &[Sample],
 ) -> Result<WrittenNet> {
-    let (mut source, origin) = read(path)?;
+    let (mut source, origin) = read_source(path)?;
     source.scales = config.scales;
     let ImportedWeights { weights, architecture, scales, .. } = &source;
     let quantised = export::quantise(weights, architecture, *scales)?;
@@ -55,26 +55,29 @@ pub fn checkpoint(
     let samples = validation[..validation.len().min(MEASURED)].to_vec();
     let basis = ExportPositions { samples, on: origin.describe_positions(None) };
     let options = ExportOptions { force: true, ..ExportOptions::default() };
-    write(&source, origin.provenance, &basis, None, options, net)
+    write_export(&source, origin.provenance, &basis, None, options, net)
 }
 
 /// Reads a file of weights, or dequantises a net, as the file or its sidecar describes it; with its
 /// origin.
-pub fn read(path: &Path) -> Result<(ImportedWeights, Origin)> {
+pub fn read_source(path: &Path) -> Result<(ImportedWeights, Origin)> {
     let name = path.display();
-    let bytes = input::read(path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
+    let bytes =
+        input::read_bytes(path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
     let beside = export::sidecar_of(path, &bytes)?;
-    let hints = beside.hints().unwrap_or_default();
-    let mut source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
+    let hints = beside.to_hints().unwrap_or_default();
+    let mut source = export::import_weights(&bytes, &hints).with_context(|| name.to_string())?;
     replace_base_terms(&mut source.facts, &source.weights).with_context(|| name.to_string())?;
-    let mut origin = Origin::of(&source).with_context(|| name.to_string())?;
+    let mut origin = Origin::origin_of(&source).with_context(|| name.to_string())?;
     match &beside {
         // The file itself has no base evaluation.
         Sidecar::Manifest(it) => {
             source.facts.extend(base_fact(it.provenance.base.as_ref())?);
             origin.provenance = it.provenance.clone();
         }
-        Sidecar::Description(_, hidden) => export::agrees(path, *hidden, &source.architecture)?,
+        Sidecar::Description(_, hidden) => {
+            export::check_agreement(path, *hidden, &source.architecture)?
+        }
         Sidecar::Nothing => {}
     }
     Ok((source, origin))
@@ -82,7 +85,7 @@ pub fn read(path: &Path) -> Result<(ImportedWeights, Origin)> {
 
 /// Fails if an export would overwrite its source, by any path or link.
 pub fn require_distinct(checkpoint: &Path, net: &Path) -> Result<()> {
-    for path in export::paths(net)? {
+    for path in export::output_paths(net)? {
         ensure!(
             !output::is_device(&path),
             "{} is no regular file, and a net is one of three files; name another",
@@ -116,16 +119,16 @@ pub struct Origin {
 
 impl Origin {
     /// The origin; empty for files of other programs.
-    fn of(source: &ImportedWeights) -> Result<Self> {
-        let recipe = Recipe::read(&source.facts)?;
-        let state = Checkpoint::state(&source.facts).unwrap_or_default();
+    fn origin_of(source: &ImportedWeights) -> Result<Self> {
+        let recipe = Recipe::read_header(&source.facts)?;
+        let state = Checkpoint::read_state(&source.facts).unwrap_or_default();
         let losses =
             Losses { train: state.train_loss, validation: state.best.map(|best| best.loss) };
         let provenance = Provenance {
             base: read_base(&source.facts)?,
             positions: (state.positions > 0).then_some(state.positions),
             losses,
-            ..recipe.as_ref().map(Recipe::provenance).unwrap_or_default()
+            ..recipe.as_ref().map(Recipe::to_provenance).unwrap_or_default()
         };
         Ok(Self { provenance, recipe })
     }
@@ -135,7 +138,9 @@ impl Origin {
         let shown = |file: &PathBuf| file.display().to_string();
         match (given, &self.recipe) {
             (Some(plan), _) => plan.files.iter().map(shown).collect::<Vec<_>>().join(", "),
-            (None, Some(recipe)) => format!("validation games of {}", names(recipe.validating())),
+            (None, Some(recipe)) => {
+                format!("validation games of {}", list_names(recipe.validation_files()))
+            }
             (None, None) => String::new(),
         }
     }
@@ -150,12 +155,13 @@ impl Origin {
     ) -> Result<ExportPositions> {
         let (recipe, on) = (self.recipe.as_ref(), self.describe_positions(given.as_ref()));
         let is_given = given.is_some();
-        if !is_given && !recipe.is_some_and(|recipe| recipe.config.file.data.validates()) {
+        if !is_given && !recipe.is_some_and(|recipe| recipe.config.file.data.has_validation()) {
             return Ok(ExportPositions { samples: Vec::new(), on });
         }
-        let mut samples = match inspect::positions(given, recipe, checkpoint, listener) {
+        let mut samples = match inspect::choose_positions(given, recipe, checkpoint, listener) {
             Err(error) if !is_given => {
-                listener.remark(&format!("integers are not measured against floats: {error:#}"));
+                listener
+                    .report_remark(&format!("integers are not measured against floats: {error:#}"));
                 Vec::new()
             }
             samples => samples?,
@@ -175,18 +181,22 @@ pub struct ExportOptions {
 }
 
 /// Puts the neurons of a net into an order in which many blocks of inputs are zero.
-pub fn permute(source: &ImportedWeights, positions: &[Position]) -> Result<(Weights, ZeroBlocks)> {
+pub fn permute_neurons(
+    source: &ImportedWeights,
+    positions: &[Position],
+) -> Result<(Weights, ZeroBlocks)> {
     let ImportedWeights { weights, architecture, scales, .. } = source;
     ensure!(
         !positions.is_empty(),
         "an order of neurons is chosen on positions: name some with --data"
     );
-    let order = NeuronOrder::choose(&export::quantise(weights, architecture, *scales)?, positions);
-    Ok((order.apply(weights, architecture)?, order.zero_blocks))
+    let order =
+        NeuronOrder::choose_order(&export::quantise(weights, architecture, *scales)?, positions);
+    Ok((order.apply_order(weights, architecture)?, order.zero_blocks))
 }
 
 /// Quantises, proves, measures and writes a net. Fails if it is worthless, unless it is forced.
-pub fn write(
+pub fn write_export(
     source: &ImportedWeights,
     provenance: Provenance,
     ExportPositions { samples, on }: &ExportPositions,
@@ -206,7 +216,7 @@ pub fn write(
     let base = provenance.base.as_ref().map(open_base).transpose()?;
     let base = base.map(|base| base.evaluation);
     let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
-    let ordered = permutes.then(|| permute(source, &positions)).transpose()?;
+    let ordered = permutes.then(|| permute_neurons(source, &positions)).transpose()?;
     let weights = ordered.as_ref().map_or(weights, |(weights, _)| weights);
     let mut rounded = round_counts(weights, architecture, *scales, samples)?;
     // A file made from another has its rows as they were.
@@ -217,11 +227,12 @@ pub fn write(
     let quantised = export::quantise(&rounded, architecture, *scales)?.written_by(*write);
     let quantised = quantised.with_header(source.header.clone());
     let data = provenance.recipe.is_some().then(|| provenance.data.clone());
-    let mut exported = ExportedNet::of(quantised, weights, architecture, provenance, &positions)?;
+    let mut exported =
+        ExportedNet::from_net(quantised, weights, architecture, provenance, &positions)?;
     let evaluation = Evaluation::from_net(exported.net.clone(), base);
     let value = |position: &Position| evaluation.evaluate(position);
-    let values = ordinary(|position| value(position).into());
-    let unlearnt = data.and_then(|data| unlearnt(&values, &data));
+    let values = ordinary_values(|position| value(position).into());
+    let unlearnt = data.and_then(|data| reason_unlearnt(&values, &data));
     if let Some(why) = unlearnt.as_ref().filter(|_| !force) {
         bail!("{why} To write it all the same, add --force");
     }
@@ -229,13 +240,13 @@ pub fn write(
     exported.manifest.matched = matched;
     exported.manifest.zero_blocks = match ordered {
         Some((_, zero_blocks)) => Some(zero_blocks),
-        None => ZeroBlocks::measure(&exported.net, &positions),
+        None => ZeroBlocks::measure_blocks(&exported.net, &positions),
     };
     let cautions = match is_stockfish(path) {
         true => export::stockfish_cautions(&exported.net, &exported.manifest.proof, &positions),
         false => Vec::new(),
     };
-    let paths = exported.write(path, &rounded, facts)?;
+    let paths = exported.write_files(path, &rounded, facts)?;
     Ok(WrittenNet { exported, kind: format.name, paths, unlearnt, cautions })
 }
 
@@ -250,8 +261,8 @@ pub fn match_to(
         !samples.is_empty(),
         "scales are matched on positions: name some with results with --data"
     );
-    let evaluator = Evaluator::open(old, &host.device, host.listener)?;
-    let old_cp = evaluator.evaluate(samples, &[])?.cp;
+    let evaluator = Evaluator::open_evaluation(old, &host.device, host.listener)?;
+    let old_cp = evaluator.predict_samples(samples, &[])?.cp;
     let old_cp = old_cp.with_context(|| format!("{old} gives no centipawns to match"))?;
     let net = export::quantise(&source.weights, &source.architecture, source.scales)?;
     let base = read_base(&source.facts)?;

@@ -53,7 +53,7 @@ pub fn has_run(folder: &Path) -> bool {
 }
 
 /// The folder of an earlier stage, by its number from 1, in that of the last one.
-pub fn stage(folder: &Path, number: usize) -> PathBuf {
+pub fn stage_folder(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("stage-{number}"))
 }
 
@@ -68,19 +68,20 @@ pub struct RunFolder {
 impl Drop for RunFolder {
     /// A command that failed before its run began leaves nothing.
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(self.file(LOCK));
+        let _ = std::fs::remove_file(self.path_of(LOCK));
         let _ = std::fs::remove_dir(&self.path);
     }
 }
 
 impl RunFolder {
     /// Locks a folder for a new run. Fails if it has other files, or a run that must stay.
-    pub fn take(path: &Path, overwrite: bool, listener: &dyn Progress) -> Result<Self> {
+    pub fn take_folder(path: &Path, overwrite: bool, listener: &dyn Progress) -> Result<Self> {
         let (folder, config) = (path.display(), path.join(CONFIG));
         // Opened and dropped: this creates the folder.
-        Output::create(&config)?;
-        let taken = Self::open(path, listener)?;
-        let ours = input::text(&config, input::TEXT).is_ok_and(|text| text.starts_with(RUN_HEADER));
+        Output::create_file(&config)?;
+        let taken = Self::open_folder(path, listener)?;
+        let ours =
+            input::read_text(&config, input::TEXT).is_ok_and(|text| text.starts_with(RUN_HEADER));
         let foreign = config.exists() || FILES.iter().any(|name| path.join(name).exists());
         ensure!(
             ours || !foreign,
@@ -102,10 +103,10 @@ impl RunFolder {
              with `nnuance train CONFIG`",
             path.display()
         );
-        Self::open(path, listener)
+        Self::open_folder(path, listener)
     }
 
-    fn open(path: &Path, listener: &dyn Progress) -> Result<Self> {
+    fn open_folder(path: &Path, listener: &dyn Progress) -> Result<Self> {
         let name = path.join(LOCK);
         let lock =
             File::create(&name).with_context(|| format!("cannot write {}", name.display()))?;
@@ -116,50 +117,51 @@ impl RunFolder {
                 bail!("a run is under way in {folder}; wait for it, or stop it")
             }
             // Some network drives do not support locks; training without one is better than none.
-            Err(TryLockError::Error(error)) => listener
-                .remark(&format!("{folder} cannot be locked ({error}): start no second run")),
+            Err(TryLockError::Error(error)) => listener.report_remark(&format!(
+                "{folder} cannot be locked ({error}): start no second run"
+            )),
         }
         Ok(Self { path: path.to_path_buf(), _lock: lock })
     }
 
     /// The folder that is named to resume: of all stages, if this is an earlier one.
-    pub fn whole(&self) -> &Path {
+    pub fn outer_folder(&self) -> &Path {
         let above = self.path.parent().filter(|it| !it.as_os_str().is_empty());
         above.filter(|it| it.join(STAGES).exists()).unwrap_or(&self.path)
     }
 
     /// Removes the files of a run with its stages.
-    pub fn clear(&self) -> Result<()> {
-        if self.file(STAGES).exists() {
-            let stages = (1..).map(|number| stage(&self.path, number));
+    pub fn clear_runs(&self) -> Result<()> {
+        if self.path_of(STAGES).exists() {
+            let stages = (1..).map(|number| stage_folder(&self.path, number));
             for path in stages.take_while(|path| path.exists()) {
-                remove(&path, |name| [CONFIG, LOCK].contains(&name))?;
+                remove_files(&path, |name| [CONFIG, LOCK].contains(&name))?;
                 // Dropped, it removes the folder.
                 Self { path, _lock: self._lock.try_clone()? }.clear_run()?;
             }
-            remove(&self.path, |name| name == STAGES)?;
+            remove_files(&self.path, |name| name == STAGES)?;
         }
         self.clear_run()
     }
 
     /// Removes the files of a run, but not those of earlier stages.
     pub fn clear_run(&self) -> Result<()> {
-        remove(&self.path, |name| FILES.contains(&name))?;
-        let kept = self.file(KEPT);
-        remove(&kept, |name| name.ends_with(".safetensors"))?;
+        remove_files(&self.path, |name| FILES.contains(&name))?;
+        let kept = self.path_of(KEPT);
+        remove_files(&kept, |name| name.ends_with(".safetensors"))?;
         // Only an empty folder is removed.
         let _ = std::fs::remove_dir(&kept);
         Ok(())
     }
 
     /// The path of a file in the folder.
-    pub fn file(&self, name: &str) -> PathBuf {
+    pub fn path_of(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 }
 
 /// Removes files from a folder, if it exists.
-fn remove(folder: &Path, which: impl Fn(&str) -> bool) -> Result<()> {
+fn remove_files(folder: &Path, which: impl Fn(&str) -> bool) -> Result<()> {
     let failed = || format!("cannot clear {}", folder.display());
     let entries = match std::fs::read_dir(folder) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {

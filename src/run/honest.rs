@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 
 use super::evaluator::Evaluator;
 use super::recipe::Recipe;
-use crate::digits::grouped;
+use crate::digits::group_digits;
 use crate::loader::TestShare;
 use crate::sample::{Sample, games_known};
 use crate::sketch::Sketch;
@@ -28,13 +28,14 @@ pub struct Selection {
 impl Selection {
     /// Leaves out the positions known to be in the data of an evaluation, if they are few.
     fn drop_few(&mut self, name: &str, sketch: &Sketch) {
-        let share = sketch.known_share(self.samples.iter().map(Sample::group));
+        let share = sketch.known_share(self.samples.iter().map(Sample::split_group));
         if share == 0.0 || share >= FEW {
             return;
         }
         let all = self.samples.len();
-        self.samples.retain(|sample| !sketch.contains(sample.group()));
-        let [left_out, all] = [all - self.samples.len(), all].map(|count| grouped(count as u64));
+        self.samples.retain(|sample| !sketch.contains_hash(sample.split_group()));
+        let [left_out, all] =
+            [all - self.samples.len(), all].map(|count| group_digits(count as u64));
         let known = if sketch.is_whole() { "" } else { " that are known" };
         self.notes.push(format!(
             "{name} was trained on {:.2} % of {all} positions: the {left_out}{known} are left out",
@@ -51,11 +52,11 @@ impl Selection {
             !self.samples.is_empty(),
             "none of the {} positions has a score, which {who} needs; label the positions \
              (nnuance data label), or compare without it",
-            grouped(all as u64)
+            group_digits(all as u64)
         );
         let without = all - self.samples.len();
         if without > 0 {
-            let without = grouped(without as u64);
+            let without = group_digits(without as u64);
             self.notes.push(format!("{without} positions without a score are left out"));
         }
         Ok(())
@@ -90,7 +91,7 @@ pub fn select_positions(
     let mut known: Vec<(usize, &str, &Recipe)> = Vec::new();
     for (place, evaluator) in evaluators.iter().enumerate().filter(|(_, it)| it.is_trained()) {
         let name = &evaluator.name[..];
-        if let Some(why) = evaluator.unlearnt() {
+        if let Some(why) = evaluator.reason_unlearnt() {
             cautions[place].push(format!("{name}: {why}"));
         }
         cautions[place].extend(evaluator.cautions.iter().cloned());
@@ -106,12 +107,15 @@ pub fn select_positions(
         }
     }
     let mut seen = known.clone();
-    seen.retain(|(.., recipe)| found.samples.iter().any(|it| recipe.sketch.contains(it.group())));
+    seen.retain(|(.., recipe)| {
+        found.samples.iter().any(|it| recipe.sketch.contains_hash(it.split_group()))
+    });
     let is_seen = |place: usize| seen.iter().any(|it| it.0 == place);
     for &(place, name, recipe) in &known {
         if is_seen(place) {
             if all {
-                let share = recipe.sketch.known_share(found.samples.iter().map(Sample::group));
+                let share =
+                    recipe.sketch.known_share(found.samples.iter().map(Sample::split_group));
                 let why =
                     format!("the training data of {name} have {:.1} % of these", 100.0 * share);
                 cautions[place].push(why);
@@ -127,9 +131,9 @@ pub fn select_positions(
         }
     }
     if let Some((first, name, recipe)) = seen.first().filter(|_| !all) {
-        let split = recipe.config.split();
+        let split = recipe.config.game_split();
         for (_, other, others) in &seen[1..] {
-            let of = others.config.split();
+            let of = others.config.game_split();
             ensure!(
                 of == split,
                 "{name} and {other} were trained on these games with different ones held out \
@@ -155,8 +159,10 @@ pub fn select_positions(
         let test = TestShare(tests.reduce(f64::min).unwrap_or(TestShare::DEFAULT.0));
         let filter = &recipe.config.file.data.filter;
         found.samples.retain(|it| {
-            let group = it.group();
-            split.holds_out(group) && test.takes(group) && (chosen || filter.rejects(it).is_none())
+            let group = it.split_group();
+            split.holds_out(group)
+                && test.takes_group(group)
+                && (chosen || filter.rejecting_key(it).is_none())
         });
         found.is_test = true;
         ensure!(
@@ -174,7 +180,7 @@ pub fn select_positions(
         }
     }
     for (place, name, recipe) in known {
-        let validated = |it: &Sample| recipe.validation_sketch.contains(it.group());
+        let validated = |it: &Sample| recipe.validation_sketch.contains_hash(it.split_group());
         let without_test = is_seen(place) && recipe.config.test_share.0 == 0.0 && !all;
         if without_test || found.samples.iter().any(validated) {
             cautions[place].push(chosen_on_these(name));

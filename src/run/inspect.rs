@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use super::base::read_base;
-use super::data_plan::{collect, read_plan, unchanged_files};
+use super::data_plan::{collect_samples, read_plan, unchanged_files};
 use super::evaluation_names::make_names_distinct;
 use super::evaluator::Evaluator;
 use super::honest::select_positions;
@@ -15,21 +15,21 @@ use super::recipe::Recipe;
 use super::{Host, export};
 use crate::draw::Section;
 use crate::export::ImportedWeights;
-use crate::inspect::{InspectedTerms, Inspection, inspect, inspect_terms};
+use crate::inspect::{InspectedTerms, Inspection, inspect_terms, inspect_weights};
 use crate::loader::{ReadPlan, Subset};
 use crate::progress::{Progress, SilentProgress};
-use crate::report::{Comparison, html, wrap};
+use crate::report::{Comparison, html, wrap_sentence};
 use crate::sample::Sample;
 
 /// Sections of a report about the net of a run, whose name may be left out.
-pub fn sections(
+pub fn net_sections(
     net: &str,
     name: Option<&str>,
     samples: &[Sample],
     removed: usize,
     listener: &dyn Progress,
 ) -> Result<Vec<Section>> {
-    let (source, _) = export::read(Path::new(net))?;
+    let (source, _) = export::read_source(Path::new(net))?;
     let counter = listener.count(None, "inspecting");
     let inspection =
         inspect_net(&source, samples, removed, &SilentProgress).with_context(|| net.to_string())?;
@@ -38,11 +38,11 @@ pub fn sections(
         Some(_) => ", without its base",
         None => "",
     };
-    Ok(titled(inspection.pictures(), name, alone))
+    Ok(add_run_name(inspection.page_sections(), name, alone))
 }
 
 /// Adds the name of a run, if it is needed, to the titles of sections.
-fn titled(mut sections: Vec<Section>, name: Option<&str>, suffix: &str) -> Vec<Section> {
+fn add_run_name(mut sections: Vec<Section>, name: Option<&str>, suffix: &str) -> Vec<Section> {
     let of = name.map_or(String::new(), |name| format!(" of {name}"));
     sections.iter_mut().for_each(|section| section.title += &format!("{of}{suffix}"));
     sections
@@ -58,7 +58,7 @@ pub struct TermsInspection {
 impl TermsInspection {
     /// Inspects terms, which are among the evaluations `measured` on these files, if they are known.
     pub fn new(tuned: &Evaluator, measured: Option<(&Measurement, &[PathBuf])>) -> Result<Self> {
-        let weights = tuned.weights();
+        let weights = tuned.any_terms();
         let weights = weights.with_context(|| format!("{} holds no terms", tuned.given))?;
         let gain = |(measured, files): (&Measurement, &[PathBuf])| {
             let place = measured.evaluations.iter().position(|it| it.name == tuned.name);
@@ -71,28 +71,29 @@ impl TermsInspection {
 
     /// Opens terms of a checkpoint or a JSON file. Those of a run are measured on the given
     /// positions, or else on its test games.
-    pub fn open(path: &Path, given: Option<ReadPlan>, host: &Host) -> Result<Self> {
+    pub fn open_terms(path: &Path, given: Option<ReadPlan>, host: &Host) -> Result<Self> {
         let name = path.display().to_string();
-        let mut tuned = [Evaluator::open(&name, &host.device, host.listener)?];
+        let mut tuned = [Evaluator::open_evaluation(&name, &host.device, host.listener)?];
         make_names_distinct(&mut tuned);
         let Some(recipe) = &tuned[0].recipe else { return Self::new(&tuned[0], None) };
-        let plan = measure::plan(given, Some(recipe), &tuned)?;
-        let (samples, cautions) = measure::read(&plan, host.listener)?;
+        let plan = measure::plan_positions(given, Some(recipe), &tuned)?;
+        let (samples, cautions) = measure::read_positions(&plan, host.listener)?;
         let selection = select_positions(&tuned, samples, false, false)?;
-        let measured = Measurement::of(&tuned, selection, cautions, &plan.files)?;
+        let measured = Measurement::measure_selection(&tuned, selection, cautions, &plan.files)?;
         Self::new(&tuned[0], Some((&measured, &plan.files)))
     }
 
-    pub fn text(&self) -> String {
+    pub fn to_text(&self) -> String {
         let tuning = self.tuning.as_ref();
-        let tuning = tuning.map(|it| format!("\n{}{}", wrap(&it.gain()), it.text(false)));
+        let tuning = tuning
+            .map(|it| format!("\n{}{}", wrap_sentence(&it.gain_sentence()), it.to_text(false)));
         format!("{}{}", self.terms.value_table(), tuning.unwrap_or_default())
     }
 
     /// Sections of a page, with the name of the run, if it is needed.
-    pub fn sections(&self, name: Option<&str>) -> Vec<Section> {
-        let tuning = self.tuning.as_ref().map(html::tuning);
-        titled(tuning.into_iter().chain(self.terms.pictures()).collect(), name, "")
+    pub fn page_sections(&self, name: Option<&str>) -> Vec<Section> {
+        let tuning = self.tuning.as_ref().map(html::tuning_section);
+        add_run_name(tuning.into_iter().chain(self.terms.page_sections()).collect(), name, "")
     }
 }
 
@@ -105,26 +106,27 @@ pub fn inspect_net(
 ) -> Result<Inspection> {
     let ImportedWeights { weights, architecture, scales, facts, .. } = source;
     if let Some(base) = read_base(facts)? {
-        listener.remark(&format!("the net alone is inspected, without its base {}", base.name));
+        listener
+            .report_remark(&format!("the net alone is inspected, without its base {}", base.name));
     }
     ensure!(!samples.is_empty(), "no positions to inspect with; name a file of positions");
     let _counter = listener.count(None, "inspecting");
-    Ok(inspect(weights, architecture, *scales, samples, removed)?)
+    Ok(inspect_weights(weights, architecture, *scales, samples, removed)?)
 }
 
 /// Positions of the files, or else the run's validation positions.
-pub fn positions(
+pub fn choose_positions(
     given: Option<ReadPlan>,
     recipe: Option<&Recipe>,
     net: &Path,
     listener: &dyn Progress,
 ) -> Result<Vec<Sample>> {
     if let Some(plan) = given {
-        return Ok(collect(&ReadPlan { needs_colours: true, ..plan }, None, listener)?);
+        return Ok(collect_samples(&ReadPlan { needs_colours: true, ..plan }, None, listener)?);
     }
     let (net, remedy) = (net.display(), "name files of positions with --data");
     let recipe = recipe.with_context(|| format!("the data of {net} are unknown; {remedy}"))?;
-    ensure!(recipe.config.file.data.validates(), "no game validated {net}; {remedy}");
-    unchanged_files(recipe.validating())?;
-    Ok(collect(&read_plan(&recipe.config), Some(Subset::Validation), listener)?)
+    ensure!(recipe.config.file.data.has_validation(), "no game validated {net}; {remedy}");
+    unchanged_files(recipe.validation_files())?;
+    Ok(collect_samples(&read_plan(&recipe.config), Some(Subset::Validation), listener)?)
 }

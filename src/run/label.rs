@@ -19,7 +19,7 @@ pub fn open_static(
 ) -> Result<Evaluation> {
     let evaluator = Evaluator::open_in_centipawns(&evaluated_file(name), device, listener)?;
     evaluator.require_bare_positions()?;
-    let evaluation = evaluator.evaluation().map_err(|why| anyhow!("{name}: {why}"))?;
+    let evaluation = evaluator.engine_evaluation().map_err(|why| anyhow!("{name}: {why}"))?;
     Ok(evaluation.context("it evaluates positions alone")?.clone())
 }
 
@@ -28,6 +28,6 @@ pub fn label_statically(evaluation: &Evaluation, samples: &mut [Sample]) {
     let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
     let values = evaluation.evaluate_all(&positions);
     for (sample, value) in samples.iter_mut().zip(values) {
-        sample.score = Some(Score::Centipawns(value).centipawns());
+        sample.score = Some(Score::Centipawns(value).to_centipawns());
     }
 }

@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
 
-use super::data_plan::{collect, measuring_plan};
+use super::data_plan::{collect_samples, measuring_plan};
 use super::evaluator::{Evaluator, Form};
 use super::folder::{BEST, NET};
 use super::honest::Selection;
 use super::played::Match;
 use super::recipe::Recipe;
 use crate::config::Config;
-use crate::digits::grouped;
+use crate::digits::group_digits;
 use crate::format::{LabelKind, ReadError};
 use crate::hce;
 use crate::loader::{LoadError, ReadPlan, contradict_view};
 use crate::progress::Progress;
-use crate::report::deep::{DeepComparison, Quantising, deep, quantising};
+use crate::report::deep::{DeepComparison, Quantising, compare_deeply, measure_quantising};
 use crate::report::{Comparison, PlayedGames, PositionFacts, Predictions, compare};
 use crate::sample::{Sample, games_known};
 
@@ -47,7 +47,7 @@ pub fn position_facts(samples: &[Sample], noun: &'static str) -> PositionFacts {
     PositionFacts {
         results: samples.iter().map(|sample| sample.result.into()).collect(),
         targets: None,
-        groups: samples.iter().map(Sample::group).collect(),
+        groups: samples.iter().map(Sample::split_group).collect(),
         noun,
         games_known: games_known(samples),
         cautions: Vec::new(),
@@ -55,7 +55,7 @@ pub fn position_facts(samples: &[Sample], noun: &'static str) -> PositionFacts {
 }
 
 /// All positions of the given files, or else of a run's training files.
-pub fn plan(
+pub fn plan_positions(
     given: Option<ReadPlan>,
     run: Option<&Recipe>,
     evaluators: &[Evaluator],
@@ -70,11 +70,14 @@ pub fn plan(
 
 /// Reads all positions of the files, one after the other; also returns why their results name no
 /// winner, where material contradicts the point of view of a file.
-pub fn read(plan: &ReadPlan, listener: &dyn Progress) -> Result<(Vec<Sample>, Vec<String>)> {
+pub fn read_positions(
+    plan: &ReadPlan,
+    listener: &dyn Progress,
+) -> Result<(Vec<Sample>, Vec<String>)> {
     let (mut all, mut cautions) = (Vec::new(), Vec::new());
     for file in &plan.files {
         let alone = ReadPlan { files: vec![file.clone()], ..plan.clone() };
-        let found = collect(&alone, None, listener).map_err(|error| match error {
+        let found = collect_samples(&alone, None, listener).map_err(|error| match error {
             // Here the remedy is an option, not a key of a config.
             LoadError::Read(ReadError::Bad { path, bad, limit: 0 }) => anyhow!(
                 "{path}, {bad} (to leave such out, pass --bad-records N)",
@@ -91,7 +94,7 @@ pub fn read(plan: &ReadPlan, listener: &dyn Progress) -> Result<(Vec<Sample>, Ve
 }
 
 /// Floats and integers of one net, as places among the evaluations.
-fn nets(evaluators: &[Evaluator]) -> Vec<[usize; 2]> {
+fn net_pairs(evaluators: &[Evaluator]) -> Vec<[usize; 2]> {
     let of = |integers: &Evaluator| {
         let net = net_of(&integers.given);
         evaluators
@@ -115,7 +118,7 @@ fn net_of(given: &str) -> String {
 
 impl Measurement {
     /// Evaluates positions of these files; with `of_results`, these name no winner.
-    pub fn of(
+    pub fn measure_selection(
         evaluators: &[Evaluator],
         mut selection: Selection,
         of_results: Vec<String>,
@@ -128,14 +131,15 @@ impl Measurement {
         let unseen = !is_shared && cautions.iter().all(Vec::is_empty);
         let mut evaluations = Vec::new();
         for (evaluator, cautions) in evaluators.iter().zip(cautions) {
-            evaluations.push(Predictions { cautions, ..evaluator.evaluate(&samples, files)? });
+            evaluations
+                .push(Predictions { cautions, ..evaluator.predict_samples(&samples, files)? });
         }
-        let nets = nets(evaluators);
+        let nets = net_pairs(evaluators);
         for &[floats, integers] in &nets {
             evaluations[floats].net = Some(floats);
             evaluations[integers].net = Some(floats);
         }
-        let (targets, note) = targets(&samples, evaluators).unzip();
+        let (targets, note) = score_targets(&samples, evaluators).unzip();
         details.extend(note);
         let noun = match (games_known(&samples), is_test) {
             (true, false) => "games",
@@ -149,8 +153,8 @@ impl Measurement {
             let lacking = samples.iter().filter(|sample| sample.game.is_none()).count();
             details.push(format!(
                 "games unknown: of {} of {} positions, so intervals are lower bounds",
-                grouped(lacking as u64),
-                grouped(samples.len() as u64)
+                group_digits(lacking as u64),
+                group_digits(samples.len() as u64)
             ));
         }
         let trained = evaluators.iter().map(Evaluator::is_trained).collect();
@@ -159,8 +163,8 @@ impl Measurement {
     }
 
     /// Adds the games of a match in which some of the evaluations played.
-    pub fn play(&mut self, games: &Match, evaluators: &[Evaluator]) -> Result<()> {
-        let (players, notes) = games.find(evaluators)?;
+    pub fn add_match(&mut self, games: &Match, evaluators: &[Evaluator]) -> Result<()> {
+        let (players, notes) = games.match_players(evaluators)?;
         for (evaluation, player) in self.evaluations.iter_mut().zip(players) {
             evaluation.player = player;
         }
@@ -170,9 +174,10 @@ impl Measurement {
     }
 
     /// Cost of quantising each net with floats and integers.
-    pub fn quantising(&self) -> Result<Vec<Quantising>> {
-        let of =
-            |net: &[usize; 2]| quantising(net.map(|place| &self.evaluations[place]), &self.truth);
+    pub fn measure_quantising(&self) -> Result<Vec<Quantising>> {
+        let of = |net: &[usize; 2]| {
+            measure_quantising(net.map(|place| &self.evaluations[place]), &self.truth)
+        };
         Ok(self.nets.iter().map(of).collect::<Result<_, _>>()?)
     }
 
@@ -186,8 +191,8 @@ impl Measurement {
         places
     }
 
-    pub fn compare(&self) -> Result<Comparison> {
-        Ok(self.finished(compare(&self.evaluations, &self.truth)?))
+    pub fn compare_all(&self) -> Result<Comparison> {
+        Ok(self.add_cautions(compare(&self.evaluations, &self.truth)?))
     }
 
     /// Compares one of them with an evaluation outside of the ranking.
@@ -197,22 +202,22 @@ impl Measurement {
         other: &Evaluator,
         files: &[PathBuf],
     ) -> Result<Comparison> {
-        let pair = [self.evaluations[place].clone(), other.evaluate(&self.samples, files)?];
+        let pair = [self.evaluations[place].clone(), other.predict_samples(&self.samples, files)?];
         let unseen = self.unseen;
         Ok(Comparison { unseen, ..compare(&pair, &self.truth)? })
     }
 
     /// Compares them with phases, calibration and disagreements, against the first trained one.
-    pub fn deep(&self, most: usize) -> Result<DeepComparison> {
+    pub fn compare_deeply(&self, most: usize) -> Result<DeepComparison> {
         let phases: Vec<u8> =
-            self.samples.par_iter().map(|it| hce::Phase::pieces(&it.position)).collect();
-        let fen = |i: usize| self.samples[i].position.fen();
+            self.samples.par_iter().map(|it| hce::Phase::piece_phase(&it.position)).collect();
+        let fen = |i: usize| self.samples[i].position.to_fen();
         let reference = self.trained.iter().position(|it| *it);
-        let deep = deep(&self.evaluations, &self.truth, &phases, &fen, reference, most)?;
-        Ok(DeepComparison { comparison: self.finished(deep.comparison), ..deep })
+        let deep = compare_deeply(&self.evaluations, &self.truth, &phases, &fen, reference, most)?;
+        Ok(DeepComparison { comparison: self.add_cautions(deep.comparison), ..deep })
     }
 
-    fn finished(&self, mut comparison: Comparison) -> Comparison {
+    fn add_cautions(&self, mut comparison: Comparison) -> Comparison {
         comparison.notes = self.notes.iter().chain(&self.details).cloned().collect();
         comparison.unseen = self.unseen;
         if let Some(played) = &self.played {
@@ -223,7 +228,7 @@ impl Measurement {
 }
 
 /// Targets, and formula, of the first run that uses scores, if all positions and sources share it.
-fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, String)> {
+fn score_targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, String)> {
     let configs = evaluators.iter().filter_map(|it| Some(&it.recipe.as_ref()?.config));
     let config = configs.into_iter().find(|config| config.needs_scores())?;
     let source_targets = config.source_targets();
@@ -232,12 +237,13 @@ fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, St
         return None;
     }
     let (wdl, scale) = (config.final_wdl(), config.win_rate.scale);
-    let note = format!("to target: {wdl} * result + {} * sigmoid(score / {scale})", rest(wdl));
+    let note =
+        format!("to target: {wdl} * result + {} * sigmoid(score / {scale})", score_share(wdl));
     Some((targets_of(samples, config)?, note))
 }
 
 /// Share of the score where that of the result is `wdl`, without the noise of floats.
-pub fn rest(wdl: f64) -> f64 {
+pub fn score_share(wdl: f64) -> f64 {
     ((1.0 - wdl) * 1e6).round() / 1e6
 }
 
@@ -245,7 +251,7 @@ pub fn rest(wdl: f64) -> f64 {
 pub fn targets_of(samples: &[Sample], config: &Config) -> Option<Vec<f64>> {
     let (wdl, win_rate) = (config.final_wdl(), config.win_rate);
     let target = |sample: &Sample| {
-        let expected = win_rate.of(sample.score?.into());
+        let expected = win_rate.expected_result(sample.score?.into());
         Some(wdl * f64::from(sample.result) + (1.0 - wdl) * expected)
     };
     samples.iter().map(target).collect()

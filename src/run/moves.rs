@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::evaluator::Evaluator;
 use super::honest::Selection;
 use super::objective::is_lesson;
-use crate::batch::first;
+use crate::batch::probability_of_first;
 use crate::progress::Progress;
 use crate::report::estimate::Groups;
 use crate::report::{MoveComparison, compare_moves};
@@ -17,7 +17,7 @@ use crate::search::{Evaluate, Quiescence};
 const BLOCK: usize = 64;
 
 /// Searches the winners' moves in positions with a choice.
-pub fn find(
+pub fn find_played_moves(
     evaluators: &[Evaluator],
     selection: Selection,
     listener: &dyn Progress,
@@ -30,7 +30,8 @@ pub fn find(
          PGN, viriformat or binpack"
     );
     evaluators.iter().try_for_each(|evaluator| evaluator.in_search().map(drop))?;
-    let groups = Groups::new(samples.iter().map(Sample::group)).known(games_known(&samples));
+    let groups = Groups::new(samples.iter().map(Sample::split_group))
+        .with_known_groups(games_known(&samples));
     let firsts_of = |evaluator: &Evaluator| -> Vec<Option<f64>> {
         let counter = listener.count(Some(samples.len() as u64), "searching moves");
         let of = |samples: &[Sample]| {
@@ -65,5 +66,5 @@ fn is_first(
     let played = sample.played?.legal_move(&chess)?;
     let mut moves = quiescence.moves(&chess, evaluation)?;
     moves.sort_by_key(|(other, _)| *other != played);
-    Some(first(&moves.iter().map(|(_, end)| end.score.into()).collect::<Vec<f64>>()))
+    Some(probability_of_first(&moves.iter().map(|(_, end)| end.score.into()).collect::<Vec<f64>>()))
 }

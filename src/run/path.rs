@@ -57,10 +57,12 @@ pub fn evaluated_file(name: &str) -> String {
 /// Whether a file, or the best weights of a run folder, are handcrafted terms.
 pub fn holds_terms(path: &Path) -> bool {
     let path = weights_file(path);
-    let Ok(bytes) = input::read(&path, input::WEIGHTS) else { return false };
+    let Ok(bytes) = input::read_bytes(&path, input::WEIGHTS) else { return false };
     match kind_of(&bytes) {
         FileKind::Json => path.extension().is_some_and(|extension| extension == "json"),
-        FileKind::Weights => recipe::open(&path).is_ok_and(|(_, recipe)| !recipe.config.is_net()),
+        FileKind::Weights => {
+            recipe::open_checkpoint(&path).is_ok_and(|(_, recipe)| !recipe.config.is_net())
+        }
         FileKind::Other => false,
     }
 }

@@ -10,7 +10,7 @@ use super::evaluation_names::short_name;
 use super::evaluator::Evaluator;
 use super::path::{evaluated_file, weights_file};
 use crate::digest;
-use crate::digits::counted;
+use crate::digits::count_noun;
 use crate::format::pgn::{self, Scoresheet};
 use crate::format::{Fault, unpack};
 use crate::report::PlayedGames;
@@ -42,23 +42,23 @@ pub struct Player {
 type Game = ([usize; 2], Scoresheet);
 
 /// Reads PGN files, each a match; players with equal names and digests are the same.
-pub fn read(files: &[PathBuf]) -> Result<Match> {
+pub fn read_matches(files: &[PathBuf]) -> Result<Match> {
     let mut players: Vec<Player> = Vec::new();
     let (mut notes, mut paces, mut forfeits) = (Vec::new(), BTreeSet::new(), None);
     let mut meetings: BTreeMap<[usize; 2], Pairs> = BTreeMap::new();
     for file in files {
-        let games = games(file, &mut players)?;
+        let games = read_file_games(file, &mut players)?;
         let mut places: BTreeMap<[usize; 2], Vec<usize>> = BTreeMap::new();
         for (place, ([white, black], _)) in games.iter().enumerate() {
             places.entry([*white.min(black), *white.max(black)]).or_default().push(place);
         }
-        paces.extend(games.iter().map(|(_, sheet)| sheet.tag("Nodes").map(str::to_string)));
+        paces.extend(games.iter().map(|(_, sheet)| sheet.find_tag("Nodes").map(str::to_string)));
         for forfeit in games.iter().filter_map(|(_, sheet)| sheet.is_forfeit()) {
             forfeits = Some(forfeits.unwrap_or(0) + u64::from(forfeit));
         }
         let mut paired = 0;
         for (two, places) in places {
-            for [one, other] in pairs(&games, &places) {
+            for [one, other] in pair_games(&games, &places) {
                 let result = |place: usize| {
                     let ([white, _], sheet) = &games[place];
                     let white_result = sheet.white_result.expect("pairs have results");
@@ -69,8 +69,10 @@ pub fn read(files: &[PathBuf]) -> Result<Match> {
             }
         }
         let shown = file.display();
-        let rest =
-            format!("{} without a pair or a result", counted(games.len() as u64 - paired, "game"));
+        let rest = format!(
+            "{} without a pair or a result",
+            count_noun(games.len() as u64 - paired, "game")
+        );
         ensure!(
             paired > 0,
             "{shown} holds no pairs of games, each opening played twice with the colours exchanged; it \
@@ -81,9 +83,9 @@ pub fn read(files: &[PathBuf]) -> Result<Match> {
         }
     }
     if let Some(forfeits @ 1..) = forfeits {
-        notes.push(format!("{} lost on time or by failures", counted(forfeits, "game")));
+        notes.push(format!("{} lost on time or by failures", count_noun(forfeits, "game")));
     }
-    let names = (0..players.len()).map(|place| called(&players, place)).collect();
+    let names = (0..players.len()).map(|place| display_name(&players, place)).collect();
     let meetings = meetings.into_iter().map(|(players, pairs)| PairedGames { players, pairs });
     let shown: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     let nodes = paces.pop_first().flatten().filter(|_| paces.is_empty());
@@ -95,7 +97,10 @@ pub fn read(files: &[PathBuf]) -> Result<Match> {
 impl Match {
     /// Finds each evaluation among the players: by its file's digest, or by its name if the games
     /// have no digest. None for those that did not play in their present form. Also returns notes.
-    pub fn find(&self, evaluators: &[Evaluator]) -> Result<(Vec<Option<usize>>, Vec<String>)> {
+    pub fn match_players(
+        &self,
+        evaluators: &[Evaluator],
+    ) -> Result<(Vec<Option<usize>>, Vec<String>)> {
         let mut notes = Vec::new();
         let found = evaluators.iter().map(|evaluator| self.place_of(evaluator, &mut notes));
         let found = found.collect::<Result<Vec<_>>>()?;
@@ -129,8 +134,8 @@ impl Match {
 /// Reads the games of a PGN file.
 pub fn read_games(file: &Path) -> Result<Vec<Scoresheet>> {
     let shown = file.display();
-    let input = unpack::open(file).with_context(|| format!("cannot read {shown}"))?;
-    match pgn::scoresheets(Box::new(BufReader::new(input))) {
+    let input = unpack::open_unpacked(file).with_context(|| format!("cannot read {shown}"))?;
+    match pgn::read_scoresheets(Box::new(BufReader::new(input))) {
         Ok(sheets) => Ok(sheets),
         Err(Fault::Io(error)) => Err(error).with_context(|| format!("cannot read {shown}")),
         Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => bail!("{shown}, {bad}"),
@@ -138,19 +143,19 @@ pub fn read_games(file: &Path) -> Result<Vec<Scoresheet>> {
 }
 
 /// Reads the games of a file with their players; new players are added.
-fn games(file: &Path, players: &mut Vec<Player>) -> Result<Vec<Game>> {
+fn read_file_games(file: &Path, players: &mut Vec<Player>) -> Result<Vec<Game>> {
     let shown = file.display();
     let mut games = Vec::new();
     for sheet in read_games(file)? {
         let mut of = |side: &str, digest: &str| -> Result<usize> {
-            let Some(name) = sheet.tag(side) else {
+            let Some(name) = sheet.find_tag(side) else {
                 bail!(
                     "{shown}, line {}: the game does not say who played; the games of a match \
                      have the tags White and Black",
                     sheet.line
                 );
             };
-            let digest = sheet.tag(digest).map(str::to_string);
+            let digest = sheet.find_tag(digest).map(str::to_string);
             let player = Player { name: name.to_string(), digest };
             let place = players.iter().position(|it| *it == player).unwrap_or(players.len());
             if place == players.len() {
@@ -171,7 +176,7 @@ fn games(file: &Path, players: &mut Vec<Player>) -> Result<Vec<Game>> {
 }
 
 /// Pairs among the games of two players: those of one round, or else consecutive ones.
-fn pairs(games: &[Game], places: &[usize]) -> Vec<[usize; 2]> {
+fn pair_games(games: &[Game], places: &[usize]) -> Vec<[usize; 2]> {
     let is_pair = |[one, other]: [usize; 2]| {
         let [([white, _], one), ([_, black], other)] = [&games[one], &games[other]];
         let have_ended = one.white_result.is_some() && other.white_result.is_some();
@@ -181,7 +186,7 @@ fn pairs(games: &[Game], places: &[usize]) -> Vec<[usize; 2]> {
     let mut pairs = Vec::new();
     for place in places {
         // "12.1" and "12.2", or "12" twice.
-        let Some(round) = games[*place].1.tag("Round") else { continue };
+        let Some(round) = games[*place].1.find_tag("Round") else { continue };
         let round = round.split_once('.').map_or(round, |(round, _)| round);
         let waiting = waiting.entry(round).or_default();
         match waiting.iter().position(|other| is_pair([*other, *place])) {
@@ -201,7 +206,7 @@ fn pairs(games: &[Game], places: &[usize]) -> Vec<[usize; 2]> {
 }
 
 /// Name of a player, with its digest if another has the same name.
-fn called(players: &[Player], place: usize) -> String {
+fn display_name(players: &[Player], place: usize) -> String {
     let Player { name, digest } = &players[place];
     match players.iter().filter(|other| other.name == *name).count() {
         1 => name.clone(),

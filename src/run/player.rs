@@ -31,7 +31,11 @@ impl SearchPlayer {
     pub const MEBIBYTES: usize = 4;
 
     /// Opens an evaluation that can play; for the folder of a run its net.
-    pub fn open(name: &str, device: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
+    pub fn open_player(
+        name: &str,
+        device: &(Device, Compute),
+        listener: &dyn Progress,
+    ) -> Result<Self> {
         let evaluator = Evaluator::open_in_centipawns(&evaluated_file(name), device, listener)?;
         evaluator.in_search()?;
         Ok(Self { evaluator, mebibytes: Self::MEBIBYTES })
@@ -48,31 +52,31 @@ impl SearchPlayer {
     }
 
     /// The scale for the margins of a search.
-    pub fn scale(&self) -> f64 {
+    pub fn search_scale(&self) -> f64 {
         self.evaluator.scale_in_search()
     }
 }
 
 impl PlayerFactory for SearchPlayer {
-    fn name(&self) -> String {
+    fn player_name(&self) -> String {
         self.evaluator.name.clone()
     }
 
-    fn player(&self) -> Result<Box<dyn Player + '_>, EngineError> {
+    fn start_player(&self) -> Result<Box<dyn Player + '_>, EngineError> {
         Ok(Box::new(AtBoard {
             searcher: Searcher::new(self.mebibytes),
             evaluation: self.in_search(),
-            scale: self.scale(),
+            scale: self.search_scale(),
             alarm: None,
         }))
     }
 
-    fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
+    fn list_settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
         Ok(vec![
             ("program", format!("nnuance {}", env!("CARGO_PKG_VERSION"))),
-            ("evaluation", self.name()),
+            ("evaluation", self.player_name()),
             ("digest", self.evaluator.digest.clone().unwrap_or_default()),
-            ("scale", self.scale().to_string()),
+            ("scale", self.search_scale().to_string()),
             ("hash", self.mebibytes.to_string()),
         ])
     }
@@ -87,7 +91,7 @@ struct AtBoard<'a> {
 }
 
 impl Player for AtBoard<'_> {
-    fn search(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault> {
+    fn search_line(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault> {
         let watch = Stopwatch::start();
         let (mut limits, mut budget) = (Limits::default(), None);
         match limit {
@@ -96,25 +100,26 @@ impl Player for AtBoard<'_> {
             Limit::SoftNodes { soft, hard } => {
                 (limits.soft_nodes, limits.nodes) = (Some(soft), Some(hard));
             }
-            Limit::Movetime(time) => budget = Some(Budget::exactly(time, OVERHEAD)),
+            Limit::Movetime(time) => budget = Some(Budget::exact_time(time, OVERHEAD)),
             Limit::Clocks(clocks) => {
-                budget = Some(clocks[line.chess.turn().fold_wb(0, 1)].budget(OVERHEAD));
+                budget = Some(clocks[line.chess.turn().fold_wb(0, 1)].divide_time(OVERHEAD));
             }
         }
         let stop = match budget {
-            Some(budget) => self.alarm.get_or_insert_default().set(budget.hard),
+            Some(budget) => self.alarm.get_or_insert_default().set_alarm(budget.hard),
             None => Default::default(),
         };
         let question = SearchSettings { limits, scale: self.scale };
         let mut game = Game::new(line.first.clone());
-        line.moves.iter().for_each(|&played| game.play(played));
-        let is_over = || budget.is_some_and(|budget| watch.milliseconds() >= budget.soft);
+        line.moves.iter().for_each(|&played| game.play_move(played));
+        let is_over = || budget.is_some_and(|budget| watch.elapsed_milliseconds() >= budget.soft);
         let Self { searcher, evaluation, .. } = self;
-        let found = searcher.search(&game, &mut **evaluation, &question, &stop, &mut |_| {
-            if is_over() {
-                stop.store(true, Ordering::Relaxed);
-            }
-        });
+        let found =
+            searcher.search_position(&game, &mut **evaluation, &question, &stop, &mut |_| {
+                if is_over() {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            });
         let best = *found.pv.first().expect("a position that is searched has a legal move");
         Ok(MoveResult { best, score: Some(found.score), depth: found.depth })
     }
@@ -124,7 +129,7 @@ impl Player for AtBoard<'_> {
         line: &GameLine,
         limit: Limit,
     ) -> Result<MoveResult, EngineFault> {
-        self.searcher.clear();
-        self.search(line, limit)
+        self.searcher.clear_memory();
+        self.search_line(line, limit)
     }
 }

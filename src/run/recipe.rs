@@ -43,24 +43,26 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    pub fn kind(&self) -> Result<Kind> {
+    pub fn model_kind(&self) -> Result<Kind> {
         Ok(match self.config.architecture().cloned() {
             Some(net) if self.config.tunes_base() => {
                 let config = &self.config;
                 let base = self.base.as_ref().context("a net with terms has terms")?;
-                Kind::Sum(net, RunTerms::of_base(&base_terms(base)?).shape(config))
+                Kind::Sum(net, RunTerms::of_base(&base_terms(base)?).hce_shape(config))
             }
             Some(net) => Kind::Net(net),
-            None => Kind::Hce(self.terms()?.context("no net, so terms")?.shape(&self.config)),
+            None => {
+                Kind::Hce(self.run_terms()?.context("no net, so terms")?.hce_shape(&self.config))
+            }
         })
     }
 
-    pub fn terms(&self) -> Result<Option<RunTerms>> {
-        RunTerms::of(&self.config, self.term_list.as_deref())
+    pub fn run_terms(&self) -> Result<Option<RunTerms>> {
+        RunTerms::from_config(&self.config, self.term_list.as_deref())
     }
 
     /// The header entries of a file of weights.
-    pub fn facts(&self) -> Result<BTreeMap<String, String>> {
+    pub fn header_facts(&self) -> Result<BTreeMap<String, String>> {
         let mut facts = match self.config.architecture() {
             Some(net) => export::facts(net, self.config.scales),
             None => {
@@ -70,27 +72,27 @@ impl Recipe {
             }
         };
         facts.extend(self.term_list.clone().map(|list| ("term_list".to_string(), list)));
-        facts.extend(self.start.as_ref().map(|start| fact("start", start)).transpose()?);
+        facts.extend(self.start.as_ref().map(|start| format_fact("start", start)).transpose()?);
         facts.extend(base_fact(self.base.as_ref())?);
         facts.insert("config".into(), self.config.to_toml());
-        facts.extend([fact("data", &self.data)?, fact("sketch", &self.sketch)?]);
-        facts.extend([fact("validation", &self.validation)?]);
-        facts.extend([fact("validation_sketch", &self.validation_sketch)?]);
+        facts.extend([format_fact("data", &self.data)?, format_fact("sketch", &self.sketch)?]);
+        facts.extend([format_fact("validation", &self.validation)?]);
+        facts.extend([format_fact("validation_sketch", &self.validation_sketch)?]);
         Ok(facts)
     }
 
     /// Reads the header of a file of weights; none for weights of other programs.
-    pub fn read(facts: &BTreeMap<String, String>) -> Result<Option<Self>> {
-        let data = entry(facts, "data")?;
+    pub fn read_header(facts: &BTreeMap<String, String>) -> Result<Option<Self>> {
+        let data = parse_entry(facts, "data")?;
         let (Some(config), Some(data)) = (facts.get("config"), data) else { return Ok(None) };
         Ok(Some(Self {
-            config: Config::parse(config, "the config in its header", &[])?,
+            config: Config::parse_text(config, "the config in its header", &[])?,
             data,
-            sketch: entry(facts, "sketch")?.unwrap_or_default(),
-            validation: entry(facts, "validation")?.unwrap_or_default(),
-            validation_sketch: entry(facts, "validation_sketch")?.unwrap_or_default(),
+            sketch: parse_entry(facts, "sketch")?.unwrap_or_default(),
+            validation: parse_entry(facts, "validation")?.unwrap_or_default(),
+            validation_sketch: parse_entry(facts, "validation_sketch")?.unwrap_or_default(),
             term_list: facts.get("term_list").cloned(),
-            start: entry(facts, "start")?,
+            start: parse_entry(facts, "start")?,
             base: read_base(facts)?,
         }))
     }
@@ -100,7 +102,7 @@ impl Recipe {
         let config = provenance.recipe.as_deref()?;
         let chosen = provenance.validation_sketch.clone().unwrap_or_default();
         Some(Self {
-            config: Config::parse(config, "the manifest's recipe", &[]).ok()?,
+            config: Config::parse_text(config, "the manifest's recipe", &[]).ok()?,
             data: provenance.data.clone(),
             sketch: provenance.sketch.clone()?.try_into().ok()?,
             validation: provenance.validation.clone(),
@@ -112,7 +114,7 @@ impl Recipe {
     }
 
     /// The entries of a net's manifest, for [`Recipe::of_manifest`].
-    pub fn provenance(&self) -> export::Provenance {
+    pub fn to_provenance(&self) -> export::Provenance {
         let chosen = Some(&self.validation_sketch).filter(|sketch| !sketch.is_empty());
         export::Provenance {
             recipe: Some(self.config.to_toml()),
@@ -127,7 +129,7 @@ impl Recipe {
 
     /// Adds the facts of a pass over streamed data.
     fn add(&mut self, read: &ReadFacts) {
-        self.sketch.join(&read.sketch);
+        self.sketch.join_sketch(&read.sketch);
         if read.is_complete {
             // Older checkpoints do not count them.
             let gameless = read.gameless.iter().chain(std::iter::repeat(&0));
@@ -145,7 +147,7 @@ impl Recipe {
         self.base.as_ref().map(open_base).transpose()
     }
 
-    pub fn validating(&self) -> &[DataFile] {
+    pub fn validation_files(&self) -> &[DataFile] {
         if self.validation.is_empty() { &self.data } else { &self.validation }
     }
 
@@ -161,12 +163,12 @@ impl Recipe {
     }
 }
 
-pub fn names(files: &[DataFile]) -> String {
+pub fn list_names(files: &[DataFile]) -> String {
     files.iter().map(|file| file.path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Reads a header entry in JSON; none if it is missing.
-pub(super) fn entry<T: DeserializeOwned>(
+pub(super) fn parse_entry<T: DeserializeOwned>(
     facts: &BTreeMap<String, String>,
     key: &str,
 ) -> Result<Option<T>> {
@@ -175,17 +177,17 @@ pub(super) fn entry<T: DeserializeOwned>(
 }
 
 /// A header entry in JSON.
-pub(super) fn fact<T: Serialize>(key: &str, value: &T) -> Result<(String, String)> {
+pub(super) fn format_fact<T: Serialize>(key: &str, value: &T) -> Result<(String, String)> {
     Ok((key.to_string(), serde_json::to_string(value)?))
 }
 
 /// Opens a checkpoint of this program with its recipe.
-pub fn open(path: &Path) -> Result<(Checkpoint, Recipe)> {
-    let checkpoint = Checkpoint::read(path)?;
+pub fn open_checkpoint(path: &Path) -> Result<(Checkpoint, Recipe)> {
+    let checkpoint = Checkpoint::read_file(path)?;
     // The file keeps its original header, so that runs end with the same bits.
     let mut facts = checkpoint.facts.clone();
     let mut recipe = replace_base_terms(&mut facts, &checkpoint.weights)
-        .and_then(|()| Recipe::read(&facts))
+        .and_then(|()| Recipe::read_header(&facts))
         .and_then(|recipe| recipe.ok_or_else(|| anyhow!("its header has no config")))
         .with_context(|| path.display().to_string())?;
     if let Some(place) = &checkpoint.state.place {
@@ -197,7 +199,7 @@ pub fn open(path: &Path) -> Result<(Checkpoint, Recipe)> {
 /// Text of an engine's term list, if the config names one.
 pub fn term_list(config: &Config) -> Result<Option<String>> {
     let Some(Traces { list: path, .. }) = &config.file.traces else { return Ok(None) };
-    let text = input::text(path, input::TEXT)
+    let text = input::read_text(path, input::TEXT)
         .with_context(|| format!("cannot read the list of terms {}", path.display()))?;
     Ok(Some(text))
 }

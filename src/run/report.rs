@@ -16,9 +16,9 @@ use super::played::Match;
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
 use super::{Host, folder, inspect};
 use crate::data_file::DataFile;
-use crate::digits::{duration, grouped, positions_of_games};
+use crate::digits::{format_duration, group_digits, positions_of_games};
 use crate::draw::{self, Section};
-use crate::inspect::listed;
+use crate::inspect::list_values;
 use crate::loader::{ReadPlan, TestShare};
 use crate::log;
 use crate::output;
@@ -47,16 +47,16 @@ struct Positions {
 
 /// Page that compares runs and other evaluations on the files' positions, or the first run's; with
 /// Elo of those that played in `games`.
-pub fn compare(
+pub fn compare_runs(
     runs: &[ShownRun],
     with: &[String],
     given: Option<ReadPlan>,
     games: Option<&Match>,
     host: &Host,
 ) -> Result<String> {
-    let evaluators = open(runs, with, host)?;
-    let plan = measure::plan(given, Some(&runs[0].recipe), &evaluators)?;
-    let (samples, cautions) = measure::read(&plan, host.listener)?;
+    let evaluators = open_evaluations(runs, with, host)?;
+    let plan = measure::plan_positions(given, Some(&runs[0].recipe), &evaluators)?;
+    let (samples, cautions) = measure::read_positions(&plan, host.listener)?;
     let positions = Positions { samples, cautions, files: plan.files, chosen_on: None };
     compare_on(runs, evaluators, positions, games, host)
 }
@@ -70,11 +70,11 @@ fn compare_on(
     host: &Host,
 ) -> Result<String> {
     ensure!(!samples.is_empty(), "no game was held out");
-    let (pages, warnings) = described(runs, &evaluators);
+    let (pages, warnings) = describe_runs(runs, &evaluators);
     if samples.iter().all(|sample| sample.score.is_some())
         && !evaluators.iter().any(Evaluator::needs_scores)
     {
-        evaluators.push(Evaluator::open("score", &host.device, host.listener)?);
+        evaluators.push(Evaluator::open_evaluation("score", &host.device, host.listener)?);
     }
     // Positions from which pieces are removed; at the end of a run for about a second.
     let removed = if chosen_on.is_some() { 10_000 } else { 50_000 / runs.len() };
@@ -89,58 +89,59 @@ fn compare_on(
             }
         }
     }
-    let mut measured = Measurement::of(&evaluators, selection, cautions, &files)?;
-    games.map(|games| measured.play(games, &evaluators)).transpose()?;
+    let mut measured = Measurement::measure_selection(&evaluators, selection, cautions, &files)?;
+    games.map(|games| measured.add_match(games, &evaluators)).transpose()?;
     let counter = host.listener.count(None, "comparing");
-    let quantising = measured.quantising()?;
+    let quantising = measured.measure_quantising()?;
     let left = measured.drop_floats().into_iter().zip(&measured.evaluations);
-    let mut names: Vec<(String, String)> =
-        left.map(|(at, one)| (one.name.clone(), evaluators[at].describe().to_string())).collect();
+    let mut names: Vec<(String, String)> = left
+        .map(|(at, one)| (one.name.clone(), evaluators[at].describe_kind().to_string()))
+        .collect();
     for (name, what) in names.iter_mut().filter(|_| runs.len() > 1) {
         let run = runs.iter().find(|run| run.page.name == *name);
         let net = run.and_then(|run| run.recipe.config.architecture());
         what.extend(net.map(|net| format!(", {net}")));
     }
-    let deep = DeepComparison { quantising, ..measured.deep(BOARDS)? };
+    let deep = DeepComparison { quantising, ..measured.compare_deeply(BOARDS)? };
     drop(counter);
     let mut sections = vec![
-        page::comparison(&deep.comparison, &names),
-        page::curves(&pages),
-        page::phases(&deep),
-        page::calibration(&deep.calibrations, deep.comparison.noun),
-        page::disagreements(&deep.disagreements),
+        page::comparison_section(&deep.comparison, &names),
+        page::curves_section(&pages),
+        page::phases_section(&deep),
+        page::calibration_section(&deep.calibrations, deep.comparison.noun),
+        page::disagreements_section(&deep.disagreements),
     ];
     if !deep.quantising.is_empty() {
-        sections.push(page::quantising(&deep));
+        sections.push(page::quantising_section(&deep));
     }
     let mut gains = Vec::new();
     for run in runs {
-        let Some(best) = run.file(folder::BEST) else { continue };
+        let Some(best) = run.existing_path(folder::BEST) else { continue };
         let name = Some(&run.page.name[..]).filter(|_| runs.len() > 1);
         let samples = &measured.samples;
         if run.recipe.config.is_net() {
-            sections.extend(inspect::sections(&best, name, samples, removed, host.listener)?);
+            sections.extend(inspect::net_sections(&best, name, samples, removed, host.listener)?);
         } else if let Some(tuned) = evaluators.iter().find(|it| it.given == best) {
             let found = TermsInspection::new(tuned, Some((&measured, &files)))?;
-            gains.extend(found.tuning.iter().map(|it| it.gain()));
-            sections.extend(found.sections(name));
+            gains.extend(found.tuning.iter().map(|it| it.gain_sentence()));
+            sections.extend(found.page_sections(name));
         }
     }
-    sections.push(page::settings(&pages));
-    let facts = page::facts(&pages);
+    sections.push(page::settings_section(&pages));
+    let facts = page::run_facts(&pages);
     let ranking = html! {
-        p { (deep.comparison.head()) }
+        p { (deep.comparison.head_line()) }
         @for gain in gains { p { (gain) } }
-        (page::ranking(&deep.comparison))
+        (page::ranking_chart(&deep.comparison))
     };
     let lead = match runs.len() {
-        1 => html! { (made(runs, host)) (warnings) (ranking) (facts) },
+        1 => html! { (made_line(runs, host)) (warnings) (ranking) (facts) },
         _ => {
             sections.insert(1, Section::new("Runs", facts));
-            html! { (made(runs, host)) (warnings) (ranking) }
+            html! { (made_line(runs, host)) (warnings) (ranking) }
         }
     };
-    Ok(draw::page(&title(runs), &lead, &sections))
+    Ok(draw::page(&page_title(runs), &lead, &sections))
 }
 
 /// Writes the page of a finished run, from its held-out positions, if any; returns its path.
@@ -150,34 +151,35 @@ pub fn of_ended(
     [validation, test]: [&[Sample]; 2],
     host: &Host,
 ) -> Result<PathBuf> {
-    let runs = [ShownRun { recipe: recipe.clone(), ..ShownRun::read(path)? }];
+    let runs = [ShownRun { recipe: recipe.clone(), ..ShownRun::read_folder(path)? }];
     let output = path.join(folder::REPORT);
     let compared = || match recipe.config.file.traces {
         // Terms of another engine are known from traces only.
-        Some(_) => compare(&runs, &[], None, None, host),
+        Some(_) => compare_runs(&runs, &[], None, None, host),
         None => {
             // A run without a test is measured on the games on which others are.
-            let others = validation.iter().filter(|it| TestShare::DEFAULT.takes(it.group()));
+            let others =
+                validation.iter().filter(|it| TestShare::DEFAULT.takes_group(it.split_group()));
             let chosen_on = test.is_empty();
             let samples = if chosen_on { others.copied().collect() } else { test.to_vec() };
             let (files, chosen_on) = (Vec::new(), Some(chosen_on));
             let positions = Positions { samples, cautions: Vec::new(), files, chosen_on };
-            compare_on(&runs, open(&runs, &[], host)?, positions, None, host)
+            compare_on(&runs, open_evaluations(&runs, &[], host)?, positions, None, host)
         }
     };
     let page = compared().unwrap_or_else(|error| {
-        let evaluators = open(&runs, &[], host).unwrap_or_default();
-        let (pages, warnings) = described(&runs, &evaluators);
+        let evaluators = open_evaluations(&runs, &[], host).unwrap_or_default();
+        let (pages, warnings) = describe_runs(&runs, &evaluators);
         let lead = html! {
-            (made(&runs, host))
+            (made_line(&runs, host))
             (warnings)
-            (page::facts(&pages))
+            (page::run_facts(&pages))
             p { "There is no comparison: " (format!("{error:#}")) "." }
         };
-        let sections = vec![page::curves(&pages), page::settings(&pages)];
-        draw::page(&title(&runs), &lead, &sections)
+        let sections = vec![page::curves_section(&pages), page::settings_section(&pages)];
+        draw::page(&page_title(&runs), &lead, &sections)
     });
-    output::write(&output, page.as_bytes())?;
+    output::write_file(&output, page.as_bytes())?;
     Ok(output)
 }
 
@@ -186,58 +188,58 @@ pub fn of_unfinished(run: &ShownRun, in_progress: bool, host: &Host) -> String {
     let runs = std::slice::from_ref(run);
     let pages = [run.page.clone()];
     let lead = html! {
-        (made(runs, host))
+        (made_line(runs, host))
         p {
             @if in_progress { "Training is in progress, and this page reloads itself." }
             @else { "Training has stopped." }
             " The comparison follows when the run is complete."
         }
-        (page::facts(&pages))
+        (page::run_facts(&pages))
     };
-    let sections = [page::curves(&pages), page::settings(&pages)];
-    draw::page::document(&title(runs), &lead, &sections, in_progress)
+    let sections = [page::curves_section(&pages), page::settings_section(&pages)];
+    draw::page::render_document(&page_title(runs), &lead, &sections, in_progress)
 }
 
 /// Line with the duration of a single run, the program, date and device.
-fn made(runs: &[ShownRun], host: &Host) -> Markup {
+fn made_line(runs: &[ShownRun], host: &Host) -> Markup {
     let seconds = match runs {
-        [run] => run.page.seconds(),
+        [run] => run.page.training_seconds(),
         _ => None,
     };
-    let trained = seconds.map(|seconds| format!("trained in {}", duration(seconds)));
+    let trained = seconds.map(|seconds| format!("trained in {}", format_duration(seconds)));
     let program = concat!("nnuance ", env!("CARGO_PKG_VERSION")).to_string();
-    let facts = [trained, Some(program), host.listener.date(), Some(host.name())];
-    page::made(facts.into_iter().flatten())
+    let facts = [trained, Some(program), host.listener.current_date(), Some(host.describe_host())];
+    page::facts_line(facts.into_iter().flatten())
 }
 
 /// Runs with the values of pieces in their evaluations, and warnings why one is worthless.
-fn described(runs: &[ShownRun], evaluators: &[Evaluator]) -> (Vec<Run>, Markup) {
+fn describe_runs(runs: &[ShownRun], evaluators: &[Evaluator]) -> (Vec<Run>, Markup) {
     let (mut pages, mut warnings) = (Vec::new(), Vec::new());
     for run in runs {
         let mut page = run.page.clone();
-        let file = [folder::NET, folder::BEST].into_iter().find_map(|name| run.file(name));
+        let file = [folder::NET, folder::BEST].into_iter().find_map(|name| run.existing_path(name));
         let evaluator = evaluators.iter().find(|it| Some(&it.given) == file.as_ref());
         if let Some(values) = evaluator.and_then(Evaluator::piece_values) {
-            page.about.insert(1, ("pieces".to_string(), listed(&values)));
+            page.about.insert(1, ("pieces".to_string(), list_values(&values)));
         }
-        let why = evaluator.and_then(Evaluator::unlearnt);
+        let why = evaluator.and_then(Evaluator::reason_unlearnt);
         warnings.extend(why.map(|why| format!("{}: {why}", page.name)));
         pages.push(page);
     }
     (pages, html! { @for warning in warnings { p { b { (warning) } } } })
 }
 
-fn title(runs: &[ShownRun]) -> String {
+fn page_title(runs: &[ShownRun]) -> String {
     let names: Vec<&str> = runs.iter().map(|run| &run.page.name[..]).collect();
     names.join(", ")
 }
 
 /// The evaluations of the runs, others, and material. Integers have the name of their run.
-fn open(runs: &[ShownRun], with: &[String], host: &Host) -> Result<Vec<Evaluator>> {
-    let open = |name: &str| Evaluator::open(name, &host.device, host.listener);
+fn open_evaluations(runs: &[ShownRun], with: &[String], host: &Host) -> Result<Vec<Evaluator>> {
+    let open = |name: &str| Evaluator::open_evaluation(name, &host.device, host.listener);
     let mut evaluators = Vec::new();
     for run in runs {
-        let files = [folder::NET, folder::BEST].map(|name| run.file(name));
+        let files = [folder::NET, folder::BEST].map(|name| run.existing_path(name));
         for (place, file) in files.iter().flatten().enumerate() {
             let mut evaluator = open(file)?;
             if place == 0 {
@@ -260,21 +262,21 @@ fn open(runs: &[ShownRun], with: &[String], host: &Host) -> Result<Vec<Evaluator
 
 impl ShownRun {
     /// Reads the folder of a run, which may be in use.
-    pub fn read(folder: &Path) -> Result<Self> {
+    pub fn read_folder(folder: &Path) -> Result<Self> {
         let name = folder.display();
         ensure!(folder.is_dir(), "{name} is no folder; name the folder of a run");
         let last = folder.join(folder::LAST);
         ensure!(last.exists(), "{name} is no folder of a run: {} is missing", folder::LAST);
-        let (Checkpoint { state, facts, .. }, recipe) = recipe::open(&last)?;
+        let (Checkpoint { state, facts, .. }, recipe) = recipe::open_checkpoint(&last)?;
         let mut run = Self::new(folder, recipe, &facts)?;
-        run.page.rows = log::read(&folder.join(folder::LOG))?;
+        run.page.rows = log::read_rows(&folder.join(folder::LOG))?;
         let ended = [folder::NET, folder::TERMS].iter().any(|name| folder.join(name).exists());
         run.page.state = match (ended, state.converged) {
             (true, true) => "converged".to_string(),
             (true, false) => String::new(),
             (false, _) => {
                 let positions = facts.get(POSITIONS).and_then(|text| text.parse().ok());
-                unfinished(state.step, positions.map(|it| run.recipe.config.steps(it)))
+                unfinished_state(state.step, positions.map(|it| run.recipe.config.step_count(it)))
             }
         };
         Ok(run)
@@ -283,13 +285,13 @@ impl ShownRun {
     /// Creates a run from its recipe and the header of its checkpoints, without its log.
     pub fn new(folder: &Path, recipe: Recipe, facts: &BTreeMap<String, String>) -> Result<Self> {
         let mut settings = Vec::new();
-        flatten("", &toml::from_str(&recipe.config.to_toml())?, &mut settings);
+        flatten_keys("", &toml::from_str(&recipe.config.to_toml())?, &mut settings);
         settings.sort();
         // `runs/..` and `.` have no last name.
         let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
         let page = Run {
             name: whole.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned(),
-            about: about(&recipe, facts.get(COMPUTE))?,
+            about: run_facts(&recipe, facts.get(COMPUTE))?,
             settings,
             ..Run::default()
         };
@@ -297,24 +299,24 @@ impl ShownRun {
     }
 
     /// Path of the run's file, if it exists, as commands name it.
-    fn file(&self, name: &str) -> Option<String> {
+    fn existing_path(&self, name: &str) -> Option<String> {
         let path = self.folder.join(name);
         path.exists().then(|| path.to_string_lossy().into_owned())
     }
 }
 
 /// State of a run that has not ended, at a step of so many, if their number is known.
-pub fn unfinished(step: u64, steps: Option<u64>) -> String {
-    let steps = steps.map_or(String::new(), |steps| format!(" of {}", grouped(steps)));
-    format!("not ended: at step {}{steps}", grouped(step))
+pub fn unfinished_state(step: u64, steps: Option<u64>) -> String {
+    let steps = steps.map_or(String::new(), |steps| format!(" of {}", group_digits(steps)));
+    format!("not ended: at step {}{steps}", group_digits(step))
 }
 
 /// Model and data of a run: name and value of each fact.
-fn about(recipe: &Recipe, compute: Option<&String>) -> Result<Vec<(String, String)>> {
+fn run_facts(recipe: &Recipe, compute: Option<&String>) -> Result<Vec<(String, String)>> {
     let model = match recipe.config.architecture() {
         Some(net) => net.to_string(),
         None => {
-            let terms = recipe.terms()?.context("no net, so terms")?;
+            let terms = recipe.run_terms()?.context("no net, so terms")?;
             let count = |chosen: &[bool]| chosen.iter().filter(|it| **it).count();
             let [present, chosen] = [&terms.present.terms, &terms.chosen.terms].map(|it| count(it));
             format!("{present} handcrafted terms, {chosen} of them tuned unless they are rare")
@@ -323,7 +325,7 @@ fn about(recipe: &Recipe, compute: Option<&String>) -> Result<Vec<(String, Strin
     let file = |what: &str, file: &DataFile| {
         let games = match file.games {
             0 => "games unknown".to_string(),
-            games if file.gameless == 0 => format!("{} games", grouped(games)),
+            games if file.gameless == 0 => format!("{} games", group_digits(games)),
             games => positions_of_games(file.positions.unwrap_or(0), games, file.gameless),
         };
         let sha256 = file.sha256.get(..12).unwrap_or(&file.sha256);
@@ -346,12 +348,12 @@ fn about(recipe: &Recipe, compute: Option<&String>) -> Result<Vec<(String, Strin
     Ok(about)
 }
 
-fn flatten(prefix: &str, value: &toml::Value, into: &mut Vec<(String, String)>) {
+fn flatten_keys(prefix: &str, value: &toml::Value, into: &mut Vec<(String, String)>) {
     match value {
         toml::Value::Table(table) => {
             for (key, value) in table {
                 let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-                flatten(&name, value, into);
+                flatten_keys(&name, value, into);
             }
         }
         toml::Value::String(text) => into.push((prefix.to_string(), text.clone())),

@@ -13,12 +13,12 @@ use super::evaluator::Evaluator;
 use super::folder::{BEST, LAST, is_finished};
 use super::measure::{position_facts, targets_of};
 use super::recipe;
-use super::train::{NothingLearnt, RunContext, begin_or_resume, check, stages};
+use super::train::{NothingLearnt, RunContext, begin_or_resume, check_run, stages};
 use crate::config::{Config, Target};
 use crate::export::{ExportError, QuantiseError};
 use crate::loader::{Scan, scan};
-use crate::report::seeds::{MemberLoss, SeedSpread, contest};
-use crate::report::{PositionFacts, Predictions, Table, sums};
+use crate::report::seeds::{MemberLoss, SeedSpread, compare_members};
+use crate::report::{PositionFacts, Predictions, Table, squared_errors};
 use crate::sample::Sample;
 use crate::train::TrainError;
 
@@ -37,9 +37,9 @@ pub struct Axis {
 
 impl Axis {
     /// Parses `net.hidden=16,32`. Commas within brackets and quotes belong to a value.
-    pub fn parse(text: &str) -> Result<Self> {
+    pub fn parse_axis(text: &str) -> Result<Self> {
         let (key, values) = text.split_once('=').unwrap_or((text, ""));
-        let (key, values) = (key.trim(), split(values));
+        let (key, values) = (key.trim(), split_values(values));
         ensure!(
             values.iter().all(|value| !value.is_empty()),
             "--over {text}: write it as key=value,value, for example net.hidden=16,32"
@@ -56,13 +56,13 @@ impl Axis {
         Ok(Self { key: key.to_string(), values })
     }
 
-    fn title(&self) -> &str {
+    fn last_key(&self) -> &str {
         self.key.split_once('.').map_or(&self.key, |(_, rest)| rest)
     }
 }
 
 /// Splits at commas outside brackets and quotes.
-fn split(text: &str) -> Vec<String> {
+fn split_values(text: &str) -> Vec<String> {
     let (mut depth, mut quote) = (0, None);
     let values = text.split(|letter| {
         match (quote, letter) {
@@ -88,7 +88,7 @@ pub struct Member {
 }
 
 /// All combinations, the last axis the fastest. `sets` are common changes of the config.
-fn members(config: &Path, sets: &[String], axes: &[Axis]) -> Result<Vec<Member>> {
+fn list_members(config: &Path, sets: &[String], axes: &[Axis]) -> Result<Vec<Member>> {
     let count = axes.iter().try_fold(1, |all: usize, axis| all.checked_mul(axis.values.len()));
     let count = count.filter(|count| (2..=MOST).contains(count)).with_context(|| {
         format!("a sweep has 2 to {MOST} members; give --over more values, or fewer")
@@ -102,9 +102,10 @@ fn members(config: &Path, sets: &[String], axes: &[Axis]) -> Result<Vec<Member>>
             rest /= axis.values.len();
         }
         sets.extend(axes.iter().zip(&values).map(|(axis, it)| format!("{}={it}", axis.key)));
-        let part = |(axis, it): (&Axis, &String)| format!("{}-{}", axis.title(), plain(it));
+        let part =
+            |(axis, it): (&Axis, &String)| format!("{}-{}", axis.last_key(), plain_value(it));
         let mut name = axes.iter().zip(&values).map(part).collect::<Vec<_>>().join("-");
-        let config = Config::read(config, &sets).with_context(|| format!("member {name}"))?;
+        let config = Config::read_file(config, &sets).with_context(|| format!("member {name}"))?;
         if let Some(other) = known.insert(config.to_toml(), number) {
             bail!("{} and {name} are the same run", members[other].name);
         }
@@ -118,14 +119,14 @@ fn members(config: &Path, sets: &[String], axes: &[Axis]) -> Result<Vec<Member>>
 }
 
 /// A value without TOML's quotes.
-fn bare(value: &str) -> &str {
+fn without_quotes(value: &str) -> &str {
     value.trim_matches(['"', '\''])
 }
 
 /// A value as a part of a folder's name.
-fn plain(value: &str) -> String {
+fn plain_value(value: &str) -> String {
     let letter = |it: char| if it.is_ascii_alphanumeric() || it == '.' { it } else { '_' };
-    bare(value).chars().map(letter).take(LONGEST).collect()
+    without_quotes(value).chars().map(letter).take(LONGEST).collect()
 }
 
 /// Loss by which members are compared.
@@ -158,29 +159,29 @@ impl<'a> Sweep<'a> {
         out: PathBuf,
         context: &'a RunContext<'a>,
     ) -> Result<Self> {
-        let members = members(config, sets, axes)?;
+        let members = list_members(config, sets, axes)?;
         let first = &members[0].config;
         ensure!(
-            first.file.data.validates()
+            first.file.data.has_validation()
                 && first.file.data.held_out > 0.0
                 && first.test_share.0 > 0.0,
             "a sweep chooses on validation games and is measured on test games; raise \
              `data.held_out`, and `data.test` lies between 0 and 1"
         );
         // A share of the training games; the held-out games are the same for all.
-        let first = first.with(|file| file.data.share = 1.0)?;
+        let first = first.with_changes(|file| file.data.share = 1.0)?;
         let scan = scan(&read_plan(&first), 0, &*context.listener.count(None, "reading"))?;
         // A scale is a unit, and changes no probability.
         let target = |member: &Member| Target { scale: None, ..member.config.file.target.clone() };
         let same = members.iter().all(|member| target(member) == target(&members[0]));
         let loss = if same { Loss::Target } else { Loss::Results };
-        let titles = axes.iter().map(|axis| axis.title().to_string()).collect();
+        let titles = axes.iter().map(|axis| axis.last_key().to_string()).collect();
         let sweep = Self { members, seeds, loss, titles, out, scan, context };
         for games in [&sweep.scan.validation.samples, &sweep.scan.test.samples] {
-            sums(&Predictions::constant(), &position_facts(games, "games"))?;
+            squared_errors(&Predictions::of_constant(), &position_facts(games, "games"))?;
         }
         for member in &sweep.members {
-            check(&member.config, sweep.scan.counts.train, context)
+            check_run(&member.config, sweep.scan.counts.train, context)
                 .with_context(|| format!("member {}", member.name))?;
             for seed in 0..seeds {
                 let (config, path) = sweep.run_of(member, seed)?;
@@ -191,7 +192,7 @@ impl<'a> Sweep<'a> {
     }
 
     fn run_of(&self, member: &Member, seed: u64) -> Result<(Config, PathBuf)> {
-        let config = member.config.with(|file| file.seed = file.seed.wrapping_add(seed))?;
+        let config = member.config.with_changes(|file| file.seed = file.seed.wrapping_add(seed))?;
         let path = self.out.join(format!("{}-seed-{}", member.name, config.file.seed));
         Ok((config, path))
     }
@@ -202,25 +203,27 @@ impl<'a> Sweep<'a> {
         ensure!(
             recipe.changed_file([&self.scan.files, &self.scan.validating.files]).is_none(),
             "{}",
-            stages::other(path)
+            stages::foreign_run_error(path)
         );
         Ok(true)
     }
 
     /// Trains missing members, and measures all. None if it was interrupted.
-    pub fn run(&self) -> Result<Option<Outcome>> {
+    pub fn run_members(&self) -> Result<Option<Outcome>> {
         let runs = self.members.len() as u64 * self.seeds;
         let mut all = Vec::new();
         for (place, member) in (0..).zip(&self.members) {
             let turn = |seed| format!("{} of {runs}", place * self.seeds + seed + 1);
             // One failed seed is enough.
-            let losses = (0..self.seeds).map(|seed| self.train(member, seed, &turn(seed)));
+            let losses = (0..self.seeds).map(|seed| self.train_member(member, seed, &turn(seed)));
             let spread = match losses.collect::<Result<Option<Vec<f64>>>>() {
                 Ok(None) => return Ok(None),
-                Ok(Some(losses)) => Ok(SeedSpread::of(&losses).expect("a member has seeds")),
+                Ok(Some(losses)) => {
+                    Ok(SeedSpread::from_values(&losses).expect("a member has seeds"))
+                }
                 Err(error) if is_of_values(&error) => {
                     let why = format!("{error:#}");
-                    self.context.listener.remark(&format!("{} is out: {why}", member.name));
+                    self.context.listener.report_remark(&format!("{} is out: {why}", member.name));
                     Err(why)
                 }
                 Err(error) => return Err(error.context(member.name.clone())),
@@ -235,11 +238,11 @@ impl<'a> Sweep<'a> {
         if let (_, Err(why)) = &all[0] {
             bail!("no member is left: {why}");
         }
-        self.measure(all).map(Some)
+        self.measure_members(all).map(Some)
     }
 
     /// Validation loss of a run, which is trained if necessary; none if interrupted.
-    fn train(&self, member: &Member, seed: u64, turn: &str) -> Result<Option<f64>> {
+    fn train_member(&self, member: &Member, seed: u64, turn: &str) -> Result<Option<f64>> {
         let (config, path) = self.run_of(member, seed)?;
         let (listener, name) = (self.context.listener, path.display());
         let has_begun = self.has_begun(&config, &path)?;
@@ -249,17 +252,18 @@ impl<'a> Sweep<'a> {
         let loss = if self.loss == Loss::Results {
             let samples = &self.scan.validation.samples;
             let truth = position_facts(samples, "validation games");
-            self.sums(&truth, samples, &path, &config)?.iter().sum::<f64>() / samples.len() as f64
+            self.sum_errors(&truth, samples, &path, &config)?.iter().sum::<f64>()
+                / samples.len() as f64
         } else {
-            let best = recipe::open(&path.join(LAST))?.0.state.best;
+            let best = recipe::open_checkpoint(&path.join(LAST))?.0.state.best;
             best.with_context(|| format!("no position validated {name}"))?.loss
         };
-        listener.remark(&format!("{turn}  validation loss {loss:.6}  {name}"));
+        listener.report_remark(&format!("{turn}  validation loss {loss:.6}  {name}"));
         Ok(Some(loss))
     }
 
     /// Squared errors of a run's best weights by game, against the targets or else the results.
-    fn sums(
+    fn sum_errors(
         &self,
         truth: &PositionFacts,
         samples: &[Sample],
@@ -268,12 +272,12 @@ impl<'a> Sweep<'a> {
     ) -> Result<Vec<f64>> {
         let device = self.context.device.open_for(config)?;
         let name = run.to_string_lossy();
-        let evaluator = Evaluator::open(&name, &device, self.context.listener)?;
-        let evaluation = evaluator.evaluate(samples, &config.file.data.all_files())?;
-        Ok(sums(&evaluation, truth)?)
+        let evaluator = Evaluator::open_evaluation(&name, &device, self.context.listener)?;
+        let evaluation = evaluator.predict_samples(samples, &config.file.data.all_files())?;
+        Ok(squared_errors(&evaluation, truth)?)
     }
 
-    fn measure(&self, all: Vec<(&Member, Result<SeedSpread, String>)>) -> Result<Outcome> {
+    fn measure_members(&self, all: Vec<(&Member, Result<SeedSpread, String>)>) -> Result<Outcome> {
         let samples = &self.scan.test.samples;
         let targets = match self.loss {
             // Moves have no target, and the results are the same.
@@ -284,25 +288,25 @@ impl<'a> Sweep<'a> {
         };
         let mut truth = PositionFacts { targets, ..position_facts(samples, "test games") };
         let chosen_on = &self.scan.validating.sketch;
-        let mut is_seen = samples.iter().any(|it| chosen_on.contains(it.group()));
+        let mut is_seen = samples.iter().any(|it| chosen_on.contains_hash(it.split_group()));
         let mut measured = Vec::new();
         for (member, _) in all.iter().filter(|(_, spread)| spread.is_ok()) {
             let mut seeds = Vec::new();
             for seed in 0..self.seeds {
                 let (config, path) = self.run_of(member, seed)?;
-                let (_, recipe) = recipe::open(&path.join(BEST))?;
+                let (_, recipe) = recipe::open_checkpoint(&path.join(BEST))?;
                 is_seen |= recipe.start.is_some_and(|start| start.doubt.is_some());
                 is_seen |= recipe.base.is_some_and(|base| base.doubt.is_some());
-                seeds.push(self.sums(&truth, samples, &path, &config)?);
+                seeds.push(self.sum_errors(&truth, samples, &path, &config)?);
             }
             measured.push(seeds);
         }
         let why = "some of the test games may have been trained or chosen on";
         truth.cautions.extend(is_seen.then(|| why.to_string()));
-        let mut tests = contest(&measured, &truth).into_iter();
+        let mut tests = compare_members(&measured, &truth).into_iter();
         let tried = |(member, spread): (&Member, Result<SeedSpread, String>)| MemberResult {
             name: member.name.clone(),
-            values: member.values.iter().map(|value| bare(value).to_string()).collect(),
+            values: member.values.iter().map(|value| without_quotes(value).to_string()).collect(),
             test: spread.is_ok().then(|| tests.next()).flatten(),
             failure: spread.as_ref().err().cloned(),
             validation: spread.ok(),
@@ -344,11 +348,11 @@ pub struct MemberResult {
 }
 
 impl Outcome {
-    pub fn table(&self) -> Table {
+    pub fn to_table(&self) -> Table {
         let titles = self.titles.iter().map(|title| format!("<{title}"));
         let columns = ["validation", "test", "vs first", "± games", "± seeds", "<"];
         let columns: Vec<String> = titles.chain(columns.map(String::from)).collect();
-        let mut table = Table::titled(&columns.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut table = Table::with_titles(&columns.iter().map(String::as_str).collect::<Vec<_>>());
         let half = |ends: Option<[f64; 2]>| {
             ends.map_or("-".to_string(), |[low, high]| format!("{:.5}", (high - low) / 2.0))
         };
@@ -356,7 +360,7 @@ impl Outcome {
             let mut cells = values.clone();
             let Some((validation, test)) = validation.as_ref().zip(test.as_ref()) else {
                 cells.push("failed".to_string());
-                table.row(cells);
+                table.add_row(cells);
                 continue;
             };
             cells.extend([format!("{:.6}", validation.mean), format!("{:.5}", test.loss.mean)]);
@@ -370,7 +374,7 @@ impl Outcome {
                 cells.extend([it.games.interval, it.seeds.map(|seeds| seeds.interval)].map(half));
                 cells.push(verdict.to_string());
             }
-            table.row(cells);
+            table.add_row(cells);
         }
         table
     }

@@ -7,7 +7,7 @@ use anyhow::{Context, Error, Result, anyhow};
 
 use super::folder::BEST;
 use super::path::{FileKind, in_folder, kind_of};
-use super::recipe::{self, names};
+use super::recipe::{self, list_names};
 use crate::config::Config;
 use crate::hce::{self, Coding, HceWeights};
 use crate::input;
@@ -32,7 +32,7 @@ pub struct RunTerms {
 impl RunTerms {
     /// The terms of a config; none for nets. `term_list` is the text of an engine's list of terms.
     /// Fails if a pattern matches no term, or a list of terms cannot be read.
-    pub fn of(config: &Config, term_list: Option<&str>) -> Result<Option<Self>> {
+    pub fn from_config(config: &Config, term_list: Option<&str>) -> Result<Option<Self>> {
         let (section, used, tune, rare, own) = match (&config.file.terms, &config.file.traces) {
             (Some(terms), _) => ("terms", &terms.used, &terms.tune, terms.rare, None),
             (_, Some(traces)) => {
@@ -42,7 +42,8 @@ impl RunTerms {
             }
             (None, None) => return Ok(None),
         };
-        let list = own.as_ref().map_or_else(hce::terms::list, |own| Arc::new(own.list.clone()));
+        let list =
+            own.as_ref().map_or_else(hce::terms::built_in_list, |own| Arc::new(own.list.clone()));
         let choose = |key: &str, patterns: &[String]| {
             list.choose(patterns).map_err(|error| anyhow!("`{section}.{key}`: {error}"))
         };
@@ -72,13 +73,13 @@ impl RunTerms {
 
     /// Weights at the start of training: the start values of the terms, or given weights. Terms
     /// that the evaluation lacks are zero.
-    pub fn start(&self, given: Option<&str>) -> Result<HceWeights> {
+    pub fn start_weights(&self, given: Option<&str>) -> Result<HceWeights> {
         let mut weights = match given {
             None => HceWeights::of_list(self.list.clone(), Scales::default().scale.into()),
-            Some("zero") => HceWeights::zero(Scales::default().scale.into()),
-            Some("material") => HceWeights::material(),
+            Some("zero") => HceWeights::zeros_with_scale(Scales::default().scale.into()),
+            Some("material") => HceWeights::material_only(),
             Some(path) => {
-                let text = input::text(Path::new(path), input::TEXT)
+                let text = input::read_text(Path::new(path), input::TEXT)
                     .with_context(|| format!("cannot read the start weights {path}"))?;
                 HceWeights::from_json(&text).with_context(|| path.to_string())?
             }
@@ -96,13 +97,13 @@ impl RunTerms {
     }
 
     /// Reads the terms of a checkpoint, as they were `trained` or before.
-    pub fn read(&self, weights: &Weights, scale: f64, trained: bool) -> Result<HceWeights> {
+    pub fn read_weights(&self, weights: &Weights, scale: f64, trained: bool) -> Result<HceWeights> {
         let weights = HceWeights::from_weights(weights, self.list.clone(), scale, trained)?;
         Ok(HceWeights { scale_factor: self.present.scale_factor, ..weights })
     }
 
     /// Encoder of positions as these terms; frozen ones have `weights`.
-    pub fn encoder(&self, weights: &HceWeights) -> TermsEncoder {
+    pub fn terms_encoder(&self, weights: &HceWeights) -> TermsEncoder {
         TermsEncoder {
             coding: Coding::new(&self.present.terms, self.present.scale_factor),
             chosen: self.chosen.clone(),
@@ -110,27 +111,27 @@ impl RunTerms {
         }
     }
 
-    pub fn shape(&self, config: &Config) -> HceShape {
+    pub fn hce_shape(&self, config: &Config) -> HceShape {
         HceShape { terms: self.list.len(), scale: config.scale as f32, tempo: self.chosen.tempo }
     }
 }
 
 pub fn of_json(bytes: &[u8]) -> Result<HceWeights> {
-    let text = input::decode(bytes.to_vec()).map_err(Error::msg)?;
+    let text = input::decode_utf8(bytes.to_vec()).map_err(Error::msg)?;
     Ok(HceWeights::from_json(&text)?)
 }
 
 /// Reads weights from a JSON file or a run, and the phase and scale factor of a term list.
 pub fn read_weights(path: &Path) -> Result<(HceWeights, Option<[f64; 2]>)> {
     let path = in_folder(path, BEST)?;
-    let bytes = input::read(&path, input::WEIGHTS)
+    let bytes = input::read_bytes(&path, input::WEIGHTS)
         .with_context(|| format!("cannot read {}", path.display()))?;
     if let FileKind::Json = kind_of(&bytes) {
         return Ok((of_json(&bytes)?, None));
     }
-    let (checkpoint, recipe) = recipe::open(&path)?;
-    let terms = recipe.terms()?.context("these weights belong to a net")?;
-    let mut weights = terms.read(&checkpoint.weights, recipe.config.scale, true)?;
-    weights.source = Some(format!("trained by nnuance on {}", names(&recipe.data)));
+    let (checkpoint, recipe) = recipe::open_checkpoint(&path)?;
+    let terms = recipe.run_terms()?.context("these weights belong to a net")?;
+    let mut weights = terms.read_weights(&checkpoint.weights, recipe.config.scale, true)?;
+    weights.source = Some(format!("trained by nnuance on {}", list_names(&recipe.data)));
     Ok((weights, terms.own.map(|own| [own.phase, own.scale])))
 }

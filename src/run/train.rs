@@ -21,10 +21,10 @@ use super::folder::{self, RunFolder};
 use super::objective::{self, Rounds};
 use super::recipe::{COMPUTE, POSITIONS, Recipe};
 use crate::config::Config;
-use crate::net::{StoredArray, stored};
+use crate::net::{StoredArray, stored_arrays};
 use crate::output;
 use crate::progress::Progress;
-use crate::report::wrap;
+use crate::report::wrap_sentence;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::ranks::Ranks;
 use crate::train::schedule::{Span, Stages};
@@ -32,9 +32,9 @@ use crate::train::{self, End, KeepRule, Rounding, Settings, Training};
 use crate::weights::Weights;
 use data::Data;
 pub use finish::{FinishedRun, NothingLearnt, RunResult};
-pub use join::join;
+pub use join::join_run;
 use live::LivePage;
-pub use resume::resume;
+pub use resume::resume_run;
 
 /// How a run is carried out, independent of its config.
 #[derive(Clone, Copy)]
@@ -49,20 +49,20 @@ pub struct RunContext<'a> {
 }
 
 impl<'a> RunContext<'a> {
-    fn host(&self, config: &Config) -> Result<Host<'a>> {
+    fn open_host(&self, config: &Config) -> Result<Host<'a>> {
         Ok(Host { device: self.device.open_for(config)?, listener: self.listener })
     }
 }
 
 /// Starts a run, or the stages of a config; returns its result, or none if it was interrupted.
-pub fn begin(
+pub fn begin_training(
     config: Config,
     folder: &RunFolder,
     context: &RunContext,
 ) -> Result<Option<FinishedRun>> {
     match config.has_stages() {
-        true => stages::begin(&config, folder, context),
-        false => begin_run(config, folder, context, RunFolder::clear),
+        true => stages::begin_stages(&config, folder, context),
+        false => begin_run(config, folder, context, RunFolder::clear_runs),
     }
 }
 
@@ -73,10 +73,10 @@ fn begin_run(
     context: &RunContext,
     clear: fn(&RunFolder) -> Result<()>,
 ) -> Result<Option<FinishedRun>> {
-    let host = context.host(&config)?;
-    let (recipe, start) = start::recipe(config, &host)?;
+    let host = context.open_host(&config)?;
+    let (recipe, start) = start::prepare_recipe(config, &host)?;
     join::broadcast_recipe(&recipe, None, &host, context.ranks)?;
-    let (mut run, mut weights) = Run::open(recipe, None, host, context)?;
+    let (mut run, mut weights) = Run::open_run(recipe, None, host, context)?;
     let mut optimizer = Vec::new();
     if let Some(start) = start {
         // Without the optimiser's state, terms that are trained with a net come from its base.
@@ -85,23 +85,23 @@ fn begin_run(
     }
     run.describe_data()?;
     // Checked before the folder is cleared.
-    let settings = run.settings()?;
+    let settings = run.run_settings()?;
     clear(folder)?;
-    output::write(&folder.file(folder::CONFIG), run.recipe.config.to_toml().as_bytes())?;
-    let mut facts = run.recipe.facts()?;
+    output::write_file(&folder.path_of(folder::CONFIG), run.recipe.config.to_toml().as_bytes())?;
+    let mut facts = run.recipe.header_facts()?;
     facts.insert(COMPUTE.into(), describe_compute(&run.host.device.1));
     facts.insert(POSITIONS.into(), run.data.scan.counts.train.to_string());
     let checkpoint = Checkpoint { weights, optimizer, facts, ..Checkpoint::default() };
-    run.train(checkpoint, &settings, folder)
+    run.train_from(checkpoint, &settings, folder)
 }
 
 /// Starts the run of a folder, or resumes it; false if it was interrupted.
 pub fn begin_or_resume(config: &Config, path: &Path, context: &RunContext) -> Result<bool> {
     let finished = if folder::has_run(path) {
-        resume(path, &[], context)?
+        resume_run(path, &[], context)?
     } else {
-        let folder = RunFolder::take(path, false, context.listener)?;
-        begin(config.clone(), &folder, context)?
+        let folder = RunFolder::take_folder(path, false, context.listener)?;
+        begin_training(config.clone(), &folder, context)?
     };
     let Some(finished) = finished else { return Ok(false) };
     finished.require_page()?;
@@ -109,20 +109,20 @@ pub fn begin_or_resume(config: &Config, path: &Path, context: &RunContext) -> Re
 }
 
 /// Checks a run as far as possible without its data, except for their number of positions.
-pub fn check(config: &Config, positions: u64, context: &RunContext) -> Result<Settings> {
-    start::recipe(config.clone(), &context.host(config)?)?;
-    settings(config, positions)
+pub fn check_run(config: &Config, positions: u64, context: &RunContext) -> Result<Settings> {
+    start::prepare_recipe(config.clone(), &context.open_host(config)?)?;
+    run_settings(config, positions)
 }
 
 /// Steps, rates and intervals of a config, for `positions` positions to train on.
-fn settings(config: &Config, positions: u64) -> Result<Settings> {
+fn run_settings(config: &Config, positions: u64) -> Result<Settings> {
     let direct = config.optimizer.name.is_direct();
     let of = |span: &Span| -> Result<Settings> {
         let wrong = |key: &'static str| move |reason| Error::msg(format!("`{key}`: {reason}"));
-        let over = |key, stages: &Stages| stages.over(span).map_err(wrong(key));
+        let over = |key, stages: &Stages| stages.fit_to_span(span).map_err(wrong(key));
         let learning_rate = over("schedule.learning_rate", &config.learning_rate)?;
         let wdl = over("target.wdl", &config.file.target.wdl)?;
-        let (low, high) = wdl.range();
+        let (low, high) = wdl.value_range();
         if !(0.0..=1.0).contains(&low) || !(0.0..=1.0).contains(&high) {
             let reason = format!("lies between 0 and 1, and would go from {low} to {high}");
             return Err(wrong("target.wdl")(reason));
@@ -136,7 +136,7 @@ fn settings(config: &Config, positions: u64) -> Result<Settings> {
             source_targets: config.source_targets(),
             loss: config.loss,
             sparsity: config.file.target.sparsity.unwrap_or(0.0),
-            rounding: rounding(config, span.steps),
+            rounding: weight_rounding(config, span.steps),
             optimizer: config.optimizer.clone(),
             // A direct method takes few steps.
             validate_every: if direct { 1 } else { every(config.file.schedule.validations) },
@@ -148,13 +148,13 @@ fn settings(config: &Config, positions: u64) -> Result<Settings> {
     };
     let earlier = config.earlier_spans(positions);
     let earlier = earlier.iter().map(|(span, until)| Ok((*until, of(span)?)));
-    Ok(Settings { earlier: earlier.collect::<Result<_>>()?, ..of(&config.span(positions))? })
+    Ok(Settings { earlier: earlier.collect::<Result<_>>()?, ..of(&config.run_span(positions))? })
 }
 
 /// The rounding of a run's weights, in the integers of its net.
-fn rounding(config: &Config, steps: u64) -> Option<Rounding> {
+fn weight_rounding(config: &Config, steps: u64) -> Option<Rounding> {
     let (net, share) = config.architecture().zip(config.file.net.as_ref()?.qat)?;
-    let arrays = stored(&net.merged(), config.scales).into_iter();
+    let arrays = stored_arrays(&net.without_factoriser(), config.scales).into_iter();
     let arrays = arrays.filter(|array| !array.factors.is_empty());
     let units = |array: StoredArray| {
         (array.array.part, array.factors.iter().map(|factor| *factor as f32).collect())
@@ -172,33 +172,33 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// Reads the data and starting weights of a run; `begun` are those of a resumed one.
-    fn open(
+    fn open_run(
         mut recipe: Recipe,
         begun: Option<&Weights>,
         host: Host<'a>,
         context: &'a RunContext,
     ) -> Result<(Self, Weights)> {
-        let (data, weights) = data::open(&mut recipe, begun, &host)?;
+        let (data, weights) = data::open_data(&mut recipe, begun, &host)?;
         Ok((Self { recipe, data, host, context }, weights))
     }
 
     /// Records the data of a new run in its recipe.
     fn describe_data(&mut self) -> Result<()> {
         let (scan, recipe) = (&self.data.scan, &mut self.recipe);
-        let known = recipe.sketch.shared(&scan.validating.sketch);
+        let known = recipe.sketch.count_shared(&scan.validating.sketch);
         if known > 0 {
-            self.context.listener.remark(&format!(
+            self.context.listener.report_remark(&format!(
                 "caution: games of `data.validation` ({known} or more) have trained what this run \
                  begins with: the validation loss looks better than it is"
             ));
         }
         recipe.data = scan.files.clone();
-        recipe.sketch.join(&scan.sketch);
+        recipe.sketch.join_sketch(&scan.sketch);
         recipe.validation = scan.validating.files.clone();
-        recipe.validation_sketch.join(&scan.validating.sketch);
-        if let Some(window) = self.data.window(&recipe.config) {
+        recipe.validation_sketch.join_sketch(&scan.validating.sketch);
+        if let Some(window) = self.data.shuffle_window(&recipe.config) {
             let positions = (!scan.is_whole).then_some(scan.counts.train);
-            recipe.config = recipe.config.with(|file| {
+            recipe.config = recipe.config.with_changes(|file| {
                 (file.data.window, file.data.positions) = (Some(window), positions);
             })?;
         }
@@ -217,12 +217,12 @@ impl<'a> Run<'a> {
         )
     }
 
-    fn settings(&self) -> Result<Settings> {
-        settings(&self.recipe.config, self.data.scan.counts.train)
+    fn run_settings(&self) -> Result<Settings> {
+        run_settings(&self.recipe.config, self.data.scan.counts.train)
     }
 
     /// Trains from a checkpoint to the end; returns the result, or none if it was interrupted.
-    fn train(
+    fn train_from(
         mut self,
         checkpoint: Checkpoint,
         settings: &Settings,
@@ -230,19 +230,20 @@ impl<'a> Run<'a> {
     ) -> Result<Option<FinishedRun>> {
         let &RunContext { listener, page, ranks, .. } = self.context;
         if !ranks.is_alone() {
-            ranks.broadcast(&mut checkpoint.to_bytes());
+            ranks.broadcast_bytes(&mut checkpoint.to_bytes());
         }
         let (config, scan) = (&self.recipe.config, &self.data.scan);
-        let shown = page.then(|| folder.file(folder::REPORT));
-        let opening = summary::opening(&self, settings, shown.as_deref())?;
-        listener.opening(opening.to_string().trim_end());
-        let doubts = summary::doubts(config, scan).into_iter();
-        let doubts: String = doubts.map(|doubt| wrap(&format!("caution: {doubt}"))).collect();
+        let shown = page.then(|| folder.path_of(folder::REPORT));
+        let opening = summary::opening_table(&self, settings, shown.as_deref())?;
+        listener.report_opening(opening.to_string().trim_end());
+        let doubts = summary::list_doubts(config, scan).into_iter();
+        let doubts: String =
+            doubts.map(|doubt| wrap_sentence(&format!("caution: {doubt}"))).collect();
         if !doubts.is_empty() {
-            listener.remark(&doubts);
+            listener.report_remark(&doubts);
         }
         // A direct method ends long before its last step.
-        let all = settings.steps * config.span(scan.counts.train).batch;
+        let all = settings.steps * config.run_span(scan.counts.train).batch;
         let all = (!settings.optimizer.name.is_direct()).then_some(all);
         let begun = listener.begin_guarded("training", all, checkpoint.state.positions);
         let live = |run: &Self| {
@@ -250,25 +251,25 @@ impl<'a> Run<'a> {
         };
         let live = page.then(|| live(&self)).transpose()?;
         let watch = live.as_ref().map_or(listener, |live| live as &dyn Progress);
-        let (end, checkpoint) = self.steps(checkpoint, settings, &folder.path, watch)?;
+        let (end, checkpoint) = self.take_steps(checkpoint, settings, &folder.path, watch)?;
         drop(begun);
         if end == End::Interrupted {
-            listener.remark(&format!(
+            listener.report_remark(&format!(
                 "stopped at step {} of {}; go on with\n  nnuance train --resume {}",
                 checkpoint.state.step,
                 settings.steps,
-                folder.whole().display()
+                folder.outer_folder().display()
             ));
             return Ok(None);
         }
         finish::require_trained(&self.recipe, &checkpoint)?;
-        let mut finished = finish::finish(&self, folder, end, checkpoint.state.step)?;
+        let mut finished = finish::finish_run(&self, folder, end, checkpoint.state.step)?;
         finished.page = live.map(|live| {
-            let path = finish::page(&self, folder);
-            live.complete();
+            let path = finish::write_page(&self, folder);
+            live.keep_page();
             if path.is_err() {
                 // The page without a comparison would count as that of the complete run.
-                let _ = std::fs::remove_file(folder.file(folder::REPORT));
+                let _ = std::fs::remove_file(folder.path_of(folder::REPORT));
             }
             path
         });
@@ -276,7 +277,7 @@ impl<'a> Run<'a> {
     }
 
     /// Takes the steps from a checkpoint on, in rounds if rows depend on the weights.
-    fn steps(
+    fn take_steps(
         &mut self,
         mut checkpoint: Checkpoint,
         settings: &Settings,
@@ -285,18 +286,20 @@ impl<'a> Run<'a> {
     ) -> Result<(End, Checkpoint)> {
         let Self { recipe, data, host: Host { device: (device, compute), .. }, context } = self;
         let (&RunContext { listener, ranks, .. }, config) = (*context, &recipe.config);
-        let (kind, rounds) =
-            (recipe.kind()?, Rounds::of(config, &config.span(data.scan.counts.train)));
+        let (kind, rounds) = (
+            recipe.model_kind()?,
+            Rounds::from_config(config, &config.run_span(data.scan.counts.train)),
+        );
         loop {
             let mut until = u64::MAX;
             if let Some(rounds) = rounds {
-                let round = rounds.enter(&checkpoint, folder)?;
-                let by = objective::of(recipe, &round.weights)?;
-                let spread = data.prepare(by, round.spread, config, listener)?;
-                round.write(spread, folder)?;
+                let round = rounds.enter_round(&checkpoint, folder)?;
+                let by = objective::preparation_for(recipe, &round.weights)?;
+                let spread = data.prepare_round(by, round.spread, config, listener)?;
+                round.write_round(spread, folder)?;
                 until = round.until;
             }
-            let batches = data.batches(config, &checkpoint, ranks.which())?;
+            let batches = data.stream_batches(config, &checkpoint, ranks.own_share())?;
             let job = Training {
                 kind: kind.clone(),
                 compute: *compute,
@@ -308,7 +311,7 @@ impl<'a> Run<'a> {
                 ranks,
             };
             let end;
-            (end, checkpoint) = train::run(&job, checkpoint, batches, watch)?;
+            (end, checkpoint) = train::train_model(&job, checkpoint, batches, watch)?;
             if end != End::Round {
                 return Ok((end, checkpoint));
             }

@@ -5,8 +5,8 @@ use shakmaty::{Color, Square};
 use super::{CASTLING_ROOK, NO_EP, Planes, Position, ROOK};
 
 /// Parses a legal FEN with single spaces, castling of usual chess and no en passant.
-pub(super) fn plain(fen: &[u8]) -> Option<Position> {
-    let (mut planes, rest) = board(fen)?;
+pub(super) fn parse_plain(fen: &[u8]) -> Option<Position> {
+    let (mut planes, rest) = parse_board(fen)?;
     let mut fields = rest.split(|&byte| byte == b' ');
     let turn = match fields.next()? {
         [b'w'] => Color::White,
@@ -17,20 +17,20 @@ pub(super) fn plain(fen: &[u8]) -> Option<Position> {
     if !matches!(fields.next()?, [b'-']) {
         return None;
     }
-    let halfmove = fields.next().map_or(Some(0), counter)?.min(255) as u8;
-    let fullmove = fields.next().map_or(Some(1), counter)?.max(1);
+    let halfmove = fields.next().map_or(Some(0), parse_counter)?.min(255) as u8;
+    let fullmove = fields.next().map_or(Some(1), parse_counter)?.max(1);
     if fields.next().is_some() {
         return None;
     }
-    planes.check(turn).ok()?;
+    planes.check_rules(turn).ok()?;
     if castling != b"-" {
-        let rooks = castle(castling, &planes).filter(|rooks| *rooks != 0)?;
+        let rooks = parse_castling(castling, &planes).filter(|rooks| *rooks != 0)?;
         for (bit, plane) in planes.bits.iter_mut().enumerate() {
             *plane ^= rooks * u64::from((CASTLING_ROOK ^ ROOK) >> bit & 1);
         }
     }
     let turn_ep = NO_EP | (turn.is_black() as u8) << 7;
-    let nibbles = planes.nibbles().to_le_bytes();
+    let nibbles = planes.to_nibbles().to_le_bytes();
     Some(Position { occupied: planes.occupied, nibbles, turn_ep, halfmove, fullmove })
 }
 
@@ -58,7 +58,7 @@ const WRONG: u16 = 1 << 9;
 const MOST: usize = 72;
 
 /// Parses a board field; returns its pieces, and the text behind the space that ends it.
-fn board(fen: &[u8]) -> Option<(Planes, &[u8])> {
+fn parse_board(fen: &[u8]) -> Option<(Planes, &[u8])> {
     // Branches would be mispredicted. Squares are counted from a8 on.
     let (mut nibbles, mut count, mut length) = ([0; MOST], 0, 0);
     let (mut occupied, mut place, mut ranks, mut wrong) = (0u64, 0, 1, false);
@@ -78,13 +78,13 @@ fn board(fen: &[u8]) -> Option<(Planes, &[u8])> {
     }
     let pairs = nibbles[..32].as_chunks::<2>().0.iter().rev();
     let nibbles = pairs.fold(0, |nibbles, [low, high]| nibbles << 8 | u128::from(low | high << 4));
-    let top = Planes::of(occupied, nibbles);
+    let top = Planes::from_nibbles(occupied, nibbles);
     let planes = Planes { occupied: occupied.swap_bytes(), bits: top.bits.map(u64::swap_bytes) };
     Some((planes, fen.get(length + 1..)?))
 }
 
 /// The rooks of `KQkq`; None if king or rook is not at home.
-fn castle(letters: &[u8], planes: &Planes) -> Option<u64> {
+fn parse_castling(letters: &[u8], planes: &Planes) -> Option<u64> {
     letters.iter().try_fold(0, |rooks, letter| {
         let (color, king, rook) = match letter {
             b'K' => (Color::White, Square::E1, Square::H1),
@@ -101,7 +101,7 @@ fn castle(letters: &[u8], planes: &Planes) -> Option<u64> {
 }
 
 /// Parses a number of one to four digits.
-fn counter(digits: &[u8]) -> Option<u16> {
+fn parse_counter(digits: &[u8]) -> Option<u16> {
     if !(1..=4).contains(&digits.len()) {
         return None;
     }

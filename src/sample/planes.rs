@@ -16,23 +16,23 @@ pub struct Planes {
 impl Planes {
     /// The planes of a nibble a square, in order of squares.
     #[inline(always)]
-    pub fn of(occupied: u64, nibbles: u128) -> Self {
+    pub fn from_nibbles(occupied: u64, nibbles: u128) -> Self {
         #[cfg(target_arch = "x86_64")]
         if *bmi::IS_FAST {
             // SAFETY: `IS_FAST` checked that the machine has BMI2.
-            return Self { occupied, bits: unsafe { bmi::spread(occupied, nibbles) } };
+            return Self { occupied, bits: unsafe { bmi::spread_nibbles(occupied, nibbles) } };
         }
-        Self { occupied, bits: spread(occupied, nibbles) }
+        Self { occupied, bits: spread_nibbles(occupied, nibbles) }
     }
 
     /// The nibbles of the occupied squares, at most 32.
-    pub fn nibbles(&self) -> u128 {
+    pub fn to_nibbles(&self) -> u128 {
         #[cfg(target_arch = "x86_64")]
         if *bmi::IS_FAST {
             // SAFETY: `IS_FAST` checked that the machine has BMI2.
-            return unsafe { bmi::gather(self.occupied, self.bits) };
+            return unsafe { bmi::gather_nibbles(self.occupied, self.bits) };
         }
-        gather(self.occupied, self.bits)
+        gather_nibbles(self.occupied, self.bits)
     }
 
     pub fn kings(&self) -> u64 {
@@ -65,7 +65,7 @@ impl Planes {
     }
 
     /// The pieces by role, pawn to king.
-    pub fn roles(&self) -> [u64; 6] {
+    pub fn by_role(&self) -> [u64; 6] {
         let (pawns, knights, bishops) = (self.pawns(), self.knights(), self.bishops());
         [pawns, knights, bishops, self.rooks(), self.queens(), self.kings()]
     }
@@ -74,20 +74,20 @@ impl Planes {
         color.fold_wb(self.occupied & !self.bits[3], self.bits[3])
     }
 
-    pub fn king(&self, color: Color) -> Option<Square> {
+    pub fn king_square(&self, color: Color) -> Option<Square> {
         Bitboard(self.kings() & self.of_color(color)).first()
     }
 
     /// The planes of the board mirrored top to bottom, with colours swapped.
-    pub fn flipped(&self) -> Self {
+    pub fn flip_colours(&self) -> Self {
         let mut bits = self.bits.map(u64::swap_bytes);
         let occupied = self.occupied.swap_bytes();
         bits[3] ^= occupied;
         Self { occupied, bits }
     }
 
-    /// Checks the rules of [`Position::check`](super::Position::check).
-    pub fn check(&self, turn: Color) -> Result<(), String> {
+    /// Checks the rules of [`Position::check`](super::Position::check_rules).
+    pub fn check_rules(&self, turn: Color) -> Result<(), String> {
         for color in Color::ALL {
             let kings = Bitboard(self.kings() & self.of_color(color));
             if kings.single_square().is_none() {
@@ -104,7 +104,7 @@ impl Planes {
     }
 
     pub fn is_king_attacked(&self, color: Color) -> bool {
-        let Some(king) = self.king(color) else { return false };
+        let Some(king) = self.king_square(color) else { return false };
         let (occupied, other) = (Bitboard(self.occupied), Bitboard(self.of_color(!color)));
         let attackers = attacks::rook_attacks(king, occupied) & (self.rooks() | self.queens())
             | attacks::bishop_attacks(king, occupied) & (self.bishops() | self.queens())
@@ -117,7 +117,7 @@ impl Planes {
 
 /// The square of a set with `number` of its squares below it.
 #[inline]
-pub fn nth(set: u64, number: u32) -> Option<Square> {
+pub fn nth_square(set: u64, number: u32) -> Option<Square> {
     let rest = 'rest: {
         #[cfg(target_arch = "x86_64")]
         if *bmi::IS_FAST && number < 64 {
@@ -129,8 +129,8 @@ pub fn nth(set: u64, number: u32) -> Option<Square> {
     Bitboard(rest).first()
 }
 
-/// Computes [`Planes::of`] piece by piece.
-pub fn spread(occupied: u64, nibbles: u128) -> [u64; 4] {
+/// Computes [`Planes::from_nibbles`] piece by piece.
+pub fn spread_nibbles(occupied: u64, nibbles: u128) -> [u64; 4] {
     let (mut sets, mut rest) = ([0u64; 16], occupied);
     // Half of the nibbles at a time: shifting 128 bits takes longer.
     for mut half in [nibbles as u64, (nibbles >> 64) as u64] {
@@ -146,8 +146,8 @@ pub fn spread(occupied: u64, nibbles: u128) -> [u64; 4] {
     })
 }
 
-/// Computes [`Planes::nibbles`] piece by piece.
-pub fn gather(occupied: u64, bits: [u64; 4]) -> u128 {
+/// Computes [`Planes::to_nibbles`] piece by piece.
+pub fn gather_nibbles(occupied: u64, bits: [u64; 4]) -> u128 {
     let (mut halves, mut rest) = ([0u64; 2], occupied);
     for half in &mut halves {
         for place in 0..rest.count_ones().min(16) {
@@ -182,7 +182,7 @@ mod bmi {
     }
 
     #[target_feature(enable = "bmi2")]
-    pub(super) fn spread(occupied: u64, nibbles: u128) -> [u64; 4] {
+    pub(super) fn spread_nibbles(occupied: u64, nibbles: u128) -> [u64; 4] {
         let (low, high) = (nibbles as u64, (nibbles >> 64) as u64);
         std::array::from_fn(|bit| {
             let packed = |half| _pext_u64(half, LOWEST << bit);
@@ -191,7 +191,7 @@ mod bmi {
     }
 
     #[target_feature(enable = "bmi2")]
-    pub(super) fn gather(occupied: u64, bits: [u64; 4]) -> u128 {
+    pub(super) fn gather_nibbles(occupied: u64, bits: [u64; 4]) -> u128 {
         let (mut low, mut high) = (0, 0);
         for (bit, plane) in bits.into_iter().enumerate() {
             let packed = _pext_u64(plane, occupied);

@@ -16,12 +16,12 @@ impl Evaluate for Sum<'_> {
         self.0.iter_mut().for_each(|part| part.refresh(position));
     }
 
-    fn play(&mut self, moved: Option<&DirtyPieces>, after: &Position) {
-        self.0.iter_mut().for_each(|part| part.play(moved, after));
+    fn play_move(&mut self, moved: Option<&DirtyPieces>, after: &Position) {
+        self.0.iter_mut().for_each(|part| part.play_move(moved, after));
     }
 
-    fn undo(&mut self) {
-        self.0.iter_mut().for_each(|part| part.undo());
+    fn undo_move(&mut self) {
+        self.0.iter_mut().for_each(|part| part.undo_move());
     }
 
     fn value(&mut self) -> i32 {
@@ -61,11 +61,11 @@ impl Evaluate for Terms {
         self.positions.push(*position);
     }
 
-    fn play(&mut self, _: Option<&DirtyPieces>, after: &Position) {
+    fn play_move(&mut self, _: Option<&DirtyPieces>, after: &Position) {
         self.positions.push(*after);
     }
 
-    fn undo(&mut self) {
+    fn undo_move(&mut self) {
         self.positions.pop();
     }
 

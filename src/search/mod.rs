@@ -10,7 +10,7 @@ mod tree;
 
 pub use crate::net::Evaluate;
 pub use evaluate::{Sum, Terms, follow_moves};
-pub use order::exchange;
+pub use order::static_exchange;
 pub use tree::{Quiescence, QuietEnd};
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,15 +73,15 @@ impl Searcher {
     }
 
     /// Clears all memory, for a new game, or for another evaluation.
-    pub fn clear(&mut self) {
-        self.table.clear();
-        self.history.clear();
+    pub fn clear_memory(&mut self) {
+        self.table.clear_table();
+        self.history.clear_history();
     }
 
     /// Searches the current position and passes the result of each finished iteration to `watch`.
     /// The evaluation must be that of earlier searches, unless they are cleared. Exact lines of an
     /// unfinished iteration count.
-    pub fn search(
+    pub fn search_position(
         &mut self,
         game: &Game,
         evaluation: &mut dyn Evaluate,
@@ -90,12 +90,12 @@ impl Searcher {
         watch: &mut dyn FnMut(&SearchResult),
     ) -> SearchResult {
         let SearchSettings { limits, scale } = *question;
-        self.table.age();
-        self.history.age();
+        self.table.age_entries();
+        self.history.age_history();
         let memory = (&mut self.table, &mut self.history);
         let most = limits.nodes.unwrap_or(u64::MAX);
         let mut tree = Tree::new(game, evaluation, memory, Margins::new(scale), most, stop);
-        let moves = game.moves();
+        let moves = game.legal_moves();
         let mut found = at_first(game, &mut tree, moves.first());
         for depth in 1..=limits.depth.unwrap_or(MOST_DEPTH).clamp(1, MOST_DEPTH) {
             let enough = depth > 1 && limits.soft_nodes.is_some_and(|soft| tree.nodes >= soft);
@@ -103,7 +103,7 @@ impl Searcher {
                 break;
             }
             tree.depth = depth as i32;
-            let score = aspire(&mut tree, game, (depth > 1).then_some(found.score));
+            let score = search_window(&mut tree, game, (depth > 1).then_some(found.score));
             let exact = if tree.is_stopped { tree.so_far } else { Some(score) };
             if let Some(exact) = exact {
                 (found.score, found.pv) = (root_score(exact), tree.pv().to_vec());
@@ -122,7 +122,7 @@ impl Searcher {
 /// The result before the first iteration: any legal move.
 fn at_first(game: &Game, tree: &mut Tree, first: Option<&Move>) -> SearchResult {
     let score = match first {
-        Some(_) => Score::Centipawns(tree.value()),
+        Some(_) => Score::Centipawns(tree.evaluate_position()),
         None if game.chess().is_check() => Score::Mate(0),
         None => Score::Centipawns(0),
     };
@@ -131,7 +131,7 @@ fn at_first(game: &Game, tree: &mut Tree, first: Option<&Move>) -> SearchResult 
 }
 
 /// Searches the root in a window around the score of the last iteration, and widens it on a miss.
-fn aspire(tree: &mut Tree, game: &Game, guess: Option<Score>) -> i32 {
+fn search_window(tree: &mut Tree, game: &Game, guess: Option<Score>) -> i32 {
     let mut width = tree.margins.window;
     let (mut alpha, mut beta) = match guess {
         Some(Score::Centipawns(guess)) if tree.depth >= 4 => (guess - width, guess + width),
@@ -139,7 +139,7 @@ fn aspire(tree: &mut Tree, game: &Game, guess: Option<Score>) -> i32 {
     };
     loop {
         tree.so_far = None;
-        let score = tree.search(game.chess(), [alpha, beta], tree.depth, 0, false);
+        let score = tree.search_node(game.chess(), [alpha, beta], tree.depth, 0, false);
         if tree.is_stopped || alpha < score && score < beta {
             return score;
         }
@@ -174,24 +174,24 @@ pub struct Game {
 impl Game {
     /// A game from this position; castling has the notation of its mode.
     pub fn new(chess: Chess) -> Self {
-        let keys = vec![key(&chess)];
+        let keys = vec![position_key(&chess)];
         Self { chess, keys, only: Vec::new() }
     }
 
     /// Restricts a search to some moves of the current position, as far as they are legal.
-    pub fn restrict(&mut self, moves: &[UciMove]) {
+    pub fn restrict_moves(&mut self, moves: &[UciMove]) {
         self.only = moves.iter().filter_map(|word| word.to_move(&self.chess).ok()).collect();
     }
 
     /// The moves that a search compares.
-    fn moves(&self) -> MoveList {
+    fn legal_moves(&self) -> MoveList {
         let mut moves = self.chess.legal_moves();
         moves.retain(|it| self.only.is_empty() || self.only.contains(it));
         moves
     }
 
-    pub fn play(&mut self, played: Move) {
-        let (after, key) = follow(&self.chess, self.keys[self.keys.len() - 1], played);
+    pub fn play_move(&mut self, played: Move) {
+        let (after, key) = follow_move(&self.chess, self.keys[self.keys.len() - 1], played);
         if played.is_zeroing() {
             self.keys.clear();
         }
@@ -205,22 +205,22 @@ impl Game {
     }
 
     /// Number of occurrences of the position, at least 1.
-    pub fn occurrences(&self) -> usize {
+    pub fn count_occurrences(&self) -> usize {
         let last = self.keys[self.keys.len() - 1];
         self.keys.iter().filter(|key| **key == last).count()
     }
 }
 
 /// Hash of a position. En passant squares count if the capture is legal.
-fn key(chess: &Chess) -> u64 {
+fn position_key(chess: &Chess) -> u64 {
     chess.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0
 }
 
 /// The position after a move and its hash, from those before it.
-fn follow(chess: &Chess, before: u64, played: Move) -> (Chess, u64) {
+fn follow_move(chess: &Chess, before: u64, played: Move) -> (Chess, u64) {
     let changed = chess.update_zobrist_hash(Zobrist64(before), played, EnPassantMode::Legal);
     let mut after = chess.clone();
     after.play_unchecked(played);
-    let key = changed.map_or_else(|| key(&after), |hash| hash.0);
+    let key = changed.map_or_else(|| position_key(&after), |hash| hash.0);
     (after, key)
 }

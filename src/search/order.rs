@@ -7,7 +7,7 @@ use shakmaty::{Bitboard, Board, Chess, Color, Move, MoveList, Position as _, Rol
 pub struct PackedMove(u16);
 
 impl PackedMove {
-    pub fn of(played: Move) -> Self {
+    pub fn from_move(played: Move) -> Self {
         let from = played.from().map_or(0, |square| square as u16);
         let promotion = played.promotion().map_or(0, |role| role as u16);
         Self(from | (played.to() as u16) << 6 | promotion << 12)
@@ -38,22 +38,22 @@ impl History {
         Self(Box::new([[[0; 64]; 64]; 2]))
     }
 
-    pub fn clear(&mut self) {
+    pub fn clear_history(&mut self) {
         *self = Self::new();
     }
 
     /// Halves the history of earlier searches.
-    pub fn age(&mut self) {
+    pub fn age_history(&mut self) {
         self.0.as_flattened_mut().as_flattened_mut().iter_mut().for_each(|number| *number /= 2);
     }
 
-    pub fn of(&self, turn: Color, played: PackedMove) -> i32 {
+    pub fn score_of(&self, turn: Color, played: PackedMove) -> i32 {
         let [from, to] = played.squares();
         self.0[turn as usize][from][to].into()
     }
 
     /// Adds a bonus to a move, or a malus, in proportion to the distance from its bound.
-    pub fn learn(&mut self, turn: Color, played: PackedMove, bonus: i32) {
+    pub fn learn_bonus(&mut self, turn: Color, played: PackedMove, bonus: i32) {
         let [from, to] = played.squares();
         let number = &mut self.0[turn as usize][from][to];
         let old = i32::from(*number);
@@ -87,19 +87,19 @@ impl<'a> Picker<'a> {
     ) -> Self {
         let mut ranks = [0; MOST_MOVES];
         for (rank, played) in ranks.iter_mut().zip(&*moves) {
-            let packed = PackedMove::of(*played);
+            let packed = PackedMove::from_move(*played);
             *rank = match () {
                 () if packed == first => FIRST,
-                () if !is_quiet(*played) => noisy(chess, *played),
+                () if !is_quiet(*played) => capture_rank(chess, *played),
                 () if packed == killers[0] => KILLER + 1,
                 () if packed == killers[1] => KILLER,
-                () => history.of(chess.turn(), packed),
+                () => history.score_of(chess.turn(), packed),
             };
         }
         Self { moves, ranks, next: 0 }
     }
 
-    pub fn pick(&mut self) -> Option<Move> {
+    pub fn pick_next(&mut self) -> Option<Move> {
         let place = self.next;
         let rest = &self.ranks[place..self.moves.len()];
         // The first of equals, so that the order depends on the rules only.
@@ -122,14 +122,14 @@ impl<'a> Picker<'a> {
 }
 
 /// Rank of captures and promotions: most valuable victim, then least valuable attacker.
-fn noisy(chess: &Chess, played: Move) -> i32 {
+fn capture_rank(chess: &Chess, played: Move) -> i32 {
     let victim = played.capture().map_or(0, piece_value);
     let gain = 16 * victim + played.promotion().map_or(0, piece_value) - played.role() as i32;
     // Underpromotions are rare.
     let strange = played.promotion().is_some_and(|role| role != Role::Queen);
     // Taking a piece of at least equal value cannot lose.
     let safe = || victim >= piece_value(played.role()) && !played.is_promotion();
-    let wins = !strange && (safe() || exchange(chess, played) >= 0);
+    let wins = !strange && (safe() || static_exchange(chess, played) >= 0);
     if wins { WINNING + gain } else { LOSING + gain }
 }
 
@@ -148,7 +148,7 @@ pub fn piece_value(role: Role) -> i32 {
 }
 
 /// Material that a legal move wins after all exchanges on its square.
-pub fn exchange(chess: &Chess, played: Move) -> i32 {
+pub fn static_exchange(chess: &Chess, played: Move) -> i32 {
     let Some(from) = played.from().filter(|_| !played.is_castle()) else { return 0 };
     let (board, to) = (chess.board(), played.to());
     let mut occupied = board.occupied();
@@ -167,7 +167,7 @@ pub fn exchange(chess: &Chess, played: Move) -> i32 {
     }
     let mut side = !chess.turn();
     let attackers = |side, occupied| board.attacks_to(to, side, occupied) & occupied;
-    while let Some((role, from)) = least(board, attackers(side, occupied)) {
+    while let Some((role, from)) = least_valuable(board, attackers(side, occupied)) {
         // A king takes last, and never a defended piece.
         if role == Role::King && attackers(!side, occupied).any() {
             break;
@@ -185,7 +185,7 @@ pub fn exchange(chess: &Chess, played: Move) -> i32 {
     won[0]
 }
 
-fn least(board: &Board, among: Bitboard) -> Option<(Role, Square)> {
+fn least_valuable(board: &Board, among: Bitboard) -> Option<(Role, Square)> {
     let first = |role: Role| Some((role, (among & board.by_role(role)).first()?));
     if among.is_empty() { None } else { Role::ALL.into_iter().find_map(first) }
 }

@@ -4,7 +4,7 @@ use shakmaty::{Chess, Position as _};
 
 use super::order::PackedMove;
 use super::{MATES, MOST_PLIES};
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_line;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -18,7 +18,7 @@ pub enum Bound {
 
 impl Bound {
     /// Bound of the best score found in a window.
-    pub fn of(best: i32, [alpha, beta]: [i32; 2]) -> Self {
+    pub fn from_window(best: i32, [alpha, beta]: [i32; 2]) -> Self {
         match () {
             () if best >= beta => Bound::Lower,
             () if best > alpha => Bound::Exact,
@@ -41,7 +41,7 @@ pub struct TableHit {
 
 impl TableHit {
     /// Whether the score suffices for this window, far from the fifty-move rule.
-    pub fn answers(&self, [alpha, beta]: [i32; 2], chess: &Chess) -> bool {
+    pub fn is_sufficient(&self, [alpha, beta]: [i32; 2], chess: &Chess) -> bool {
         let says = match self.bound {
             Bound::Exact => true,
             Bound::Lower => self.score >= beta,
@@ -83,7 +83,7 @@ impl Entry {
 }
 
 /// The score seen from a position `plies` half-moves further down: mates are nearer by them.
-fn moved(score: i32, plies: i32) -> i32 {
+fn shift_mate_score(score: i32, plies: i32) -> i32 {
     match score {
         score if score > MATES => score + plies,
         score if score < -MATES => score - plies,
@@ -110,34 +110,34 @@ impl Table {
         Self { lines: vec![Default::default(); lines], generation: 0 }
     }
 
-    pub fn clear(&mut self) {
+    pub fn clear_table(&mut self) {
         self.lines.fill(Default::default());
         self.generation = 0;
     }
 
     /// Starts a new generation; older entries are replaced first.
-    pub fn age(&mut self) {
+    pub fn age_entries(&mut self) {
         self.generation = (self.generation + 1) % GENERATIONS;
     }
 
     /// Prefetches the entries of a position.
-    pub fn expect(&self, key: u64) {
-        prefetch(&self.lines, self.line(key), true);
+    pub fn prefetch_entries(&self, key: u64) {
+        prefetch_line(&self.lines, self.line_index(key), true);
     }
 
     /// Finds the entry of a position `ply` half-moves behind the root.
-    pub fn find(&self, key: u64, ply: usize) -> Option<TableHit> {
-        let line = self.lines.get(self.line(key))?;
+    pub fn find_entry(&self, key: u64, ply: usize) -> Option<TableHit> {
+        let line = self.lines.get(self.line_index(key))?;
         let entry = line.0.iter().find(|entry| entry.key == key)?;
-        let score = moved(entry.score.into(), -(ply as i32));
+        let score = shift_mate_score(entry.score.into(), -(ply as i32));
         let value = (entry.value != NO_VALUE).then_some(entry.value.into());
         let (bound, depth, best) = (entry.bound()?, entry.depth.into(), entry.best);
         Some(TableHit { score, bound, depth, value, best })
     }
 
     /// Stores a result found `ply` half-moves behind the root, over the least valuable entry.
-    pub fn store(&mut self, key: u64, ply: usize, found: &TableHit) {
-        let (line, generation) = (self.line(key), self.generation);
+    pub fn store_entry(&mut self, key: u64, ply: usize, found: &TableHit) {
+        let (line, generation) = (self.line_index(key), self.generation);
         let replacement_value = |entry: &Entry| {
             let age = (generation + GENERATIONS - entry.generation()) % GENERATIONS;
             let here = if entry.key == key { i32::MIN / 2 } else { 0 };
@@ -153,7 +153,7 @@ impl Table {
         }
         *entry = Entry {
             key,
-            score: moved(found.score, ply as i32) as i16,
+            score: shift_mate_score(found.score, ply as i32) as i16,
             value: found.value.map_or(NO_VALUE, |value| value as i16),
             // After a fail low, an earlier search's best move may still be best.
             best: if known && found.best.is_none() { entry.best } else { found.best },
@@ -163,7 +163,7 @@ impl Table {
     }
 
     /// The highest bits choose, so that the number of lines is arbitrary.
-    fn line(&self, key: u64) -> usize {
+    fn line_index(&self, key: u64) -> usize {
         ((u128::from(key) * self.lines.len() as u128) >> 64) as usize
     }
 }

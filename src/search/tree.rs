@@ -7,9 +7,9 @@ use std::sync::{
 
 use shakmaty::{Chess, Move, MoveList, Position as _};
 
-use super::order::{History, PackedMove, Picker, exchange, is_quiet};
+use super::order::{History, PackedMove, Picker, is_quiet, static_exchange};
 use super::table::{Bound, Table, TableHit};
-use super::{Evaluate, Game, MATES, MOST_PLIES, follow, key};
+use super::{Evaluate, Game, MATES, MOST_PLIES, follow_move, position_key};
 use crate::features::DirtyPieces;
 use crate::sample::Position;
 use crate::score::Score;
@@ -84,7 +84,7 @@ impl<'a> Tree<'a> {
             so_far: None,
             keys,
             root,
-            moves: game.moves(),
+            moves: game.legal_moves(),
             passed: 0,
             frames,
         }
@@ -97,7 +97,7 @@ impl<'a> Tree<'a> {
 
     /// Searches a position to `depth` half-moves: the score is exact between `alpha` and `beta`,
     /// else a bound. The best line of the root is in [`Tree::pv`].
-    pub fn search(
+    pub fn search_node(
         &mut self,
         chess: &Chess,
         [mut alpha, mut beta]: [i32; 2],
@@ -122,13 +122,13 @@ impl<'a> Tree<'a> {
             depth += 1;
         }
         if depth <= 0 || ply >= MOST_PLIES {
-            return self.quiesce(chess, [alpha, beta], ply);
+            return self.quiesce_node(chess, [alpha, beta], ply);
         }
         self.reached = self.reached.max(ply);
         let (on_pv, key) = (beta - alpha > 1, self.key());
-        let found = self.table.find(key, ply);
+        let found = self.table.find_entry(key, ply);
         if let Some(found) = found.filter(|it| !on_pv && it.depth >= depth)
-            && found.answers([alpha, beta], chess)
+            && found.is_sufficient([alpha, beta], chess)
         {
             return found.score;
         }
@@ -142,12 +142,12 @@ impl<'a> Tree<'a> {
         let value = value.map(|value| sharper(value, found));
         if let Some(value) = value.filter(|_| !on_pv && beta.abs() < MATES) {
             // Reverse futility: far enough above beta for a few moves.
-            let margin = self.margins.reverse(depth, improves);
+            let margin = self.margins.reverse_margin(depth, improves);
             if depth <= 8 && value - margin >= beta {
                 return value;
             }
             if may_pass && depth >= 3 && value >= beta {
-                let score = self.pass(chess, value, beta, depth, ply);
+                let score = self.try_null_move(chess, value, beta, depth, ply);
                 if self.is_stopped {
                     return 0;
                 }
@@ -169,23 +169,27 @@ impl<'a> Tree<'a> {
         let mut picker = Picker::new(chess, &mut moves, first, killers, self.history);
         let (mut best, mut best_move, lowest) = (-INFINITE, PackedMove::default(), alpha);
         let (mut count, mut tried, mut quiets) = (0, [PackedMove::default(); TRIED], 0);
-        while let Some(played) = picker.pick() {
-            let (packed, quiet) = (PackedMove::of(played), is_quiet(played));
-            let learnt = self.history.of(chess.turn(), packed);
+        while let Some(played) = picker.pick_next() {
+            let (packed, quiet) = (PackedMove::from_move(played), is_quiet(played));
+            let learnt = self.history.score_of(chess.turn(), packed);
             if ply > 0 && best > -MATES && !in_check {
-                let futile =
-                    || value.is_some_and(|value| value + self.margins.futility(depth) <= alpha);
-                if quiet && depth <= 8 && (count >= late(depth, improves) || !on_pv && futile()) {
+                let futile = || {
+                    value.is_some_and(|value| value + self.margins.futility_margin(depth) <= alpha)
+                };
+                if quiet
+                    && depth <= 8
+                    && (count >= late_move_count(depth, improves) || !on_pv && futile())
+                {
                     continue;
                 }
-                if depth <= 6 && loses(chess, played, quiet, depth) {
+                if depth <= 6 && loses_material(chess, played, quiet, depth) {
                     continue;
                 }
             }
             if self.is_over() {
                 return 0;
             }
-            let after = self.play(chess, played);
+            let after = self.play_move(chess, played);
             count += 1;
             let (next, ply_after) = (depth - 1, ply + 1);
             let mut score = 0;
@@ -194,21 +198,22 @@ impl<'a> Tree<'a> {
                 // Moves after the first must only be proved to be no better.
                 let mut less = 0;
                 if depth >= 3 && quiet && count > 2 + i32::from(on_pv) {
-                    less = reduction(depth, count) - i32::from(on_pv) + i32::from(!improves)
+                    less = late_move_reduction(depth, count) - i32::from(on_pv)
+                        + i32::from(!improves)
                         - i32::from(killers.contains(&packed))
                         - i32::from(in_check)
                         - learnt / (History::MOST / 2);
                     less = less.clamp(0, next - 1);
                 }
                 let window = [-alpha - 1, -alpha];
-                score = -self.search(&after, window, next - less, ply_after, true);
+                score = -self.search_node(&after, window, next - less, ply_after, true);
                 if score > alpha && less > 0 && !self.is_stopped {
-                    score = -self.search(&after, window, next, ply_after, true);
+                    score = -self.search_node(&after, window, next, ply_after, true);
                 }
                 deep = on_pv && score > alpha && !self.is_stopped;
             }
             if deep {
-                score = -self.search(&after, [-beta, -alpha], next, ply_after, true);
+                score = -self.search_node(&after, [-beta, -alpha], next, ply_after, true);
             }
             self.undo();
             if self.is_stopped {
@@ -220,14 +225,14 @@ impl<'a> Tree<'a> {
                     alpha = score;
                     best_move = packed;
                     if on_pv {
-                        self.extend(ply, played);
+                        self.extend_pv(ply, played);
                     }
                     if ply == 0 {
                         self.so_far = (score < beta).then_some(score);
                     }
                     if score >= beta {
                         if quiet {
-                            self.learn(chess, packed, &tried[..quiets], depth, ply);
+                            self.learn_cutoff(chess, packed, &tried[..quiets], depth, ply);
                         }
                         break;
                     }
@@ -242,14 +247,18 @@ impl<'a> Tree<'a> {
         if best == -INFINITE {
             return alpha;
         }
-        let bound = Bound::of(best, [lowest, beta]);
+        let bound = Bound::from_window(best, [lowest, beta]);
         let value = self.frames[ply].value;
-        self.table.store(key, ply, &TableHit { score: best, bound, depth, value, best: best_move });
+        self.table.store_entry(
+            key,
+            ply,
+            &TableHit { score: best, bound, depth, value, best: best_move },
+        );
         best
     }
 
     /// Null move, not with pawns alone (zugzwang).
-    fn pass(
+    fn try_null_move(
         &mut self,
         chess: &Chess,
         value: i32,
@@ -266,17 +275,17 @@ impl<'a> Tree<'a> {
         let after = other.or_else(shakmaty::PositionError::ignore_too_much_material).ok()?;
         let before = std::mem::replace(&mut self.passed, self.keys.len());
         self.nodes += 1;
-        self.keys.push(key(&after));
-        self.evaluation.play(None, &Position::from_chess(&after));
-        let less = self.margins.pass(depth, value - beta);
-        let score = -self.search(&after, [-beta, 1 - beta], depth - less, ply + 1, false);
+        self.keys.push(position_key(&after));
+        self.evaluation.play_move(None, &Position::from_chess(&after));
+        let less = self.margins.null_move_reduction(depth, value - beta);
+        let score = -self.search_node(&after, [-beta, 1 - beta], depth - less, ply + 1, false);
         self.undo();
         self.passed = before;
         Some(score)
     }
 
     /// Updates history and killers after a quiet move's cutoff; those tried before get a malus.
-    fn learn(
+    fn learn_cutoff(
         &mut self,
         chess: &Chess,
         best: PackedMove,
@@ -289,12 +298,12 @@ impl<'a> Tree<'a> {
             *killers = [best, killers[0]];
         }
         let bonus = (16 * depth * depth).min(History::MOST / 8);
-        self.history.learn(chess.turn(), best, bonus);
-        tried.iter().for_each(|packed| self.history.learn(chess.turn(), *packed, -bonus));
+        self.history.learn_bonus(chess.turn(), best, bonus);
+        tried.iter().for_each(|packed| self.history.learn_bonus(chess.turn(), *packed, -bonus));
     }
 
     /// Writes a better move and its continuation into the principal variation.
-    fn extend(&mut self, ply: usize, played: Move) {
+    fn extend_pv(&mut self, ply: usize, played: Move) {
         let (here, behind) = self.frames.split_at_mut(ply + 1);
         let pv = &mut here[ply].pv;
         pv.clear();
@@ -307,10 +316,10 @@ impl<'a> Tree<'a> {
         if in_check {
             return None;
         }
-        Some(found.and_then(|found| found.value).unwrap_or_else(|| self.value()))
+        Some(found.and_then(|found| found.value).unwrap_or_else(|| self.evaluate_position()))
     }
 
-    pub(super) fn value(&mut self) -> i32 {
+    pub(super) fn evaluate_position(&mut self) -> i32 {
         self.evaluation.value().clamp(-MATES, MATES)
     }
 
@@ -318,19 +327,19 @@ impl<'a> Tree<'a> {
         self.keys[self.keys.len() - 1]
     }
 
-    fn play(&mut self, chess: &Chess, played: Move) -> Chess {
-        let (after, key) = follow(chess, self.key(), played);
-        self.table.expect(key);
+    fn play_move(&mut self, chess: &Chess, played: Move) -> Chess {
+        let (after, key) = follow_move(chess, self.key(), played);
+        self.table.prefetch_entries(key);
         self.nodes += 1;
         self.keys.push(key);
-        let moved = DirtyPieces::of(chess.turn(), &played);
-        self.evaluation.play(Some(&moved), &Position::from_chess(&after));
+        let moved = DirtyPieces::from_move(chess.turn(), &played);
+        self.evaluation.play_move(Some(&moved), &Position::from_chess(&after));
         after
     }
 
     fn undo(&mut self) {
         self.keys.pop();
-        self.evaluation.undo();
+        self.evaluation.undo_move();
     }
 
     /// Whether to stop; called before each move.
@@ -417,7 +426,7 @@ impl Quiescence {
         let of = |played: Move| {
             let mut after = chess.clone();
             after.play_unchecked(played);
-            let end = self.end(&after, evaluation)?;
+            let end = self.find_quiet_end(&after, evaluation)?;
             let drawn = after.is_insufficient_material() || after.halfmoves() >= 100;
             let is_decided = end.is_decided || drawn;
             Some((played, QuietEnd { score: -end.score, plies: end.plies + 1, is_decided, ..end }))
@@ -426,11 +435,15 @@ impl Quiescence {
     }
 
     /// Searches a position; None beyond the node limit.
-    pub fn end(&mut self, chess: &Chess, evaluation: &mut dyn Evaluate) -> Option<QuietEnd> {
+    pub fn find_quiet_end(
+        &mut self,
+        chess: &Chess,
+        evaluation: &mut dyn Evaluate,
+    ) -> Option<QuietEnd> {
         let (game, stop) = (Game::new(chess.clone()), AtomicBool::new(false));
         let memory = (&mut self.table, &mut self.history);
         let mut tree = Tree::new(&game, evaluation, memory, self.margins, MOST_NODES, &stop);
-        let score = tree.quiesce(chess, [-INFINITE, INFINITE], 0);
+        let score = tree.quiesce_node(chess, [-INFINITE, INFINITE], 0);
         if tree.is_stopped {
             return None;
         }
@@ -465,33 +478,33 @@ impl Margins {
     }
 
     /// Reverse futility: the required distance above beta.
-    pub fn reverse(&self, depth: i32, improves: bool) -> i32 {
+    pub fn reverse_margin(&self, depth: i32, improves: bool) -> i32 {
         self.reverse * (depth - i32::from(improves))
     }
 
     /// Futility: the expected gain of a quiet move.
-    pub fn futility(&self, depth: i32) -> i32 {
+    pub fn futility_margin(&self, depth: i32) -> i32 {
         self.futility * (depth + 1)
     }
 
     /// Depth reduction of a null move, by depth and evaluation above beta.
-    pub fn pass(&self, depth: i32, above: i32) -> i32 {
+    pub fn null_move_reduction(&self, depth: i32, above: i32) -> i32 {
         4 + depth / 4 + (above / self.pass).min(3)
     }
 }
 
 /// Whether a move loses more material on its square than `depth` half-moves can win back.
-fn loses(chess: &Chess, played: Move, quiet: bool, depth: i32) -> bool {
-    exchange(chess, played) < if quiet { -60 * depth } else { -100 * depth }
+fn loses_material(chess: &Chess, played: Move, quiet: bool, depth: i32) -> bool {
+    static_exchange(chess, played) < if quiet { -60 * depth } else { -100 * depth }
 }
 
 /// Number of moves after which quiet ones are pruned near the leaves.
-fn late(depth: i32, improves: bool) -> i32 {
+fn late_move_count(depth: i32, improves: bool) -> i32 {
     (3 + depth * depth) / if improves { 1 } else { 2 }
 }
 
 /// Depth reduction of a late quiet move, before adjustments.
-fn reduction(depth: i32, count: i32) -> i32 {
+fn late_move_reduction(depth: i32, count: i32) -> i32 {
     let of = |number: i32| number.clamp(0, SIDE as i32 - 1) as usize;
     REDUCTIONS[of(depth)][of(count)]
 }
@@ -507,18 +520,18 @@ static REDUCTIONS: LazyLock<[[i32; SIDE]; SIDE]> = LazyLock::new(|| {
 
 impl Tree<'_> {
     /// The score after captures and promotions only, or all moves in check.
-    fn quiesce(&mut self, chess: &Chess, [mut alpha, beta]: [i32; 2], ply: usize) -> i32 {
+    fn quiesce_node(&mut self, chess: &Chess, [mut alpha, beta]: [i32; 2], ply: usize) -> i32 {
         self.frames[ply].pv.clear();
         self.reached = self.reached.max(ply);
         if ply > 0 && self.is_drawn(chess) {
             return 0;
         }
         if ply >= MOST_PLIES {
-            return self.value();
+            return self.evaluate_position();
         }
         let (on_pv, key) = (beta - alpha > 1, self.key());
-        let found = self.table.find(key, ply);
-        if let Some(found) = found.filter(|it| !on_pv && it.answers([alpha, beta], chess)) {
+        let found = self.table.find_entry(key, ply);
+        if let Some(found) = found.filter(|it| !on_pv && it.is_sufficient([alpha, beta], chess)) {
             return found.score;
         }
         let in_check = chess.is_check();
@@ -541,14 +554,14 @@ impl Tree<'_> {
         }
         let first = found.map_or(PackedMove::default(), |found| found.best);
         let mut picker = Picker::new(chess, &mut moves, first, Default::default(), self.history);
-        while let Some(played) = picker.pick() {
+        while let Some(played) = picker.pick_next() {
             if !in_check {
                 if picker.is_losing() {
                     break;
                 }
                 // So far below alpha, only material can help.
                 let hope = stand + self.margins.hope;
-                if hope <= alpha && exchange(chess, played) <= 0 {
+                if hope <= alpha && static_exchange(chess, played) <= 0 {
                     best = best.max(hope);
                     continue;
                 }
@@ -559,8 +572,8 @@ impl Tree<'_> {
             if self.is_over() {
                 return 0;
             }
-            let after = self.play(chess, played);
-            let score = -self.quiesce(&after, [-beta, -alpha], ply + 1);
+            let after = self.play_move(chess, played);
+            let score = -self.quiesce_node(&after, [-beta, -alpha], ply + 1);
             self.undo();
             if self.is_stopped {
                 return 0;
@@ -569,9 +582,9 @@ impl Tree<'_> {
                 best = score;
                 if score > alpha {
                     alpha = score;
-                    best_move = PackedMove::of(played);
+                    best_move = PackedMove::from_move(played);
                     if on_pv {
-                        self.extend(ply, played);
+                        self.extend_pv(ply, played);
                     }
                     if score >= beta {
                         break;
@@ -579,9 +592,9 @@ impl Tree<'_> {
                 }
             }
         }
-        let bound = Bound::of(best, [lowest, beta]);
+        let bound = Bound::from_window(best, [lowest, beta]);
         let found = TableHit { score: best, bound, depth: 0, value, best: best_move };
-        self.table.store(key, ply, &found);
+        self.table.store_entry(key, ply, &found);
         best
     }
 }

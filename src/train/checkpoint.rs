@@ -66,8 +66,8 @@ pub enum CheckpointError {
 }
 
 impl Checkpoint {
-    pub fn write(&self, path: &Path) -> Result<(), OutputError> {
-        output::write(path, &self.to_bytes())
+    pub fn write_file(&self, path: &Path) -> Result<(), OutputError> {
+        output::write_file(path, &self.to_bytes())
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -78,8 +78,8 @@ impl Checkpoint {
         bytes.expect("shapes were checked on insertion")
     }
 
-    pub fn read(path: &Path) -> Result<Self, CheckpointError> {
-        let bytes = input::read(path, input::WEIGHTS)
+    pub fn read_file(path: &Path) -> Result<Self, CheckpointError> {
+        let bytes = input::read_bytes(path, input::WEIGHTS)
             .map_err(|error| CheckpointError::Read { path: path.to_path_buf(), error })?;
         Self::from_bytes(&bytes, path)
     }
@@ -90,13 +90,13 @@ impl Checkpoint {
         let WeightsFile { weights, mut facts, blob } = Weights::from_bytes(bytes)
             .map_err(|error| CheckpointError::Weights { path: named(), error })?;
         let state =
-            Self::state(&facts).ok_or_else(|| CheckpointError::NoState { path: named() })?;
+            Self::read_state(&facts).ok_or_else(|| CheckpointError::NoState { path: named() })?;
         facts.remove(STATE);
         Ok(Self { weights, optimizer: blob, state, facts })
     }
 
     /// The state in a file's header; none in weights of other programs.
-    pub fn state(facts: &BTreeMap<String, String>) -> Option<State> {
+    pub fn read_state(facts: &BTreeMap<String, String>) -> Option<State> {
         serde_json::from_str(facts.get(STATE)?).ok()
     }
 }
@@ -126,33 +126,37 @@ impl Writer {
         Self { folder: folder.to_path_buf(), under_way: None, handed: saved, saved }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub fn path_of(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.safetensors"))
     }
 
     /// Starts to write a checkpoint, after the previous one, whose error it returns.
-    pub fn write(&mut self, mut checkpoint: Checkpoint, files: Files) -> Result<(), TrainError> {
+    pub fn start_writing(
+        &mut self,
+        mut checkpoint: Checkpoint,
+        files: Files,
+    ) -> Result<(), TrainError> {
         self.finish_write()?;
         if files.last {
             self.handed = Some(checkpoint.state.step);
         }
-        let best = files.best.then(|| self.path("best"));
-        let kept = files.kept.map(|name| self.path(&format!("{KEPT}/{name}")));
-        let last = files.last.then(|| self.path("last"));
+        let best = files.best.then(|| self.path_of("best"));
+        let kept = files.kept.map(|name| self.path_of(&format!("{KEPT}/{name}")));
+        let last = files.last.then(|| self.path_of("last"));
         self.under_way = Some(thread::spawn(move || {
             let optimizer = take(&mut checkpoint.optimizer);
             for path in [best, kept].into_iter().flatten() {
-                checkpoint.write(&path)?;
+                checkpoint.write_file(&path)?;
             }
             checkpoint.optimizer = optimizer;
             // The file for resuming is written last, for a run that is killed meanwhile.
-            last.map_or(Ok(()), |path| checkpoint.write(&path))?;
+            last.map_or(Ok(()), |path| checkpoint.write_file(&path))?;
             Ok(checkpoint)
         }));
         Ok(())
     }
 
-    pub fn poll(&mut self) -> Result<(), TrainError> {
+    pub fn check_writing(&mut self) -> Result<(), TrainError> {
         match &self.under_way {
             Some(thread) if thread.is_finished() => self.finish_write().map(drop),
             _ => Ok(()),

@@ -20,7 +20,7 @@ pub struct BatchGradients {
 }
 
 /// Combines the shares of all ranks, with the same bits on each of them. `values` is a buffer.
-pub fn combine(
+pub fn combine_ranks(
     ranks: &dyn Ranks,
     own: BatchGradients,
     model: &Model,
@@ -36,7 +36,7 @@ pub fn combine(
     // A share without weight has no loss.
     let loss = if weight > 0.0 { weight * loss } else { 0.0 };
     let mut numbers = [loss, weight, positions as f64, f64::from(u8::from(stop))];
-    ranks.sum(values, &mut numbers);
+    ranks.sum_over_ranks(values, &mut numbers);
     let [loss, weight, positions, stop] = numbers;
     let part = if weight > 0.0 { 1.0 / weight } else { 0.0 };
     let mut rest = &values[..];

@@ -28,7 +28,7 @@ enum Rule {
 }
 
 impl<'a> Learner<'a> {
-    /// Creates a learner from weights and their [record](Learner::record), empty at the beginning.
+    /// Creates a learner from weights and their [record](Learner::record_optimizer), empty at the beginning.
     pub fn new(job: &'a Training, learnt: &Weights, record: Vec<u8>) -> Result<Self, TrainError> {
         let settings = &job.settings.optimizer;
         let device = job.device.clone().autodiff();
@@ -46,9 +46,9 @@ impl<'a> Learner<'a> {
         let rule = if settings.name.is_direct() {
             Direct::new(settings, &record).map(|direct| Rule::Direct(Box::new(direct)))
         } else if record.is_empty() {
-            Ok(Rule::Gradient(settings.build(job.compute).into()))
+            Ok(Rule::Gradient(settings.build_optimizer(job.compute).into()))
         } else {
-            let loaded = settings.build(job.compute).load(&record, job.device);
+            let loaded = settings.build_optimizer(job.compute).load_state(&record, job.device);
             loaded.map(|optimizer| Rule::Gradient(optimizer.into()))
         };
         let rule = rule.map_err(TrainError::Optimizer)?;
@@ -64,7 +64,7 @@ impl<'a> Learner<'a> {
     }
 
     /// The learnt model: the mean, if there is one.
-    pub fn learnt(&mut self) -> &Model {
+    pub fn learnt_model(&mut self) -> &Model {
         self.catch_up(None);
         self.average.as_ref().unwrap_or_else(|| self.model())
     }
@@ -73,7 +73,7 @@ impl<'a> Learner<'a> {
     pub fn catch_up(&mut self, batch: Option<&Inputs>) {
         let Rule::Gradient(optimizer) = &mut self.rule else { return };
         let model = self.model.take().expect(WHOLE);
-        let touched = batch.map(|inputs| model.touched(inputs));
+        let touched = batch.map(|inputs| model.touched_rows(inputs));
         self.model = Some(optimizer.catch_up(model, touched.as_ref()));
     }
 
@@ -87,11 +87,11 @@ impl<'a> Learner<'a> {
     ) {
         let Rule::Gradient(optimizer) = &mut self.rule else { panic!("no gradient is followed") };
         // There is no other reference to the model, so that its tensors change in place.
-        let model = optimizer.step(rate, self.model.take().expect(WHOLE), gradients, touched);
+        let model = optimizer.step_model(rate, self.model.take().expect(WHOLE), gradients, touched);
         let decay = self.job.settings.optimizer.average_decay.unwrap_or(0.0);
         // Corrected for the start at zero: the shares of all steps sum to 1.
         let share = (1.0 - decay) / (1.0 - decay.powf(step as f64));
-        let level = self.job.compute.level();
+        let level = self.job.compute.simd_level();
         self.average = self.average.take().map(|mean| join_mean(mean, &model, share, level));
         self.model = Some(model);
     }
@@ -105,18 +105,18 @@ impl<'a> Learner<'a> {
         shares: &[f32],
         choices: Option<&Choices>,
     ) -> Result<DirectStep, TrainError> {
-        let weights = self.model().weights();
+        let weights = self.model().to_weights();
         let Training { kind, compute, device, settings, .. } = self.job;
         let Rule::Direct(method) = &mut self.rule else { panic!("gradients are followed") };
         let goal = (targets, shares, settings.loss);
-        let stepped = method.step(kind, weights, inputs, goal, choices)?;
+        let stepped = method.step_once(kind, weights, inputs, goal, choices)?;
         let device = (*device).clone().autodiff();
         self.model = Some(Model::new(kind, &stepped.weights, &device, *compute)?);
         Ok(stepped)
     }
 
     /// The optimiser's record for resuming, with the weights that take the steps if these differ.
-    pub fn record(&mut self) -> Result<Vec<u8>, TrainError> {
+    pub fn record_optimizer(&mut self) -> Result<Vec<u8>, TrainError> {
         self.catch_up(None);
         let record = match &self.rule {
             Rule::Gradient(optimizer) => optimizer.to_bytes().map_err(TrainError::Optimizer)?,
@@ -125,7 +125,7 @@ impl<'a> Learner<'a> {
         if self.average.is_none() {
             return Ok(record);
         }
-        let bytes = self.model().weights().to_bytes(&BTreeMap::new(), &record);
+        let bytes = self.model().to_weights().to_bytes(&BTreeMap::new(), &record);
         bytes.map_err(|error| TrainError::Optimizer(error.to_string()))
     }
 }

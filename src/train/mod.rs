@@ -27,17 +27,19 @@ use burn::tensor::{Device, Tensor, Transaction};
 
 use crate::batch::{Batch, Choices};
 use crate::log::{Log, Row, TrainStep};
-use crate::model::{Aim, Compute, DeviceError, Kind, LossGradients, LossInputs, is_gpu, outputs};
+use crate::model::{
+    Aim, Compute, DeviceError, Kind, LossGradients, LossInputs, host_outputs, is_gpu,
+};
 use crate::output::OutputError;
 use crate::place::ResumePoint;
 use crate::progress::Progress;
 use crate::weights::WeightsError;
 use checkpoint::{BestLoss, Checkpoint, Files, State, Writer};
-use gradients::{BatchGradients, combine};
+use gradients::{BatchGradients, combine_ranks};
 use learner::Learner;
 use ranks::Ranks;
 pub use settings::{KeepRule, Rounding, Settings};
-use target::{losses, targets};
+use target::{blend_targets, measure_losses};
 
 /// Folder of permanent checkpoints in that of a run.
 pub const KEPT: &str = "checkpoints";
@@ -67,7 +69,7 @@ pub enum End {
     Converged,
     /// The held-out loss stopped falling.
     Early,
-    /// [`Progress::stop`] returned true; the run can be resumed.
+    /// [`Progress::should_stop`] returned true; the run can be resumed.
     Interrupted,
     /// The round is over; the run continues in the next one.
     Round,
@@ -110,7 +112,7 @@ pub enum TrainError {
 
 /// Trains from a checkpoint (a fresh one has step 0) to the end of the run. After an error, too,
 /// `last.safetensors` has the last good state.
-pub fn run<E>(
+pub fn train_model<E>(
     job: &Training,
     start: Checkpoint,
     batches: impl IntoIterator<Item = Result<Batch, E>>,
@@ -123,11 +125,11 @@ where
     let batches = &mut batches.map(|batch| batch.map_err(|error| TrainError::Data(error.into())));
     let mut trainer = Trainer::new(job, start)?;
     if !is_gpu(job.device) {
-        return trainer.run(batches, watch);
+        return trainer.train_steps(batches, watch);
     }
     // A lost device, or one out of memory, causes a panic somewhere in Burn.
-    let run = AssertUnwindSafe(|| trainer.run(batches, watch));
-    catch_unwind(run).unwrap_or_else(|panic| Err(trainer.failed(panic_message(&*panic))))
+    let run = AssertUnwindSafe(|| trainer.train_steps(batches, watch));
+    catch_unwind(run).unwrap_or_else(|panic| Err(trainer.divergence_error(panic_message(&*panic))))
 }
 
 struct Trainer<'a> {
@@ -165,7 +167,7 @@ impl<'a> Trainer<'a> {
         let learner = Learner::new(job, &weights, optimizer)?;
         // The first validation writes the first row, before the first checkpoint.
         let saved = (state.log_rows > 0).then_some(state.step);
-        let open = || Log::open(&job.folder.join("log.csv"), state.log_rows);
+        let open = || Log::open_truncated(&job.folder.join("log.csv"), state.log_rows);
         let log = job.ranks.is_first().then(open).transpose()?;
         Ok(Self {
             job,
@@ -182,16 +184,16 @@ impl<'a> Trainer<'a> {
         })
     }
 
-    fn run(
+    fn train_steps(
         &mut self,
         batches: &mut dyn Iterator<Item = Result<Batch, TrainError>>,
         watch: &dyn Progress,
     ) -> Result<(End, Checkpoint), TrainError> {
         let settings = self.job.settings;
-        self.clock = (watch.seconds(), self.state.positions);
+        self.clock = (watch.elapsed_seconds(), self.state.positions);
         if self.writer.handed.is_none() {
-            let best = self.validate(watch)?;
-            self.write(Files { best, last: true, ..Files::default() })?;
+            let best = self.validate_model(watch)?;
+            self.write_checkpoint(Files { best, last: true, ..Files::default() })?;
         }
         let end = loop {
             let State { step, converged, unimproved, .. } = self.state;
@@ -199,7 +201,7 @@ impl<'a> Trainer<'a> {
                 break End::Converged;
             } else if step >= settings.steps {
                 break End::Finished;
-            } else if self.stop || self.job.ranks.is_alone() && watch.stop() {
+            } else if self.stop || self.job.ranks.is_alone() && watch.should_stop() {
                 break End::Interrupted;
             } else if step >= self.job.until {
                 break End::Round;
@@ -211,26 +213,26 @@ impl<'a> Trainer<'a> {
             }
             let batch = batches.next().ok_or(TrainError::OutOfData(step))??;
             // Sent to the other ranks with this step's gradients.
-            let stop = watch.stop();
+            let stop = watch.should_stop();
             // Parallel loops block a thread outside of the pool. A GPU has a queue per thread.
             let progress = match is_gpu(self.job.device) {
-                true => self.step(&batch, stop),
-                false => rayon::scope(|_| self.step(&batch, stop)),
+                true => self.take_step(&batch, stop),
+                false => rayon::scope(|_| self.take_step(&batch, stop)),
             }?;
             self.go_to(batch.place.as_ref(), watch);
-            watch.step(&progress);
-            let (phase, until) = settings.phase(progress.step - 1);
-            self.writer.poll()?;
+            watch.report_step(&progress);
+            let (phase, until) = settings.phase_after(progress.step - 1);
+            self.writer.check_writing()?;
             let last = progress.step == phase.steps || progress.converged;
             let due = |every: u64| last || progress.step.is_multiple_of(every);
-            let best = due(phase.validate_every) && self.validate(watch)?;
-            let kept = phase.keep.and_then(|keep| keep.name(progress.step));
+            let best = due(phase.validate_every) && self.validate_model(watch)?;
+            let kept = phase.keep.and_then(|keep| keep.checkpoint_name(progress.step));
             let last = due(phase.checkpoint_every) || progress.step == until;
-            self.write(Files { best, kept, last })?;
+            self.write_checkpoint(Files { best, kept, last })?;
         };
-        self.write(Files { last: true, ..Files::default() })?;
+        self.write_checkpoint(Files { last: true, ..Files::default() })?;
         let written = self.writer.finish_write()?;
-        Ok((end, written.map_or_else(|| self.checkpoint(true), Ok)?))
+        Ok((end, written.map_or_else(|| self.make_checkpoint(true), Ok)?))
     }
 
     /// Moves to a place in the data, and reports the findings once all were read.
@@ -239,36 +241,36 @@ impl<'a> Trainer<'a> {
             && now.read.is_complete
             && !before.read.is_complete
         {
-            watch.remark(&now.read.summary());
+            watch.report_remark(&now.read.to_summary());
         }
         self.state.place = place.cloned();
     }
 
     /// Settings of the next step, and progress of the run.
-    fn phase(&self) -> (&'a Settings, f64) {
-        let (phase, _) = self.job.settings.phase(self.state.step);
+    fn settings_and_progress(&self) -> (&'a Settings, f64) {
+        let (phase, _) = self.job.settings.phase_after(self.state.step);
         (phase, self.state.step as f64 / phase.steps as f64)
     }
 
-    fn targets<'b>(&self, batch: &'b Batch) -> Cow<'b, [f32]> {
-        let (phase, done) = self.phase();
-        targets(batch, phase.wdl.at(done), &self.job.settings.source_targets)
+    fn batch_targets<'b>(&self, batch: &'b Batch) -> Cow<'b, [f32]> {
+        let (phase, done) = self.settings_and_progress();
+        blend_targets(batch, phase.wdl.value_at(done), &self.job.settings.source_targets)
     }
 
-    fn step(&mut self, batch: &Batch, stop: bool) -> Result<TrainStep, TrainError> {
+    fn take_step(&mut self, batch: &Batch, stop: bool) -> Result<TrainStep, TrainError> {
         if self.job.settings.is_seam(self.state.step) {
             self.state.unimproved = 0;
         }
-        let (phase, done) = self.phase();
-        let learning_rate = phase.learning_rate.at(done);
+        let (phase, done) = self.settings_and_progress();
+        let learning_rate = phase.learning_rate.value_at(done);
         let step = Step { number: self.state.step + 1, learning_rate };
         let (positions, converged) = if self.learner.uses_gradients() {
             (self.step_of_batch(batch, step, stop)?, false)
         } else {
-            let (shares, targets) = (batch.shares(), self.targets(batch));
+            let (shares, targets) = (batch.normalised_weights(), self.batch_targets(batch));
             let choices = batch.choices.as_deref();
             let stepped = self.learner.step_directly(&batch.inputs, &targets, &shares, choices)?;
-            self.count(step, stepped.loss)?;
+            self.count_loss(step, stepped.loss)?;
             (batch.len() as u64, stepped.converged)
         };
         self.state.converged = converged;
@@ -285,31 +287,31 @@ impl<'a> Trainer<'a> {
         self.learner.catch_up(Some(&batch.inputs));
         let (gradients, touched) = if let Some(choices) = &batch.choices {
             let pulled = self.move_gradients(batch, choices);
-            let (loss, slope) = pulled.map_err(|lost| self.failed(&lost.to_string()))?;
-            self.count(step, loss)?;
+            let (loss, slope) = pulled.map_err(|lost| self.divergence_error(&lost.to_string()))?;
+            self.count_loss(step, loss)?;
             (slope.gradients, slope.touched)
         } else {
-            let (shares, targets) = (batch.shares(), self.targets(batch));
+            let (shares, targets) = (batch.normalised_weights(), self.batch_targets(batch));
             let (base, weights, loss) = (&batch.base[..], &shares[..], self.job.settings.loss);
             let sparsity = self.job.settings.sparsity as f32;
             let aim = Aim::Losses(LossInputs { targets: &targets, base, weights, loss, sparsity });
             let (model, is_alone) = (self.learner.model(), self.job.ranks.is_alone());
-            let rounding = self.job.settings.phase(step.number - 1).0.rounding.as_ref();
+            let rounding = self.job.settings.phase_after(step.number - 1).0.rounding.as_ref();
             let rounding = rounding.filter(|rounding| step.number >= rounding.from);
             let slope = match rounding {
                 Some(Rounding { units, .. }) => {
-                    model.rounded(units).loss_gradients(&batch.inputs, aim)
+                    model.round_weights(units).loss_gradients(&batch.inputs, aim)
                 }
                 None => model.loss_gradients(&batch.inputs, aim),
             };
             // Ranks touch different rows.
-            let slope = if is_alone { slope } else { slope.dense(model) };
+            let slope = if is_alone { slope } else { slope.expand_rows(model) };
             let LossGradients { loss, gradients, touched } = slope;
             self.unread.push((step, loss));
             if is_alone {
                 let waits = is_gpu(self.job.device) && self.loss.is_some();
                 if !waits || self.unread.len() >= steps_ahead(batch.len()) {
-                    self.read()?;
+                    self.read_losses()?;
                 }
                 (gradients, touched)
             } else {
@@ -319,9 +321,9 @@ impl<'a> Trainer<'a> {
                     false => batch.weights.iter().map(|weight| f64::from(*weight)).sum(),
                 };
                 let own = BatchGradients { loss, gradients, weight, positions, stop };
-                let all = combine(self.job.ranks, own, self.learner.model(), &mut self.sums);
+                let all = combine_ranks(self.job.ranks, own, self.learner.model(), &mut self.sums);
                 (positions, self.stop) = (all.positions, all.stop);
-                self.count(step, all.loss)?;
+                self.count_loss(step, all.loss)?;
                 (all.gradients, touched)
             }
         };
@@ -335,7 +337,7 @@ impl<'a> Trainer<'a> {
         choices: &Choices,
     ) -> Result<(f64, LossGradients), DeviceError> {
         let model = self.learner.model();
-        let logits = outputs(model, batch)?;
+        let logits = host_outputs(model, batch)?;
         let [sum, count] = choices.sum_losses(&logits);
         let forces = choices.logit_gradients(&logits);
         let loss = if count > 0.0 { sum / count } else { 0.0 };
@@ -345,19 +347,19 @@ impl<'a> Trainer<'a> {
     fn unread_losses(&mut self) -> Result<Vec<(Step, f64)>, TrainError> {
         let (steps, losses): (Vec<Step>, Vec<Tensor<1>>) = self.unread.drain(..).unzip();
         let read = losses.into_iter().fold(Transaction::default(), Transaction::register);
-        let read = read.try_execute().map_err(|error| self.failed(&error.to_string()))?;
+        let read = read.try_execute().map_err(|error| self.divergence_error(&error.to_string()))?;
         let value = |data: burn::tensor::TensorData| {
             data.try_into_vec::<f32>().map_or(f64::NAN, |values| values[0].into())
         };
         Ok(steps.into_iter().zip(read.into_iter().map(value)).collect())
     }
 
-    fn read(&mut self) -> Result<(), TrainError> {
-        self.unread_losses()?.into_iter().try_for_each(|(step, loss)| self.count(step, loss))
+    fn read_losses(&mut self) -> Result<(), TrainError> {
+        self.unread_losses()?.into_iter().try_for_each(|(step, loss)| self.count_loss(step, loss))
     }
 
     /// Adds a step's loss to the next row of the log.
-    fn count(&mut self, step: Step, loss: f64) -> Result<(), TrainError> {
+    fn count_loss(&mut self, step: Step, loss: f64) -> Result<(), TrainError> {
         let Step { number: step, learning_rate } = step;
         if !loss.is_finite() {
             self.writer.finish_write()?;
@@ -374,10 +376,10 @@ impl<'a> Trainer<'a> {
 
     /// Step of `last.safetensors`, 0 if there is none yet, and its path.
     fn last_good(&self) -> (u64, PathBuf) {
-        (self.writer.saved.unwrap_or(0), self.writer.path("last"))
+        (self.writer.saved.unwrap_or(0), self.writer.path_of("last"))
     }
 
-    fn failed(&mut self, causes: &str) -> TrainError {
+    fn divergence_error(&mut self, causes: &str) -> TrainError {
         if let Err(error) = self.writer.finish_write() {
             return error;
         }
@@ -386,16 +388,21 @@ impl<'a> Trainer<'a> {
     }
 
     /// Measures the held-out loss and adds a row to the log; returns whether it is the lowest.
-    fn validate(&mut self, watch: &dyn Progress) -> Result<bool, TrainError> {
-        self.read()?;
+    fn validate_model(&mut self, watch: &dyn Progress) -> Result<bool, TrainError> {
+        self.read_losses()?;
         let settings = self.job.settings;
         let step = self.state.step;
         // The phase that ends here, not the one that begins.
-        let (phase, _) = settings.phase(step.saturating_sub(1));
+        let (phase, _) = settings.phase_after(step.saturating_sub(1));
         let done = step as f64 / phase.steps as f64;
-        let held_out = losses(self.learner.learnt(), self.job.held_out, settings, self.job.ranks);
-        self.compare()?;
-        let elapsed = watch.seconds() - self.clock.0;
+        let held_out = measure_losses(
+            self.learner.learnt_model(),
+            self.job.held_out,
+            settings,
+            self.job.ranks,
+        );
+        self.compare_ranks()?;
+        let elapsed = watch.elapsed_seconds() - self.clock.0;
         let moved = self.state.positions - self.clock.1;
         let row = Row {
             step,
@@ -404,15 +411,18 @@ impl<'a> Trainer<'a> {
                 .then(|| self.state.loss_sum / self.state.loss_steps as f64),
             held_out_loss: held_out.as_ref().map(|losses| losses.target),
             held_out_result_loss: held_out.as_ref().and_then(|losses| losses.result),
-            learning_rate: self.learner.uses_gradients().then(|| phase.learning_rate.at(done)),
-            wdl: phase.wdl.at(done),
+            learning_rate: self
+                .learner
+                .uses_gradients()
+                .then(|| phase.learning_rate.value_at(done)),
+            wdl: phase.wdl.value_at(done),
             positions_per_second: (elapsed > 0.0 && moved > 0).then(|| moved as f64 / elapsed),
         };
         self.state.train_loss = row.train_loss;
         self.state.loss_sum = 0.0;
         self.state.loss_steps = 0;
         self.state.log_rows = match &mut self.log {
-            Some(log) => log.add(&row.line())?,
+            Some(log) => log.add(&row.to_line())?,
             None => self.state.log_rows + 1,
         };
         let mut is_best = false;
@@ -423,48 +433,48 @@ impl<'a> Trainer<'a> {
                 self.state.best = Some(BestLoss { step, loss: losses.target });
             }
         }
-        watch.row(&row);
+        watch.report_validation(&row);
         // Validation does not count as training time.
-        self.clock = (watch.seconds(), self.state.positions);
+        self.clock = (watch.elapsed_seconds(), self.state.positions);
         Ok(is_best)
     }
 
-    fn compare(&self) -> Result<(), TrainError> {
+    fn compare_ranks(&self) -> Result<(), TrainError> {
         let (ranks, step) = (self.job.ranks, self.state.step);
         if ranks.is_alone() {
             return Ok(());
         }
-        match ranks.first_different(self.learner.model().weights().hash()) {
+        match ranks.first_different(self.learner.model().to_weights().hash()) {
             None => Ok(()),
             Some(rank) => Err(TrainError::Apart { rank, step }),
         }
     }
 
     /// The learnt weights, with the optimiser's record if the checkpoint is for resuming.
-    fn checkpoint(&mut self, resumable: bool) -> Result<Checkpoint, TrainError> {
-        let weights = self.learner.learnt().weights();
+    fn make_checkpoint(&mut self, resumable: bool) -> Result<Checkpoint, TrainError> {
+        let weights = self.learner.learnt_model().to_weights();
         if let Some((name, place, value)) = weights.non_finite() {
             let ((good, path), step) = (self.last_good(), self.state.step + 1);
             let what = format!("{name}[{place}] became {value} before step {step}");
             return Err(TrainError::Diverged { what, step, good, path });
         }
-        let optimizer = if resumable { self.learner.record()? } else { Vec::new() };
+        let optimizer = if resumable { self.learner.record_optimizer()? } else { Vec::new() };
         Ok(Checkpoint { weights, optimizer, state: self.state.clone(), facts: self.facts.clone() })
     }
 
     /// Writes the weights to these files, unless they are written already.
-    fn write(&mut self, mut files: Files) -> Result<(), TrainError> {
+    fn write_checkpoint(&mut self, mut files: Files) -> Result<(), TrainError> {
         files.last &= self.writer.handed != Some(self.state.step);
         // Even without validation positions.
         files.best |= files.last && self.state.best.is_none();
         if !(files.best || files.last || files.kept.is_some()) {
             return Ok(());
         }
-        self.read()?;
+        self.read_losses()?;
         self.writer.finish_write()?;
         if self.job.ranks.is_first() {
-            let checkpoint = self.checkpoint(files.last)?;
-            return self.writer.write(checkpoint, files);
+            let checkpoint = self.make_checkpoint(files.last)?;
+            return self.writer.start_writing(checkpoint, files);
         }
         if files.last {
             // Rank 0 writes it.

@@ -68,7 +68,7 @@ pub enum OptimizerName {
 }
 
 impl OptimizerName {
-    pub fn text(self) -> String {
+    pub fn display_name(self) -> String {
         let name = serde_json::to_value(self).expect("a name is text");
         name.as_str().unwrap_or_default().to_string()
     }
@@ -103,13 +103,13 @@ impl Settings {
     }
 
     /// The optimiser, without state. Panics if the method is direct.
-    pub fn build(&self, compute: Compute) -> Optimizer {
+    pub fn build_optimizer(&self, compute: Compute) -> Optimizer {
         assert!(!self.name.is_direct(), "direct methods follow no gradient");
-        Optimizer { settings: self.clone(), level: compute.level(), states: BTreeMap::new() }
+        Optimizer { settings: self.clone(), level: compute.simd_level(), states: BTreeMap::new() }
     }
 
     /// Arrays that it keeps for each parameter.
-    pub fn states(&self) -> usize {
+    pub fn state_count(&self) -> usize {
         match self.name {
             OptimizerName::Ranger => 3,
             OptimizerName::Sgd | OptimizerName::AdaGrad => 1,
@@ -119,14 +119,14 @@ impl Settings {
     }
 
     /// Step number `number`, from 1, of an array at learning rate `rate`.
-    fn step(&self, rate: f64, layer: Layer, number: u64) -> Step {
+    fn step_for(&self, rate: f64, layer: Layer, number: u64) -> Step {
         let &Self { name, beta1, beta2, epsilon, bias_correction, .. } = self;
         let rate = rate * layer.rate.unwrap_or(1.0);
         let clip = layer.clip.unwrap_or(self.clip);
         let weight_decay = layer.decay.unwrap_or(self.weight_decay);
         match name {
-            OptimizerName::AdaGrad => AdaGrad::at(rate, epsilon, weight_decay, clip),
-            OptimizerName::Sgd => Sgd::at(rate, beta1, weight_decay, clip),
+            OptimizerName::AdaGrad => AdaGrad::step_at(rate, epsilon, weight_decay, clip),
+            OptimizerName::Sgd => Sgd::step_at(rate, beta1, weight_decay, clip),
             OptimizerName::GaussNewton | OptimizerName::LocalSearch => {
                 unreachable!("direct methods follow no gradient")
             }
@@ -149,7 +149,7 @@ impl Settings {
                     rectified,
                     clip,
                 };
-                rule.at(rate, number)
+                rule.step_at(rate, number)
             }
         }
     }
@@ -218,20 +218,20 @@ impl State {
 impl Optimizer {
     /// The model after a step at a learning rate. Parameters without a gradient stay. Untouched
     /// rows miss the step if they can take it later.
-    pub fn step(
+    pub fn step_model(
         &mut self,
         rate: f64,
         model: Model,
         mut gradients: Gradients,
         touched: &TouchedRows,
     ) -> Model {
-        let arrays = model.arrays();
+        let arrays = model.list_arrays();
         model.map_arrays(|id, parameter| {
             let Some(gradient) = gradients.remove(&id) else { return parameter };
             let (name, shape) = &arrays[&id];
-            let rate = (rate, self.settings.layers.of(name));
+            let rate = (rate, self.settings.layers.layer_of(name));
             let touched = touched.get(&id).map(|rows| &rows[..]);
-            self.update(id, rate, parameter, gradient, (touched, shape))
+            self.update_parameter(id, rate, parameter, gradient, (touched, shape))
         })
     }
 
@@ -270,7 +270,7 @@ impl Optimizer {
 
     /// The optimiser with the state of a file. Fails if the file does not belong to such an
     /// optimiser.
-    pub fn load(mut self, bytes: &[u8], device: &Device) -> Result<Self, String> {
+    pub fn load_state(mut self, bytes: &[u8], device: &Device) -> Result<Self, String> {
         let file = Weights::from_bytes(bytes).map_err(|error| error.to_string())?;
         for (id, steps) in &file.facts {
             let array = |place: usize| {
@@ -279,7 +279,7 @@ impl Optimizer {
                 let data = TensorData::new(array.values.clone(), [array.values.len()]);
                 Ok::<_, String>(Tensor::<1>::from_data(data, device).into_dispatch())
             };
-            let arrays = (0..self.settings.states()).map(array).collect::<Result<_, _>>()?;
+            let arrays = (0..self.settings.state_count()).map(array).collect::<Result<_, _>>()?;
             let number =
                 |text: &str| text.parse::<u64>().map_err(|error| format!("{text}: {error}"));
             let state = State { steps: number(steps)?, arrays, ..State::default() };
@@ -289,7 +289,7 @@ impl Optimizer {
     }
 
     /// The parameter after a step; `touched` are its rows with a gradient, and its shape.
-    fn update(
+    fn update_parameter(
         &mut self,
         id: u64,
         (rate, layer): (f64, Layer),
@@ -309,14 +309,15 @@ impl Optimizer {
             touched = None;
         }
         if state.arrays.is_empty() {
-            state.arrays = vec![parameter.zeros_like().into_dispatch(); self.settings.states()];
+            state.arrays =
+                vec![parameter.zeros_like().into_dispatch(); self.settings.state_count()];
             if is_ranger {
                 // A copy of the parameter, which changes in place.
                 state.arrays[2] = parameter.clone().mul_scalar(1.0).into_dispatch();
             }
         }
         state.steps += 1;
-        let step = self.settings.step(rate, layer, state.steps);
+        let step = self.settings.step_for(rate, layer, state.steps);
         if let Some(level) = waits.filter(|_| touched.is_some() || !state.missed.is_empty()) {
             state.missed.push(step);
             state.taken.resize(shape[0], 0);
@@ -361,7 +362,7 @@ impl Layers {
     }
 
     /// The settings of an array. The longest matching name takes precedence.
-    pub fn of(&self, name: &str) -> Layer {
+    pub fn layer_of(&self, name: &str) -> Layer {
         let above = self.0.iter().filter(|(it, _)| stands_for(it, name));
         // In this order longer names come later.
         above.fold(Layer::default(), |layer, (_, own)| Layer {

@@ -11,9 +11,9 @@ pub trait Ranks: Sync {
     /// The number of ranks, 1 or more.
     fn count(&self) -> usize;
     /// Replaces each number by its sum over all ranks, with the same bits on each of them.
-    fn sum(&self, values: &mut [f32], numbers: &mut [f64]);
+    fn sum_over_ranks(&self, values: &mut [f32], numbers: &mut [f64]);
     /// Replaces the bytes by those of rank 0.
-    fn broadcast(&self, bytes: &mut Vec<u8>);
+    fn broadcast_bytes(&self, bytes: &mut Vec<u8>);
 }
 
 /// The only rank of a run.
@@ -29,14 +29,14 @@ impl Ranks for SingleRank {
         1
     }
 
-    fn sum(&self, _: &mut [f32], _: &mut [f64]) {}
+    fn sum_over_ranks(&self, _: &mut [f32], _: &mut [f64]) {}
 
-    fn broadcast(&self, _: &mut Vec<u8>) {}
+    fn broadcast_bytes(&self, _: &mut Vec<u8>) {}
 }
 
 impl dyn Ranks + '_ {
     /// The share of each batch of this rank.
-    pub fn which(&self) -> RankShare {
+    pub fn own_share(&self) -> RankShare {
         RankShare { rank: self.rank(), size: self.count() }
     }
 
@@ -54,10 +54,10 @@ impl dyn Ranks + '_ {
     pub fn first_different(&self, number: u64) -> Option<usize> {
         let own = number.to_le_bytes().to_vec();
         let mut first = own.clone();
-        self.broadcast(&mut first);
+        self.broadcast_bytes(&mut first);
         let mut differs = vec![0.0; self.count()];
         differs[self.rank()] = if own == first { 0.0 } else { 1.0 };
-        self.sum(&mut [], &mut differs);
+        self.sum_over_ranks(&mut [], &mut differs);
         differs.iter().position(|it| *it > 0.0)
     }
 }

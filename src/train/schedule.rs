@@ -45,7 +45,7 @@ const UNITS: [(Unit, &str, &str); 4] = [
 
 impl Length {
     /// Converts to steps, with fractions; a share is one of `whole` steps.
-    pub fn steps(self, whole: f64, span: &Span) -> f64 {
+    pub fn to_steps(self, whole: f64, span: &Span) -> f64 {
         match self {
             Length::Share(share) => share * whole,
             Length::Of(count, Unit::Superbatches) => count * span.superbatch as f64,
@@ -60,7 +60,7 @@ impl Length {
     }
 
     /// Parses `8 superbatches`, `1 epoch`, `10M positions`.
-    fn parse(text: &str) -> Option<Self> {
+    fn parse_length(text: &str) -> Option<Self> {
         let (number, unit) = text.trim().split_once(char::is_whitespace)?;
         let unit = unit.trim();
         let (unit, ..) = *UNITS.iter().find(|(_, one, many)| *one == unit || *many == unit)?;
@@ -92,7 +92,7 @@ impl TryFrom<toml::Value> for Length {
         let length = match &value {
             toml::Value::Float(share) => Some(Self::Share(*share)),
             toml::Value::Integer(share) => Some(Self::Share(*share as f64)),
-            other => other.as_str().and_then(Self::parse),
+            other => other.as_str().and_then(Self::parse_length),
         };
         let fits = |length: &Self| match *length {
             Self::Share(share) => share > 0.0 && share <= 1.0,
@@ -170,16 +170,16 @@ impl Stages {
         if stages.is_empty() {
             return Err("a schedule needs at least one stage".into());
         }
-        stages.iter().try_for_each(Stage::check).map(|()| Self(stages))
+        stages.iter().try_for_each(Stage::check_shape).map(|()| Self(stages))
     }
 
     /// Fits the stages to a run. If any length has another unit than shares, all are counted in
     /// steps, so that they begin at exact steps. Fails if they do not fit into the run.
-    pub fn over(&self, span: &Span) -> Result<Schedule, String> {
+    pub fn fit_to_span(&self, span: &Span) -> Result<Schedule, String> {
         let steps = span.steps as f64;
         let in_shares = self.0.iter().all(|stage| stage.length.is_none_or(Length::is_share));
         let whole = if in_shares { 1.0 } else { steps };
-        let lasts = |stage: &Stage| stage.length.map(|length| length.steps(whole, span));
+        let lasts = |stage: &Stage| stage.length.map(|length| length.to_steps(whole, span));
         let given: f64 = self.0.iter().filter_map(lasts).sum();
         let given_steps = given * (steps / whole);
         // The run's last step may be incomplete and rounded up.
@@ -197,24 +197,24 @@ impl Stages {
             let (start, lasts) = (behind, lasts(stage).unwrap_or(rest));
             behind += lasts;
             let steps = lasts * (steps / whole);
-            stage.part(start / whole, behind / whole, lasts / whole, steps, span)
+            stage.stage_in_run(start / whole, behind / whole, lasts / whole, steps, span)
         };
         Ok(Schedule(self.0.iter().map(part).collect()))
     }
 
     /// The value at the end of the run; none if it depends on the length of the run.
-    pub fn end(&self) -> Option<f64> {
+    pub fn final_value(&self) -> Option<f64> {
         let last = self.0.last().filter(|last| last.every.is_none_or(Length::is_share));
-        last.map(|last| last.alone().at(1.0))
+        last.map(|last| last.stage_alone().value_within(1.0))
     }
 
     /// The smallest and the largest value, as far as they are known without the run's length.
-    pub fn range(&self) -> (f64, f64) {
-        range(self.0.iter().flat_map(Stage::ends))
+    pub fn value_range(&self) -> (f64, f64) {
+        value_range(self.0.iter().flat_map(Stage::end_values))
     }
 }
 
-fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+fn value_range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let ends = (f64::INFINITY, f64::NEG_INFINITY);
     values.fold(ends, |(low, high), value| (low.min(value), high.max(value)))
 }
@@ -226,29 +226,36 @@ impl Stage {
     }
 
     /// A stage in a run: its start, end and length as shares of the run, and its length in steps.
-    fn part(&self, start: f64, end: f64, share: f64, steps: f64, span: &Span) -> StageInRun {
+    fn stage_in_run(
+        &self,
+        start: f64,
+        end: f64,
+        share: f64,
+        steps: f64,
+        span: &Span,
+    ) -> StageInRun {
         let every = match self.every {
             None => 1.0,
             Some(Length::Share(share)) => share,
-            Some(every) => every.steps(steps, span) / steps,
+            Some(every) => every.to_steps(steps, span) / steps,
         };
         StageInRun { stage: *self, every, start, end, share }
     }
 
     /// The stage as the only one of a run of unknown length.
-    fn alone(&self) -> StageInRun {
-        self.part(0.0, 1.0, 1.0, 1.0, &Span::UNKNOWN)
+    fn stage_alone(&self) -> StageInRun {
+        self.stage_in_run(0.0, 1.0, 1.0, 1.0, &Span::UNKNOWN)
     }
 
     /// The values at both ends; for steps in other units than shares only that at the beginning.
-    fn ends(&self) -> Vec<f64> {
+    fn end_values(&self) -> Vec<f64> {
         match self.every.is_none_or(Length::is_share) {
-            true => self.alone().ends().into(),
+            true => self.stage_alone().end_values().into(),
             false => vec![self.from],
         }
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check_shape(&self) -> Result<(), String> {
         let Self { shape, from, to, factor, every, .. } = *self;
         let is_curve = matches!(shape, Shape::Linear | Shape::Cosine | Shape::Exponential);
         let is_step = shape == Shape::Step;
@@ -320,25 +327,25 @@ pub(super) const TOLERANCE: f64 = 1e-9;
 
 impl Schedule {
     pub fn constant(value: f64) -> Self {
-        Self(vec![Stage::constant(value).alone()])
+        Self(vec![Stage::constant(value).stage_alone()])
     }
 
     /// The value at training progress `done` in 0..=1.
-    pub fn at(&self, done: f64) -> f64 {
+    pub fn value_at(&self, done: f64) -> f64 {
         let last = self.0.len() - 1;
         let now = self.0[..last].iter().find(|part| done < part.end).unwrap_or(&self.0[last]);
         let within = if now.share > 0.0 { (done - now.start) / now.share } else { 1.0 };
-        now.at(within.clamp(0.0, 1.0))
+        now.value_within(within.clamp(0.0, 1.0))
     }
 
-    pub fn range(&self) -> (f64, f64) {
-        range(self.0.iter().flat_map(StageInRun::ends))
+    pub fn value_range(&self) -> (f64, f64) {
+        value_range(self.0.iter().flat_map(StageInRun::end_values))
     }
 }
 
 impl StageInRun {
     /// The value at progress `within` of the stage, 0 to 1.
-    fn at(&self, within: f64) -> f64 {
+    fn value_within(&self, within: f64) -> f64 {
         let StageInRun { stage: Stage { shape, from, to, factor, .. }, every, .. } = *self;
         let to = to.unwrap_or(from);
         match shape {
@@ -357,7 +364,7 @@ impl StageInRun {
     }
 
     /// Every shape lies between its ends.
-    fn ends(&self) -> [f64; 2] {
-        [self.at(0.0), self.at(1.0)]
+    fn end_values(&self) -> [f64; 2] {
+        [self.value_within(0.0), self.value_within(1.0)]
     }
 }

@@ -32,7 +32,7 @@ pub struct Settings {
 
 impl Settings {
     /// The settings for the step after `done` steps, and the last step of their phase.
-    pub(super) fn phase(&self, done: u64) -> (&Self, u64) {
+    pub(super) fn phase_after(&self, done: u64) -> (&Self, u64) {
         let earlier = self.earlier.iter().find(|(until, _)| done < *until);
         earlier.map_or((self, self.steps), |(until, settings)| (settings, *until))
     }
@@ -64,7 +64,7 @@ pub struct KeepRule {
 impl KeepRule {
     /// Fails if the distance is less than a step.
     pub fn new(every: Length, span: &Span) -> Result<Self, String> {
-        let steps = every.steps(span.steps as f64, span);
+        let steps = every.to_steps(span.steps as f64, span);
         if steps < 1.0 {
             return Err(format!(
                 "{every} is shorter than a step of {} positions; raise it",
@@ -84,7 +84,7 @@ impl KeepRule {
     }
 
     /// Name of the checkpoint after a step, without its extension; none if none is due.
-    pub fn name(&self, step: u64) -> Option<String> {
+    pub fn checkpoint_name(&self, step: u64) -> Option<String> {
         let number = |step: u64| (step as f64 / self.every + TOLERANCE).floor() as u64;
         let now = number(step);
         if step == 0 || now == number(step - 1) {

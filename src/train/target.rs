@@ -10,7 +10,7 @@ use super::Settings;
 use super::ranks::Ranks;
 use crate::batch::Batch;
 use crate::loss::sigmoid;
-use crate::model::{Model, outputs};
+use crate::model::{Model, host_outputs};
 
 /// Win-rate model of scores: a win has probability `sigmoid((score - offset) / scale)`, a loss
 /// `sigmoid((-score - offset) / scale)`, a draw the rest.
@@ -26,12 +26,12 @@ pub struct WinRateModel {
 
 impl WinRateModel {
     /// `sigmoid(score / scale)`
-    pub fn scale(scale: f64) -> Self {
+    pub fn from_scale(scale: f64) -> Self {
         Self { scale, offset: 0.0, clamp: f64::INFINITY }
     }
 
     /// Expected result of a score in centipawns, 0 to 1.
-    pub fn of(self, score: f64) -> f64 {
+    pub fn expected_result(self, score: f64) -> f64 {
         let Self { scale, offset, clamp } = self;
         let score = score.clamp(-clamp, clamp);
         match offset {
@@ -58,16 +58,16 @@ const NEAR: i32 = 4096;
 
 impl SourceTarget {
     pub fn new(win_rate: WinRateModel, wdl: Option<f64>) -> Self {
-        let near = (-NEAR..=NEAR).map(|score| win_rate.of(score.into())).collect();
+        let near = (-NEAR..=NEAR).map(|score| win_rate.expected_result(score.into())).collect();
         Self { win_rate, wdl, near }
     }
 
     /// The expected result of a score in centipawns, 0 to 1.
-    fn expected(&self, score: f32) -> f64 {
+    fn expected_result(&self, score: f32) -> f64 {
         let whole = score as i32;
         match self.near.get(whole.saturating_add(NEAR) as usize) {
             Some(&expected) if whole as f32 == score => expected,
-            _ => self.win_rate.of(score.into()),
+            _ => self.win_rate.expected_result(score.into()),
         }
     }
 }
@@ -83,7 +83,11 @@ const LEAST: usize = 1 << 11;
 /// Targets of a batch, 0 to 1, with the point of view of its results. `wdl` is the weight of
 /// results in the run; `source_targets` has an entry for positions without a source, then one for each
 /// source. Positions without a score have their results as targets.
-pub fn targets<'a>(batch: &'a Batch, wdl: f64, source_targets: &[SourceTarget]) -> Cow<'a, [f32]> {
+pub fn blend_targets<'a>(
+    batch: &'a Batch,
+    wdl: f64,
+    source_targets: &[SourceTarget],
+) -> Cow<'a, [f32]> {
     let Batch { results, scores, sources, .. } = batch;
     if scores.is_empty() || sources.is_empty() && wdl == 1.0 {
         return Cow::Borrowed(results);
@@ -92,7 +96,7 @@ pub fn targets<'a>(batch: &'a Batch, wdl: f64, source_targets: &[SourceTarget]) 
         let wdl = worth.wdl.unwrap_or(wdl);
         match wdl == 1.0 || score.is_nan() && !sources.is_empty() {
             true => result,
-            false => (wdl * f64::from(result) + (1.0 - wdl) * worth.expected(score)) as f32,
+            false => (wdl * f64::from(result) + (1.0 - wdl) * worth.expected_result(score)) as f32,
         }
     };
     let positions = results.par_iter().zip(&scores[..]).with_min_len(LEAST);
@@ -118,7 +122,7 @@ pub(super) struct Losses {
 }
 
 /// Measures a model on batches, each rank on a share of them; none without positions.
-pub(super) fn losses(
+pub(super) fn measure_losses(
     model: &Model,
     batches: &[Batch],
     settings: &Settings,
@@ -126,31 +130,31 @@ pub(super) fn losses(
 ) -> Option<Losses> {
     let model = model.valid();
     // The same target throughout the run.
-    let (wdl, source_targets) = (settings.wdl.at(1.0), &settings.source_targets);
+    let (wdl, source_targets) = (settings.wdl.value_at(1.0), &settings.source_targets);
     // Sums and weights: results and targets.
     let mut sums = [[0.0; 2]; 2];
     for batch in batches.iter().skip(ranks.rank()).step_by(ranks.count()) {
-        let logits = outputs(&model, batch).expect("a device that computes losses");
+        let logits = host_outputs(&model, batch).expect("a device that computes losses");
         let error = |logit: f32, won: f32| (sigmoid(logit.into()) - f64::from(won)).powi(2);
         if let Some(choices) = &batch.choices {
             let [sum, count] = choices.sum_losses(&logits);
             sums[1] = [sums[1][0] + sum, sums[1][1] + count];
-            for (row, won) in choices.roots().zip(&batch.results[..]) {
+            for (row, won) in choices.root_rows().zip(&batch.results[..]) {
                 sums[0][0] += error(logits[row], *won);
             }
         } else {
-            let wanted = targets(batch, wdl, source_targets);
+            let wanted = blend_targets(batch, wdl, source_targets);
             let labels = logits.into_iter().zip(&wanted[..]).zip(&batch.results[..]);
             for (position, ((logit, wanted), won)) in labels.enumerate() {
                 let weight = batch.weights.get(position).map_or(1.0, |weight| f64::from(*weight));
-                let cost = settings.loss.of(logit.into(), f64::from(*wanted));
+                let cost = settings.loss.value_at(logit.into(), f64::from(*wanted));
                 sums[1] = [sums[1][0] + weight * cost, sums[1][1] + weight];
                 sums[0][0] += error(logit, *won);
             }
         }
         sums[0][1] += batch.len() as f64;
     }
-    ranks.sum(&mut [], sums.as_flattened_mut());
+    ranks.sum_over_ranks(&mut [], sums.as_flattened_mut());
     let mean = |[sum, weights]: &[f64; 2]| (*weights > 0.0).then(|| sum / weights);
     Some(Losses { target: mean(&sums[1])?, result: mean(&sums[0]) })
 }

@@ -31,7 +31,7 @@ pub(super) fn backward(
     }
 }
 
-pub(super) fn code(
+pub(super) fn engine_code(
     activation: Activation,
     context: &CodeContext,
     x: CodeValue,
@@ -39,18 +39,18 @@ pub(super) fn code(
 ) -> String {
     let language = context.language;
     let map = x.fixed.and_then(|of| context.maps[of.map].as_ref());
-    let number = to.number(language);
+    let number = to.number_type(language);
     let (CodeValue { name: x, width, .. }, CodeValue { name: to, width: size, .. }) = (x, to);
     let values = activation.curves().iter().enumerate().map(|(number, curve)| {
         let index = if number == 0 { "i".into() } else { format!("{} + i", number * width) };
         let value = match map {
-            None => curve.code(language, "z"),
-            Some(map) => map.code(*curve, language, "z"),
+            None => curve.engine_code(language, "z"),
+            Some(map) => map.engine_code(*curve, language, "z"),
         };
         format!("    {to}[{index}] = {value};\n")
     });
     let values = values.collect::<String>();
-    language.choose(
+    language.choose_between(
         format!(
             "let mut {to} = [0_{number}; {size}];\n\
              for (i, &z) in {x}.iter().enumerate() {{\n{values}}}\n"

@@ -5,14 +5,19 @@ use crate::architecture::FixedMap;
 
 /// Calls the functions of the templates, which have one each for maps of floats, of bytes, and of
 /// other integers; the last two give sums without biases.
-pub(super) fn code(map: usize, context: &CodeContext, x: CodeValue, to: CodeValue) -> String {
+pub(super) fn engine_code(
+    map: usize,
+    context: &CodeContext,
+    x: CodeValue,
+    to: CodeValue,
+) -> String {
     let (language, number) = (context.language, map + 1);
     let CodeValue { name: x, width: inputs, .. } = x;
     let (to_value, CodeValue { name: to, width: outputs, .. }) = (to, to);
     let fixed = context.maps[map].as_ref();
     let is_bytes = map == 0 && context.bytes_in;
     if fixed.is_none() && !is_bytes {
-        return language.choose(
+        return language.choose_between(
             format!("let {to} = net.map{number}[bucket].apply(&{x});\n"),
             format!(
                 "float {to}[{outputs}];\n\
@@ -23,7 +28,7 @@ pub(super) fn code(map: usize, context: &CodeContext, x: CodeValue, to: CodeValu
     }
     let (mut lines, mut x) = (String::new(), x.to_string());
     if let Some(shift) = fixed.map(|map| map.input_shift).filter(|shift| *shift > 0) {
-        lines += &language.choose(
+        lines += &language.choose_between(
             format!("let {to}_inputs = {x}.map(|x| x >> {shift});\n"),
             format!(
                 "int32_t {to}_inputs[{inputs}];\n\
@@ -40,16 +45,16 @@ pub(super) fn code(map: usize, context: &CodeContext, x: CodeValue, to: CodeValu
              {to}_sums);\n"
         ),
     };
-    lines += &language.choose(
+    lines += &language.choose_between(
         format!("let map = &net.map{number}[bucket];\nlet {to}_sums = map.sum(&{x});\n"),
         format!("int32_t {to}_sums[{lanes}];\n{call}"),
     );
     let (sum, bias) = (
         format!("{to}_sums[i]"),
-        language.choose("map.bias[i]".into(), format!("nnue.bias{number}[bucket][i]")),
+        language.choose_between("map.bias[i]".into(), format!("nnue.bias{number}[bucket][i]")),
     );
     let value = match fixed {
-        None => language.choose(
+        None => language.choose_between(
             format!("{sum} as f32 * UNIT + {bias}"),
             format!("(float){sum} * unit + {bias}"),
         ),
@@ -64,7 +69,7 @@ impl FixedMap {
         let (language, from, to) = (context.language, self.sums, self.unit);
         let reduce = |sum: &str| match self.shift {
             _ if from == to => sum.to_string(),
-            None => language.choose(
+            None => language.choose_between(
                 format!("(i64::from({sum}) * {to} / {from}) as i32"),
                 format!("(int32_t)((int64_t)({sum}) * {to} / {from})"),
             ),
@@ -79,7 +84,7 @@ impl FixedMap {
         if !self.floats {
             return output;
         }
-        language.choose(
+        language.choose_between(
             format!("({output}) as f32 * (1.0_f64 / {to}.0) as f32"),
             format!("(float)({output}) * (float)(1.0 / {to}.0)"),
         )

@@ -68,7 +68,7 @@ pub(super) fn backward(
     }
 }
 
-pub(super) fn code(
+pub(super) fn engine_code(
     how: Combination,
     language: Language,
     [x, y]: [CodeValue; 2],
@@ -83,7 +83,7 @@ pub(super) fn code(
     let units = x.fixed.zip(y.fixed).map(|(x, y)| [y.unit, x.unit]).filter(|[y, x]| x != y);
     let y_i = |language: Language| match units {
         None => format!("{}[i]", y.name),
-        Some([from, to]) => language.choose(
+        Some([from, to]) => language.choose_between(
             format!("(i64::from({}[i]) * {to} / {from}) as i32", y.name),
             format!("(int32_t)((int64_t){}[i] * {to} / {from})", y.name),
         ),

@@ -21,16 +21,16 @@ pub(super) fn backward(start: usize, gradients: ValueRows, mut to: ValueRowsMut)
     }
 }
 
-pub(super) fn code(language: Language, inputs: &[CodeValue], to: CodeValue) -> String {
-    let (number, CodeValue { name: to, width: size, .. }) = (to.number(language), to);
-    let mut lines = language.choose(
+pub(super) fn engine_code(language: Language, inputs: &[CodeValue], to: CodeValue) -> String {
+    let (number, CodeValue { name: to, width: size, .. }) = (to.number_type(language), to);
+    let mut lines = language.choose_between(
         format!("let mut {to} = [0_{number}; {size}];\n"),
         format!("{number} {to}[{size}];\n"),
     );
     let mut start = 0;
     for CodeValue { name: x, width, .. } in inputs {
         let end = start + width;
-        lines += &language.choose(
+        lines += &language.choose_between(
             format!("{to}[{start}..{end}].copy_from_slice(&{x});\n"),
             format!("memcpy({to} + {start}, {x}, {width} * sizeof *{x});\n"),
         );

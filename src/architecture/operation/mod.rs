@@ -46,7 +46,8 @@ pub trait Arithmetic {
     /// Applies each curve; the results stand side by side.
     fn activate(&self, x: Self::Values, curves: &[Curve]) -> Self::Values;
     /// Selects columns of each of `parts` equal parts.
-    fn columns(&self, x: &Self::Values, parts: usize, columns: Range<usize>) -> Self::Values;
+    fn select_columns(&self, x: &Self::Values, parts: usize, columns: Range<usize>)
+    -> Self::Values;
     /// Multiplies columns of each part by others of it, one by one.
     fn multiply(&self, x: Self::Values, parts: usize, factors: [Range<usize>; 2]) -> Self::Values;
     /// Combines values one by one.
@@ -54,11 +55,11 @@ pub trait Arithmetic {
     /// The values of all parts, side by side.
     fn concatenate(&self, parts: Vec<Self::Values>) -> Self::Values;
     /// The accumulators without the piece-square values behind them.
-    fn neurons(&self, accumulators: Self::Values) -> Self::Values;
+    fn select_neurons(&self, accumulators: Self::Values) -> Self::Values;
     /// Half the difference of the two sides' piece-square values of the position's output bucket.
     fn piece_squares(&self, accumulators: Self::Values) -> Self::Values;
     /// Affine map number `map`, with the weights of the position's output bucket.
-    fn affine(&self, map: usize, x: Self::Values) -> Self::Values;
+    fn apply_map(&self, map: usize, x: Self::Values) -> Self::Values;
 }
 
 /// What engine code depends on besides the values.
@@ -85,17 +86,17 @@ pub struct CodeValue<'a> {
 
 impl CodeValue<'_> {
     /// The type of its numbers.
-    fn number(&self, language: Language) -> &'static str {
+    fn number_type(&self, language: Language) -> &'static str {
         match self.fixed {
-            None => language.choose("f32", "float"),
-            Some(_) => language.choose("i32", "int32_t"),
+            None => language.choose_between("f32", "float"),
+            Some(_) => language.choose_between("i32", "int32_t"),
         }
     }
 }
 
 /// Engine code that declares values and computes each by `value`, the one at `i`.
 fn code_of_each(language: Language, to: CodeValue, value: &str) -> String {
-    let (number, CodeValue { name, width, .. }) = (to.number(language), to);
+    let (number, CodeValue { name, width, .. }) = (to.number_type(language), to);
     let rust = format!("let {name}: [{number}; {width}] = std::array::from_fn(|i| {value});\n");
     let rust = match rust.len() <= MOST_COLUMNS {
         true => rust,
@@ -106,7 +107,7 @@ fn code_of_each(language: Language, to: CodeValue, value: &str) -> String {
         true => each,
         false => each.replace("++) ", "++)\n    "),
     };
-    language.choose(rust, format!("{number} {name}[{width}];\n{each}"))
+    language.choose_between(rust, format!("{number} {name}[{width}];\n{each}"))
 }
 
 /// Columns of a line of code, with its end, in a method.
@@ -148,11 +149,11 @@ impl ValueRowsMut<'_> {
 
 impl Operation {
     /// Values of a position from the widths of the inputs; an affine map's are those of its array.
-    pub(super) fn width(&self, net: &Architecture, inputs: &[usize]) -> usize {
+    pub(super) fn output_width(&self, net: &Architecture, inputs: &[usize]) -> usize {
         match self {
             Operation::Neurons => net.views() * net.hidden,
             Operation::PieceSquares => 1,
-            Operation::Product => net.features(),
+            Operation::Product => net.feature_count(),
             Operation::Affine(_) => unreachable!("its layer says how many"),
             Operation::Activate(activation) => activation.curves().len() * inputs[0],
             Operation::Slice(columns) => columns.len(),
@@ -170,15 +171,15 @@ impl Operation {
         mut others: impl Iterator<Item = A::Values>,
     ) -> A::Values {
         match self {
-            Operation::Neurons => arithmetic.neurons(x),
+            Operation::Neurons => arithmetic.select_neurons(x),
             Operation::PieceSquares => arithmetic.piece_squares(x),
             Operation::Product => {
                 let half = net.outputs_of_view();
                 arithmetic.multiply(x, net.views(), [0..half, half..2 * half])
             }
-            Operation::Affine(map) => arithmetic.affine(*map, x),
+            Operation::Affine(map) => arithmetic.apply_map(*map, x),
             Operation::Activate(activation) => arithmetic.activate(x, activation.curves()),
-            Operation::Slice(columns) => arithmetic.columns(&x, 1, columns.clone()),
+            Operation::Slice(columns) => arithmetic.select_columns(&x, 1, columns.clone()),
             Operation::Concatenate => {
                 let mut parts = vec![x];
                 parts.extend(others);
@@ -235,15 +236,24 @@ impl Operation {
     }
 
     /// Lines of engine code that declare and compute values.
-    pub fn code(&self, context: &CodeContext, inputs: &[CodeValue], to: CodeValue) -> String {
+    pub fn engine_code(
+        &self,
+        context: &CodeContext,
+        inputs: &[CodeValue],
+        to: CodeValue,
+    ) -> String {
         let language = context.language;
         match self {
-            Operation::PieceSquares => piece_squares::code(context, to),
-            Operation::Affine(map) => affine::code(*map, context, inputs[0], to),
-            Operation::Activate(activation) => activate::code(*activation, context, inputs[0], to),
-            Operation::Slice(columns) => slice::code(columns, language, inputs[0], to),
-            Operation::Concatenate => concatenate::code(language, inputs, to),
-            Operation::Combine(how) => combine::code(*how, language, [inputs[0], inputs[1]], to),
+            Operation::PieceSquares => piece_squares::engine_code(context, to),
+            Operation::Affine(map) => affine::engine_code(*map, context, inputs[0], to),
+            Operation::Activate(activation) => {
+                activate::engine_code(*activation, context, inputs[0], to)
+            }
+            Operation::Slice(columns) => slice::engine_code(columns, language, inputs[0], to),
+            Operation::Concatenate => concatenate::engine_code(language, inputs, to),
+            Operation::Combine(how) => {
+                combine::engine_code(*how, language, [inputs[0], inputs[1]], to)
+            }
             Operation::Neurons | Operation::Product => unreachable!("templates have {self:?}"),
         }
     }
@@ -258,15 +268,15 @@ impl Architecture {
     }
 }
 
-/// Implements [`Arithmetic::columns`] for slices.
+/// Implements [`Arithmetic::select_columns`] for slices.
 #[inline(always)]
-pub fn columns<T: Copy>(x: &[T], parts: usize, columns: Range<usize>) -> Vec<T> {
+pub fn select_columns<T: Copy>(x: &[T], parts: usize, columns: Range<usize>) -> Vec<T> {
     x.chunks_exact(x.len() / parts).flat_map(|part| &part[columns.clone()]).copied().collect()
 }
 
 /// Implements [`Arithmetic::multiply`] for slices.
 #[inline(always)]
-pub fn multiply<T: Copy>(
+pub fn multiply_columns<T: Copy>(
     x: &[T],
     parts: usize,
     [one, other]: [Range<usize>; 2],

@@ -17,15 +17,15 @@ pub(super) fn backward(columns: &Range<usize>, gradients: ValueRows, mut to: Val
     }
 }
 
-pub(super) fn code(
+pub(super) fn engine_code(
     columns: &Range<usize>,
     language: Language,
     x: CodeValue,
     to: CodeValue,
 ) -> String {
-    let (x, number, CodeValue { name: to, width, .. }) = (x.name, to.number(language), to);
+    let (x, number, CodeValue { name: to, width, .. }) = (x.name, to.number_type(language), to);
     let start = columns.start;
-    language.choose(
+    language.choose_between(
         format!("let {to}: [{number}; {width}] = std::array::from_fn(|i| {x}[{start} + i]);\n"),
         format!("const {number} *{to} = {x} + {start};\n"),
     )

@@ -207,7 +207,7 @@ impl Ranks for World {
         self.hosts.len()
     }
 
-    fn sum(&self, values: &mut [f32], numbers: &mut [f64]) {
+    fn sum_over_ranks(&self, values: &mut [f32], numbers: &mut [f64]) {
         self.together(|state, patience| {
             let (world, add) = (self.world(), SystemOperation::sum());
             state.received.resize(values.len(), 0.0);
@@ -225,9 +225,9 @@ impl Ranks for World {
         });
     }
 
-    fn broadcast(&self, bytes: &mut Vec<u8>) {
+    fn broadcast_bytes(&self, bytes: &mut Vec<u8>) {
         let mut length = [if self.rank == 0 { bytes.len() as f64 } else { 0.0 }];
-        self.sum(&mut [], &mut length);
+        self.sum_over_ranks(&mut [], &mut length);
         bytes.resize(length[0] as usize, 0);
         self.together(|_, patience| {
             for piece in bytes.chunks_mut(MAX_MESSAGE) {

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow};
 use serde::Serialize;
 
-use super::io::{Reading as Options, interrupted};
+use super::io::{Reading as Options, check_interrupted};
 use super::select::FilterKeys;
 use crate::cli::out;
-use crate::cli::terminal::{bar, expect_total};
+use crate::cli::terminal::{expect_total, progress_bar};
 use crate::data::doctor::{Diagnosis, Exam, Finding, Fitness, Grade, Keys};
 use crate::format::{LabelKind, Source};
 use crate::report::{Table, fit};
@@ -55,42 +55,47 @@ struct ExaminedFile {
     diagnosis: Diagnosis,
 }
 
-pub fn run(args: Args) -> Result<ExitCode> {
+pub fn run_command(args: Args) -> Result<ExitCode> {
     let mut keys = Keys::default();
     for path in &args.against {
-        let mut source = args.reading.open(path, u64::MAX)?;
-        let (_, ended) = read(&mut source, None, "other set", |it| keys.add(it))?;
+        let mut source = args.reading.open_source(path, u64::MAX)?;
+        let (_, ended) = read_samples(&mut source, None, "other set", |it| keys.add(it))?;
         ended.map_or(Ok(()), |ended| Err(anyhow!(ended)))?;
     }
     let others = (!args.against.is_empty()).then_some(&keys);
-    let files = args.files.iter().map(|path| examine(path, &args, others));
+    let files = args.files.iter().map(|path| examine_file(path, &args, others));
     let files: Vec<ExaminedFile> = files.collect::<Result<_>>()?;
-    out::result(args.json, &files, files.iter().map(text).collect::<Vec<_>>().join("\n"))?;
+    out::print_result(
+        args.json,
+        &files,
+        files.iter().map(format_verdict).collect::<Vec<_>>().join("\n"),
+    )?;
     Ok(if files.iter().all(|file| file.fit) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn examine(path: &Path, args: &Args, others: Option<&Keys>) -> Result<ExaminedFile> {
-    let mut source = args.reading.open(path, u64::MAX)?;
-    let (format, filter) = (source.format(), args.keys.given());
-    filter.as_ref().map_or(Ok(()), |filter| filter.check(path, format))?;
-    let passes = |sample: &Sample| filter.as_ref().is_none_or(|it| it.rejects(sample).is_none());
+fn examine_file(path: &Path, args: &Args, others: Option<&Keys>) -> Result<ExaminedFile> {
+    let mut source = args.reading.open_source(path, u64::MAX)?;
+    let (format, filter) = (source.format(), args.keys.given_filter());
+    filter.as_ref().map_or(Ok(()), |filter| filter.check_format(path, format))?;
+    let passes =
+        |sample: &Sample| filter.as_ref().is_none_or(|it| it.rejecting_key(sample).is_none());
     let mut exam = Exam::new(&format.facts);
     let each = |sample: &Sample| {
         if passes(sample) {
             exam.add(sample)
         }
     };
-    let read = read(&mut source, args.limit, "examine", each)?;
+    let read = read_samples(&mut source, args.limit, "examine", each)?;
     let limited = read.0;
     let scale = |scores: &[f64], results: &[f64]| {
-        let fit = fit::fit(scores, results);
+        let fit = fit::fit_scale(scores, results);
         Some((fit.scale?, fit.at_border))
     };
     let diagnosis = exam.diagnose(&source, read, scale, others);
     Ok(ExaminedFile {
         file: path.to_path_buf(),
         format: format.name,
-        seen_by: LabelKind::ALL.map(|it| (it.name(), source.view(it).view.name())).into(),
+        seen_by: LabelKind::ALL.map(|it| (it.name(), source.read_view(it).view.name())).into(),
         limited,
         fit: diagnosis.fit_for != Fitness::Nothing,
         diagnosis,
@@ -99,13 +104,13 @@ fn examine(path: &Path, args: &Args, others: Option<&Keys>) -> Result<ExaminedFi
 
 /// Passes the samples of a file, up to `limit`, to the exam; returns whether there are more, and
 /// why reading stopped before the end.
-fn read(
+fn read_samples(
     source: &mut Source,
     limit: Option<u64>,
     what: &'static str,
     mut each: impl FnMut(&Sample),
 ) -> Result<(bool, Option<String>)> {
-    let (bar, mut block) = (bar(None, what), Vec::new());
+    let (bar, mut block) = (progress_bar(None, what), Vec::new());
     let mut left = limit.unwrap_or(u64::MAX);
     loop {
         block.clear();
@@ -115,7 +120,7 @@ fn read(
         block[..some].iter().for_each(&mut each);
         bar.inc(some as u64);
         expect_total(&bar, source.share_read());
-        interrupted()?;
+        check_interrupted()?;
         left -= some as u64;
         match more {
             _ if some < block.len() => return Ok((true, None)),
@@ -127,7 +132,7 @@ fn read(
 }
 
 /// The verdict on a file, its findings, and the cures.
-fn text(file: &ExaminedFile) -> String {
+fn format_verdict(file: &ExaminedFile) -> String {
     let ExaminedFile { format, diagnosis, .. } = file;
     let verdict = match diagnosis.fit_for {
         Fitness::Nets => "fit to train on",
@@ -135,16 +140,16 @@ fn text(file: &ExaminedFile) -> String {
         Fitness::Nothing => "NOT FIT to train on",
     };
     let first = if file.limited { ", the first positions" } else { "" };
-    let mut table = Table::titled(&["<", "<check", "<finding"]);
-    let mut cures = Table::facts();
+    let mut table = Table::with_titles(&["<", "<check", "<finding"]);
+    let mut cures = Table::of_facts();
     for Finding { grade, about, says, cure, .. } in &diagnosis.findings {
         let grade = match grade {
             Grade::Ok => "ok",
             Grade::Note => "note",
             Grade::Problem => "PROBLEM",
         };
-        table.row([grade, about, &says[..]]);
-        cure.iter().for_each(|cure| cures.row([about, &cure[..]]));
+        table.add_row([grade, about, &says[..]]);
+        cure.iter().for_each(|cure| cures.add_row([about, &cure[..]]));
     }
     let mut text = format!("{} ({format}{first}): {verdict}\n\n{table}", file.file.display());
     diagnosis.bad_examples.iter().for_each(|bad| text += &format!("  {bad}\n"));

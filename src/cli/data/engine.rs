@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 use super::io::Writing;
 use crate::cli::out;
 use crate::cli::terminal::Terminal;
-use crate::digits::grouped;
+use crate::digits::group_digits;
 use crate::engine::{
     EngineError, EngineSettings, JobReport, JournalError, Limit, ParallelPlayers, PlayerFactory,
 };
@@ -43,7 +43,7 @@ pub struct Engines {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     engines: Option<u16>,
     /// UCI option of the engine; may be repeated
-    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = option)]
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = parse_option)]
     options: Vec<(String, String)>,
     /// Hash table of each engine in MB, cleared for each position or game [default: 16; 4 with
     /// --with]
@@ -77,7 +77,7 @@ pub struct Search {
     movetime: Option<u64>,
 }
 
-pub fn option(text: &str) -> Result<(String, String), String> {
+pub fn parse_option(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_string(), value.trim().to_string()))
@@ -92,43 +92,47 @@ impl Engines {
         let name = self.with.as_ref().context(
             "a static label is the value of an evaluation: name one with --with, a net for example",
         )?;
-        open_static(name, &DeviceOptions::default().open(Precision::F32)?, &Terminal::default())
+        open_static(
+            name,
+            &DeviceOptions::default().open_device(Precision::F32)?,
+            &Terminal::default(),
+        )
     }
 
-    pub fn crew(&self) -> Result<ParallelPlayers> {
+    pub fn parallel_players(&self) -> Result<ParallelPlayers> {
         let players = self.engines.map_or_else(rayon::current_num_threads, usize::from);
-        Ok(ParallelPlayers { entrant: self.entrant()?, players })
+        Ok(ParallelPlayers { entrant: self.player_factory()?, players })
     }
 
-    fn entrant(&self) -> Result<Arc<dyn PlayerFactory>> {
+    fn player_factory(&self) -> Result<Arc<dyn PlayerFactory>> {
         if let Some(name) = &self.with {
-            let device = DeviceOptions::default().open(Precision::F32)?;
-            return Ok(Arc::new(searcher(name, &device, self.hash)?));
+            let device = DeviceOptions::default().open_device(Precision::F32)?;
+            return Ok(Arc::new(open_searcher(name, &device, self.hash)?));
         }
         let program = match &self.engine {
             Some(program) => program.clone(),
-            None => stockfish().context(
+            None => find_stockfish().context(
                 "no stockfish is installed here; install it (apt install stockfish), name an \
                  engine with --engine PATH, or an evaluation with --with",
             )?,
         };
-        let settings = engine(&program, &self.arguments, &self.options, self.hash);
+        let settings = open_engine(&program, &self.arguments, &self.options, self.hash);
         Ok(Arc::new(EngineSettings { patience_ms: self.patience * 1000, ..settings }))
     }
 }
 
 /// A player by the search of nnuance; `hash` is the size of its table in MB.
-pub fn searcher(
+pub fn open_searcher(
     evaluation: &str,
     device: &(Device, Compute),
     hash: Option<u32>,
 ) -> Result<SearchPlayer> {
-    let player = SearchPlayer::open(evaluation, device, &Terminal::default())?;
+    let player = SearchPlayer::open_player(evaluation, device, &Terminal::default())?;
     Ok(player.with_tables(hash.map_or(SearchPlayer::MEBIBYTES, |size| size as usize)))
 }
 
 /// A UCI program with arguments and options.
-pub fn engine(
+pub fn open_engine(
     program: &Path,
     arguments: &[String],
     options: &[(String, String)],
@@ -140,7 +144,7 @@ pub fn engine(
 }
 
 /// Path of Stockfish: where a shell finds it, or Debian's folder, which may not be on PATH.
-fn stockfish() -> Option<PathBuf> {
+fn find_stockfish() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain([PathBuf::from(GAMES)]);
     let name = format!("stockfish{}", std::env::consts::EXE_SUFFIX);
@@ -149,7 +153,7 @@ fn stockfish() -> Option<PathBuf> {
 
 impl Search {
     /// Fails if UCI engines lack such a limit.
-    pub fn limit(&self, engines: &Engines) -> Result<Limit> {
+    pub fn search_limit(&self, engines: &Engines) -> Result<Limit> {
         if let Some(soft) = self.soft_nodes {
             ensure!(
                 engines.with.is_some(),
@@ -169,7 +173,7 @@ impl Search {
 
 /// Runs a job of `total` items ("positions", "games") to its end, or until Ctrl-C, and prints its
 /// result. `input` must not be overwritten.
-pub fn make(
+pub fn run_job(
     writing: &Writing,
     (total, noun): (u64, &'static str),
     input: Option<&Path>,
@@ -178,42 +182,41 @@ pub fn make(
     let path = &writing.output;
     let same = input.is_some_and(|input| output::is_same(input, path));
     ensure!(!same, "{} is the input, too; name another file with --out", path.display());
-    let report = resumable(path, writing.overwrite, || job(&Terminal::that_stops()))?;
+    let report = start_or_resume(path, writing.overwrite, || job(&Terminal::that_stops()))?;
     if report.stopped {
-        let (done, total) = (grouped(report.done), grouped(total));
+        let (done, total) = (group_digits(report.done), group_digits(total));
         eprintln!("stopped after {done} of {total} {noun}; the same command goes on from there");
         return Ok(ExitCode::from(130));
     }
     let bad = &report.bad_records;
-    let bad = bad
-        .first
-        .first()
-        .map(|first| format!("{} bad records left out, the first {first}", grouped(bad.count)));
+    let bad = bad.first.first().map(|first| {
+        format!("{} bad records left out, the first {first}", group_digits(bad.count))
+    });
     let skipped = report.skipped.iter().take(SHOWN).map(|skip| {
         let noun = noun.trim_end_matches('s');
-        format!("{noun} {} was skipped: {}", grouped(skip.item + 1), skip.reason)
+        format!("{noun} {} was skipped: {}", group_digits(skip.item + 1), skip.reason)
     });
     let last = format!(
         "{} {noun} done: {} written, {} skipped: {}",
-        grouped(report.done),
-        grouped(report.written),
-        grouped(report.skipped.len() as u64),
+        group_digits(report.done),
+        group_digits(report.written),
+        group_digits(report.skipped.len() as u64),
         path.display(),
     );
     let [unscored, moves] = report.unscored;
     let unscored = (unscored > 0).then(|| {
         format!(
             "{} of {} moves have no score: the engine gave none, or bounds alone",
-            grouped(unscored),
-            grouped(moves)
+            group_digits(unscored),
+            group_digits(moves)
         )
     });
-    out::lines(bad.into_iter().chain(skipped).chain(unscored).chain([last]).map(Ok))?;
+    out::print_lines(bad.into_iter().chain(skipped).chain(unscored).chain([last]).map(Ok))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Starts or resumes a file; replaces a complete one only if requested.
-pub fn resumable<T>(
+pub fn start_or_resume<T>(
     path: &Path,
     overwrite: bool,
     open: impl Fn() -> Result<T, EngineError>,

@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 
 use crate::cli::out;
-use crate::cli::terminal::{bar, exit, expect_total, interrupts};
-use crate::digits::grouped;
-use crate::format::{Format, GivenViews, Presence, Sink, Source, WriteError, all};
+use crate::cli::terminal::{catch_interrupts, exit_with, expect_total, progress_bar};
+use crate::digits::group_digits;
+use crate::format::{Format, GivenViews, Presence, Sink, Source, WriteError, all_formats};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 use crate::{data, output};
@@ -70,7 +70,7 @@ fn point_of_view(name: &str) -> Result<PointOfView, String> {
     PointOfView::named(name).ok_or_else(|| "expected white or side-to-move".to_string())
 }
 
-pub fn share(text: &str) -> Result<f64, String> {
+pub fn parse_share(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
         _ => Err("expected a number between 0 and 1".to_string()),
@@ -79,43 +79,43 @@ pub fn share(text: &str) -> Result<f64, String> {
 
 impl Reading {
     /// Opens a file that may contain up to `bad_records` bad records.
-    pub fn open(&self, path: &Path, bad_records: u64) -> Result<Source> {
-        Ok(Source::open(path, self.format, bad_records)?.seen_by(self.views())?)
+    pub fn open_source(&self, path: &Path, bad_records: u64) -> Result<Source> {
+        Ok(Source::open_file(path, self.format, bad_records)?.seen_by(self.given_views())?)
     }
 
     /// The points of view that are given.
-    pub fn views(&self) -> GivenViews {
+    pub fn given_views(&self) -> GivenViews {
         GivenViews { scores: self.score_view, results: self.result_view }
     }
 }
 
 impl Inputs {
     /// One file in any format.
-    pub fn file(path: PathBuf, bad_records: u64) -> Self {
+    pub fn from_file(path: PathBuf, bad_records: u64) -> Self {
         let reading = Reading { format: None, score_view: None, result_view: None };
         Self { files: vec![path], reading, bad_records }
     }
 
     /// Reads all files in order and passes on their samples in blocks of whole games.
-    pub fn each(
+    pub fn read_each(
         &self,
         what: &'static str,
         mut take: impl FnMut(&Source, &[Sample]) -> Result<()>,
     ) -> Result<PositionCounts> {
-        let (bar, mut tally) = (bar(None, what), PositionCounts::default());
+        let (bar, mut tally) = (progress_bar(None, what), PositionCounts::default());
         for (file, path) in self.files.iter().enumerate() {
-            let mut source = self.reading.open(path, self.bad_records)?;
+            let mut source = self.reading.open_source(path, self.bad_records)?;
             let mut block = Vec::new();
             while source.next_block(&mut block)? {
                 take(&source, &block)?;
                 bar.inc(block.len() as u64);
                 let files_read = file as f64 + source.share_read();
                 expect_total(&bar, files_read / self.files.len() as f64);
-                interrupted()?;
+                check_interrupted()?;
                 tally.read += block.len() as u64;
                 block.clear();
             }
-            tally.bad(&source);
+            tally.add_bad_records(&source);
         }
         Ok(tally)
     }
@@ -123,13 +123,13 @@ impl Inputs {
 
 impl Writing {
     /// Output format: as given, or by the ending of a name.
-    pub fn format(&self, path: &Path) -> Result<&'static Format> {
+    pub fn output_format(&self, path: &Path) -> Result<&'static Format> {
         if let Some(format) = self.to {
             return Ok(format);
         }
-        let found = all().find(|format| format.names(path));
+        let found = all_formats().find(|format| format.names_path(path));
         found.with_context(|| {
-            let usual = all().filter(|it| it.writer.is_some());
+            let usual = all_formats().filter(|it| it.writer.is_some());
             let ending = |it: &Format| Some(format!(".{} {}", it.extensions.first()?, it.name));
             let usual: Vec<_> = usual.filter_map(ending).collect();
             format!(
@@ -142,20 +142,20 @@ impl Writing {
 }
 
 impl Files {
-    pub fn create(&self) -> Result<OutputFile> {
+    pub fn create_output(&self) -> Result<OutputFile> {
         self.create_at(&self.writing.output)
     }
 
     /// Creates the output of a command that leaves positions out of games.
     pub fn create_selection(&self) -> Result<OutputFile> {
-        let format = self.writing.format(&self.writing.output)?;
+        let format = self.writing.output_format(&self.writing.output)?;
         ensure!(
             format.facts.games == Presence::Never,
             "{} holds whole games, and positions are left out here; write plain, marlinformat, \
              bulletformat, text or epd",
             format.name
         );
-        self.create()
+        self.create_output()
     }
 
     /// Creates an output with another name. Fails if it is an input, or exists.
@@ -169,20 +169,20 @@ impl Files {
             }
             out::require_new(&[path], self.writing.overwrite)?;
         }
-        let format = self.writing.format(path)?;
-        let sink = Sink::create(path, format)?;
+        let format = self.writing.output_format(path)?;
+        let sink = Sink::create_file(path, format)?;
         Ok(OutputFile { sink, format, standard, count: 0 })
     }
 
     /// Reads all files once, in order, and passes on their samples in blocks with the output.
-    pub fn each(
+    pub fn copy_each(
         &self,
         what: &'static str,
         mut written: OutputFile,
         mut take: impl FnMut(&Source, &[Sample], &mut OutputFile) -> Result<()>,
     ) -> Result<(OutputFile, PositionCounts)> {
         let mut before = None;
-        let tally = self.inputs.each(what, |source, block| {
+        let tally = self.inputs.read_each(what, |source, block| {
             // Once per change of format.
             if before.replace(source.format().name) != Some(source.format().name) {
                 print_losses(source.format(), written.format);
@@ -209,53 +209,53 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    pub fn write(&mut self, sample: &Sample) -> Result<()> {
+    pub fn write_sample(&mut self, sample: &Sample) -> Result<()> {
         self.count += 1;
         let of_games = self.format.facts.games != Presence::Never;
-        self.sink.write(sample).map_err(|error| match &error {
+        self.sink.write_sample(sample).map_err(|error| match &error {
             WriteError::Sample { .. } => {
                 let skip = ", or leave out what does not fit by `data convert --skip-unfit`";
                 let rest = if of_games { "" } else { skip };
                 anyhow!("{error}; write epd, which holds any position{rest}")
             }
-            _ => unread(error),
+            _ => write_error(error),
         })
     }
 
     /// Renames the finished file and prints the counts, or returns an error with them.
-    pub fn finish(self, mut tally: PositionCounts) -> Result<ExitCode> {
+    pub fn finish_counted(self, mut tally: PositionCounts) -> Result<ExitCode> {
         tally.written = self.count;
         let standard = self.standard;
-        self.close(&tally)?;
+        self.close_file(&tally)?;
         match standard {
             true => eprintln!("{tally}"),
-            false => out::line(tally)?,
+            false => out::print_line(tally)?,
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    pub fn close(self, tally: &PositionCounts) -> Result<()> {
-        match self.sink.finish() {
+    pub fn close_file(self, tally: &PositionCounts) -> Result<()> {
+        match self.sink.finish_file() {
             Ok(_) => Ok(()),
             Err(error @ WriteError::Empty(_)) => bail!("{error}: {tally}"),
-            Err(error) => Err(unread(error)),
+            Err(error) => Err(write_error(error)),
         }
     }
 }
 
 /// Turns a write error into the program's; a closed pipe, as of `head`, ends it without one.
-fn unread(error: WriteError) -> anyhow::Error {
+fn write_error(error: WriteError) -> anyhow::Error {
     if let WriteError::Output(error) = &error
         && error.is_closed_pipe()
     {
-        exit(0);
+        exit_with(0);
     }
     error.into()
 }
 
 /// Fails after Ctrl-C, so that a half-written file is removed.
-pub fn interrupted() -> Result<()> {
-    ensure!(!interrupts().load(Ordering::SeqCst), "interrupted; nothing was written");
+pub fn check_interrupted() -> Result<()> {
+    ensure!(!catch_interrupts().load(Ordering::SeqCst), "interrupted; nothing was written");
     Ok(())
 }
 
@@ -268,7 +268,7 @@ pub struct PositionCounts {
 }
 
 impl PositionCounts {
-    pub fn without(&mut self, reason: &str, count: u64) {
+    pub fn add_skipped(&mut self, reason: &str, count: u64) {
         match self.left_out.iter_mut().find(|(known, _)| known == reason) {
             Some((_, sum)) => *sum += count,
             None if count > 0 => self.left_out.push((reason.to_string(), count)),
@@ -277,7 +277,7 @@ impl PositionCounts {
     }
 
     /// Counts and prints records that a reader skipped.
-    pub fn bad(&mut self, source: &Source) {
+    pub fn add_bad_records(&mut self, source: &Source) {
         let bad = source.bad_records();
         for record in &bad.first {
             eprintln!("{}, {record}; skipped", source.path().display());
@@ -285,17 +285,22 @@ impl PositionCounts {
         if let Some(unread) = source.unread_comments() {
             eprintln!("{}: {unread}; {}", source.path().display(), unread.cure);
         }
-        self.without("bad records", bad.count);
-        self.without("games without a result", source.unfinished());
+        self.add_skipped("bad records", bad.count);
+        self.add_skipped("games without a result", source.unfinished_games());
     }
 }
 
 impl fmt::Display for PositionCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} positions read, {} written", grouped(self.read), grouped(self.written))?;
+        write!(
+            f,
+            "{} positions read, {} written",
+            group_digits(self.read),
+            group_digits(self.written)
+        )?;
         for (i, (reason, count)) in self.left_out.iter().enumerate() {
             let before = if i == 0 { "; left out: " } else { ", " };
-            write!(f, "{before}{reason} {}", grouped(*count))?;
+            write!(f, "{before}{reason} {}", group_digits(*count))?;
         }
         Ok(())
     }

@@ -8,10 +8,10 @@ use std::thread;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::engine::{Engines, Search, make};
+use super::engine::{Engines, Search, run_job};
 use super::io::{Files, Inputs, OutputFile, Writing, print_losses};
 use crate::cli::options::{Beginning, Rules};
-use crate::engine::{JobPart, PositionsJob, SelfplayJob, positions, selfplay};
+use crate::engine::{JobPart, PositionsJob, SelfplayJob, label_positions, play_games};
 use crate::format::{Presence, Source};
 use crate::input;
 use crate::run::label_statically;
@@ -60,8 +60,8 @@ const STATIC_BATCH: usize = 1 << 16;
 fn label_without_search(args: Label) -> Result<ExitCode> {
     let Label { input, writing, bad_records, engines, .. } = args;
     let evaluation = engines.open_static()?;
-    let files = Files { inputs: Inputs::file(input, bad_records), writing };
-    let output = files.create()?;
+    let files = Files { inputs: Inputs::from_file(input, bad_records), writing };
+    let output = files.create_output()?;
     let format = output.format;
     let (sender, batches) = sync_channel::<Vec<Sample>>(1);
     thread::scope(|scope| {
@@ -69,12 +69,12 @@ fn label_without_search(args: Label) -> Result<ExitCode> {
             let mut output = output;
             for mut samples in batches {
                 label_statically(&evaluation, &mut samples);
-                samples.iter().try_for_each(|sample| output.write(sample))?;
+                samples.iter().try_for_each(|sample| output.write_sample(sample))?;
             }
             Ok(output)
         });
         let (mut batch, mut is_first) = (Vec::new(), true);
-        let counts = files.inputs.each("labelling", |source, samples| {
+        let counts = files.inputs.read_each("labelling", |source, samples| {
             let has_colours = source.format().facts.colours != Presence::Never;
             ensure!(
                 has_colours || !evaluation.needs_colours(),
@@ -96,19 +96,19 @@ fn label_without_search(args: Label) -> Result<ExitCode> {
         let _ = sender.send(batch);
         drop(sender);
         let output = written.join().expect("it does not panic")?;
-        output.finish(counts?)
+        output.finish_counted(counts?)
     })
 }
 
-pub fn label(args: Label) -> Result<ExitCode> {
+pub fn label_file(args: Label) -> Result<ExitCode> {
     if args.is_static {
         return label_without_search(args);
     }
     // A resumed job reads it again.
     let failed = || format!("cannot read {}", args.input.display());
-    input::regular(&args.input).with_context(failed)?;
+    input::require_regular(&args.input).with_context(failed)?;
     // Reading is a thousand times faster than searching.
-    let mut source = Source::open(&args.input, None, args.bad_records)?;
+    let mut source = Source::open_file(&args.input, None, args.bad_records)?;
     let (mut block, mut count) = (Vec::new(), 0);
     while source.next_block(&mut block)? {
         count += block.len() as u64;
@@ -116,15 +116,17 @@ pub fn label(args: Label) -> Result<ExitCode> {
     }
     let job = PositionsJob {
         output: args.writing.output.clone(),
-        format: args.writing.format(&args.writing.output)?,
-        limit: args.search.limit(&args.engines)?,
-        crew: args.engines.crew()?,
-        range: args.part.range(count),
+        format: args.writing.output_format(&args.writing.output)?,
+        limit: args.search.search_limit(&args.engines)?,
+        crew: args.engines.parallel_players()?,
+        range: args.part.item_range(count),
         bad_records: args.bad_records,
         input: args.input,
     };
     let total = job.range.end - job.range.start;
-    make(&args.writing, (total, "positions"), Some(&job.input), |watch| positions(&job, watch))
+    run_job(&args.writing, (total, "positions"), Some(&job.input), |watch| {
+        label_positions(&job, watch)
+    })
 }
 
 /// Play games of an engine or an evaluation against itself
@@ -161,20 +163,20 @@ pub struct Selfplay {
     engines: Engines,
 }
 
-pub fn play(args: Selfplay) -> Result<ExitCode> {
-    let crew = args.engines.crew()?;
+pub fn selfplay_file(args: Selfplay) -> Result<ExitCode> {
+    let crew = args.engines.parallel_players()?;
     let book = args.beginning.book.clone();
     let job = SelfplayJob {
         output: args.writing.output.clone(),
-        format: args.writing.format(&args.writing.output)?,
+        format: args.writing.output_format(&args.writing.output)?,
         games: args.games,
-        range: args.part.range(args.games),
+        range: args.part.item_range(args.games),
         seed: args.seed,
-        limit: args.search.limit(&args.engines)?,
-        openings: args.beginning.openings(),
-        adjudication: args.rules.adjudication(),
+        limit: args.search.search_limit(&args.engines)?,
+        openings: args.beginning.to_openings(),
+        adjudication: args.rules.to_adjudication(),
         crew,
     };
     let total = job.range.end - job.range.start;
-    make(&args.writing, (total, "games"), book.as_deref(), |watch| selfplay(&job, watch))
+    run_job(&args.writing, (total, "games"), book.as_deref(), |watch| play_games(&job, watch))
 }

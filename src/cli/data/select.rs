@@ -6,13 +6,13 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 
-use super::io::{Files, OutputFile, share};
+use super::io::{Files, OutputFile, parse_share};
 use crate::data::{self, extract::Extract};
 use crate::format::Presence;
 use crate::loader::{CustomFilter, Filter, RejectCounts, Split};
 use crate::output::{is_same, is_standard};
 use crate::registry::NamedValue;
-use crate::sample::{Sample, mix};
+use crate::sample::{Sample, mix_hash};
 
 /// Write positions in another format
 #[derive(clap::Args)]
@@ -36,27 +36,27 @@ pub struct Convert {
     skip_forfeits: bool,
 }
 
-pub fn convert(Convert { files, skip_unfit, skip_forfeits }: Convert) -> Result<ExitCode> {
-    let written = if skip_unfit { files.create_selection()? } else { files.create()? };
+pub fn convert_files(Convert { files, skip_unfit, skip_forfeits }: Convert) -> Result<ExitCode> {
+    let written = if skip_unfit { files.create_selection()? } else { files.create_output()? };
     let format = written.format;
     let (mut scratch, mut unfit, mut forfeited) = (Vec::new(), 0, 0);
     let filter = Filter { skip_forfeits, ..Filter::default() };
-    let (written, mut tally) = files.each("convert", written, |source, block, written| {
-        filter.check(source.path(), source.format())?;
+    let (written, mut tally) = files.copy_each("convert", written, |source, block, written| {
+        filter.check_format(source.path(), source.format())?;
         for sample in block {
-            if filter.rejects(sample).is_some() {
+            if filter.rejecting_key(sample).is_some() {
                 forfeited += 1;
-            } else if skip_unfit && data::fits(sample, format, &mut scratch).is_err() {
+            } else if skip_unfit && data::check_fits(sample, format, &mut scratch).is_err() {
                 unfit += 1;
             } else {
-                written.write(sample)?;
+                written.write_sample(sample)?;
             }
         }
         Ok(())
     })?;
-    tally.without(&format!("unfit for {}", format.name), unfit);
-    tally.without("skip_forfeits", forfeited);
-    written.finish(tally)
+    tally.add_skipped(&format!("unfit for {}", format.name), unfit);
+    tally.add_skipped("skip_forfeits", forfeited);
+    written.finish_counted(tally)
 }
 
 /// Skip positions, by the keys of [data.filter] in configs
@@ -117,7 +117,7 @@ pub struct FilterKeys {
     #[arg(long, value_name = "CP")]
     max_miss: Option<u16>,
     /// Skip this share of the positions at random, the same ones each time
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     random_skip: Option<f64>,
     /// Skip games that ended by the clock, a lost connection or a broken rule, in PGN
     #[arg(long)]
@@ -129,12 +129,12 @@ pub struct FilterKeys {
 
 impl FilterKeys {
     /// The filter, if any key was given.
-    pub fn given(&self) -> Option<Filter> {
-        let filter = self.filter();
+    pub fn given_filter(&self) -> Option<Filter> {
+        let filter = self.to_filter();
         (filter != Filter::default()).then_some(filter)
     }
 
-    fn filter(&self) -> Filter {
+    fn to_filter(&self) -> Filter {
         Filter {
             min_ply: self.min_ply,
             skip_in_check: self.skip_in_check,
@@ -154,33 +154,34 @@ impl FilterKeys {
     }
 }
 
-pub fn filter(FilterArgs { files, per_game, seed, keys }: FilterArgs) -> Result<ExitCode> {
-    let filter = keys.filter();
+pub fn filter_files(FilterArgs { files, per_game, seed, keys }: FilterArgs) -> Result<ExitCode> {
+    let filter = keys.to_filter();
     let written = files.create_selection()?;
     let per_game = per_game.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
     let mut extract = Extract::new(per_game, seed);
     let (mut rejected, mut drawn) = (RejectCounts::default(), Vec::<Sample>::new());
-    let (mut written, mut tally) = files.each("filter", written, |source, block, written| {
-        filter.check(source.path(), source.format())?;
-        ensure!(
-            per_game.is_none() || source.format().facts.games != Presence::Never,
-            "{}: --per-game needs games, which {} does not hold; filter files of games",
-            source.path().display(),
-            source.format().name
-        );
-        for sample in block {
-            match filter.rejects(sample) {
-                Some(rejection) => rejected.count(rejection),
-                None => extract.push(sample, &mut drawn),
+    let (mut written, mut tally) =
+        files.copy_each("filter", written, |source, block, written| {
+            filter.check_format(source.path(), source.format())?;
+            ensure!(
+                per_game.is_none() || source.format().facts.games != Presence::Never,
+                "{}: --per-game needs games, which {} does not hold; filter files of games",
+                source.path().display(),
+                source.format().name
+            );
+            for sample in block {
+                match filter.rejecting_key(sample) {
+                    Some(rejection) => rejected.count_reject(rejection),
+                    None => extract.push(sample, &mut drawn),
+                }
             }
-        }
-        drawn.drain(..).try_for_each(|sample| written.write(&sample))
-    })?;
-    extract.finish(&mut drawn);
-    drawn.iter().try_for_each(|sample| written.write(sample))?;
-    rejected.counts().for_each(|(key, count)| tally.without(key, count));
-    tally.without("others of the game drawn", extract.left_out);
-    written.finish(tally)
+            drawn.drain(..).try_for_each(|sample| written.write_sample(&sample))
+        })?;
+    extract.finish_game(&mut drawn);
+    drawn.iter().try_for_each(|sample| written.write_sample(sample))?;
+    rejected.counts_by_key().for_each(|(key, count)| tally.add_skipped(key, count));
+    tally.add_skipped("others of the game drawn", extract.left_out);
+    written.finish_counted(tally)
 }
 
 /// Draw games at random, or positions if games are unknown
@@ -196,7 +197,7 @@ pub struct SampleArgs {
     #[command(flatten)]
     files: Files,
     /// Share of the games to draw, between 0 and 1
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     share: f64,
     /// File for the games that are not drawn
     #[arg(help_heading = "Output")]
@@ -207,34 +208,34 @@ pub struct SampleArgs {
     seed: u64,
 }
 
-pub fn sample(SampleArgs { files, share, rest, seed }: SampleArgs) -> Result<ExitCode> {
+pub fn sample_games(SampleArgs { files, share, rest, seed }: SampleArgs) -> Result<ExitCode> {
     let output = &files.writing.output;
     ensure!(
         rest.as_ref().is_none_or(|rest| !is_same(output, rest) && !is_standard(rest)),
         "--rest needs a file of its own; name another than that of --out"
     );
-    let written = files.create()?;
+    let written = files.create_output()?;
     let mut others: Option<OutputFile> = rest.map(|rest| files.create_at(&rest)).transpose()?;
     let split = Split { share, seed };
-    let (written, mut tally) = files.each("sample", written, |_, block, written| {
+    let (written, mut tally) = files.copy_each("sample", written, |_, block, written| {
         for sample in block {
             match &mut others {
-                _ if split.holds_out(sample.group()) => written.write(sample)?,
-                Some(others) => others.write(sample)?,
+                _ if split.holds_out(sample.split_group()) => written.write_sample(sample)?,
+                Some(others) => others.write_sample(sample)?,
                 None => {}
             }
         }
         Ok(())
     })?;
-    tally.without("not drawn", tally.read - written.count);
+    tally.add_skipped("not drawn", tally.read - written.count);
     if let Some(others) = others {
         ensure!(
             written.count > 0 && others.count > 0,
             "nothing is left for one of the two files ({tally}); choose another --share or --seed"
         );
-        others.close(&tally)?;
+        others.close_file(&tally)?;
     }
-    written.finish(tally)
+    written.finish_counted(tally)
 }
 
 /// Keep the first of equal positions
@@ -251,19 +252,19 @@ pub struct Dedup {
     files: Files,
 }
 
-pub fn dedup(Dedup { files }: Dedup) -> Result<ExitCode> {
+pub fn remove_duplicates(Dedup { files }: Dedup) -> Result<ExitCode> {
     let written = files.create_selection()?;
     let mut seen = HashSet::new();
-    let (written, mut tally) = files.each("dedup", written, |_, block, written| {
+    let (written, mut tally) = files.copy_each("dedup", written, |_, block, written| {
         for sample in block {
             // A position and its colour-flipped mirror image have the same key.
             let is_black = sample.position.turn().is_black();
-            if seen.insert(mix(sample.position.key(), is_black.into())) {
-                written.write(sample)?;
+            if seen.insert(mix_hash(sample.position.zobrist_key(), is_black.into())) {
+                written.write_sample(sample)?;
             }
         }
         Ok(())
     })?;
-    tally.without("seen before", tally.read - written.count);
-    written.finish(tally)
+    tally.add_skipped("seen before", tally.read - written.count);
+    written.finish_counted(tally)
 }

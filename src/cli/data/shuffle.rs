@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 
-use super::io::{Files, interrupted};
+use super::io::{Files, check_interrupted};
 use crate::data::Record;
 use crate::data::shuffle::Shuffle;
 use crate::format::Presence;
-use crate::output::{folder, is_device, is_standard};
+use crate::output::{is_device, is_standard, parent_folder};
 
 /// Shuffle positions, also of files larger than memory
 #[derive(clap::Args)]
@@ -31,9 +31,9 @@ pub struct Args {
     memory: u64,
 }
 
-pub fn run(Args { files, seed, memory }: Args) -> Result<ExitCode> {
+pub fn run_command(Args { files, seed, memory }: Args) -> Result<ExitCode> {
     let output = &files.writing.output;
-    let format = files.writing.format(output)?;
+    let format = files.writing.output_format(output)?;
     ensure!(
         format.facts.moves == Presence::Never,
         "{} holds positions that follow each other, which shuffling tears apart; write \
@@ -43,25 +43,28 @@ pub fn run(Args { files, seed, memory }: Args) -> Result<ExitCode> {
     // The folder of a device cannot have temporary files.
     let folder = match is_device(output) || is_standard(output) {
         true => std::env::temp_dir(),
-        false => folder(output),
+        false => parent_folder(output),
     };
     let mut shuffle = Shuffle::<{ Record::LENGTH }>::new(seed, memory << 20, &folder);
     let mut records = Vec::new();
-    let (mut written, tally) = files.each("shuffle", files.create()?, |source, block, _| {
-        let (path, format) = (source.path().display(), source.format());
-        ensure!(
-            format.facts.games == Presence::Never,
-            "{path} is {}, which holds games, and shuffling tears them apart; convert it to \
+    let (mut written, tally) =
+        files.copy_each("shuffle", files.create_output()?, |source, block, _| {
+            let (path, format) = (source.path().display(), source.format());
+            ensure!(
+                format.facts.games == Presence::Never,
+                "{path} is {}, which holds games, and shuffling tears them apart; convert it to \
              bulletformat, marlinformat or text first",
-            format.name
-        );
-        records.clear();
-        records.extend(block.iter().map(|sample| Record::pack(sample).0));
-        Ok(shuffle.push(&records)?)
+                format.name
+            );
+            records.clear();
+            records.extend(block.iter().map(|sample| Record::pack_sample(sample).0));
+            Ok(shuffle.push(&records)?)
+        })?;
+    shuffle.finish_shuffle(|records| -> Result<()> {
+        check_interrupted()?;
+        records
+            .iter()
+            .try_for_each(|record| written.write_sample(&Record(*record).unpack_sample()?))
     })?;
-    shuffle.finish(|records| -> Result<()> {
-        interrupted()?;
-        records.iter().try_for_each(|record| written.write(&Record(*record).unpack()?))
-    })?;
-    written.finish(tally)
+    written.finish_counted(tally)
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::io::Inputs;
 use crate::cli::out;
 use crate::data::stats::{SCORES, Stats};
-use crate::digits::{grouped, positions_of_games};
+use crate::digits::{group_digits, positions_of_games};
 use crate::report::Table;
 
 /// Count positions, games, results, scores and pieces
@@ -23,38 +23,38 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args) -> Result<ExitCode> {
+pub fn run_command(args: Args) -> Result<ExitCode> {
     let mut stats = Stats::default();
-    let tally = args.inputs.each("stats", |_, block| {
+    let tally = args.inputs.read_each("stats", |_, block| {
         block.iter().for_each(|sample| stats.add(sample));
         Ok(())
     })?;
     for (reason, count) in &tally.left_out {
-        eprintln!("{} {reason} left out", grouped(*count));
+        eprintln!("{} {reason} left out", group_digits(*count));
     }
-    out::result(args.json, &stats, text(&stats))?;
+    out::print_result(args.json, &stats, format_stats(&stats))?;
     Ok(ExitCode::SUCCESS)
 }
 
 const BAR: f64 = 30.0;
 
 /// The amounts, and the shares of kinds of positions.
-fn text(stats: &Stats) -> String {
+fn format_stats(stats: &Stats) -> String {
     let mut amounts = positions_of_games(stats.positions, stats.games.unwrap_or(0), stats.gameless);
     if stats.scored > 0 {
         let mean = stats.score_sum as f64 / stats.scored as f64;
         amounts += &format!(", mean score {mean:+.1} cp for the side to move");
     }
-    format!("{amounts}\n\n{}", table(stats))
+    format!("{amounts}\n\n{}", stats_table(stats))
 }
 
-fn table(stats: &Stats) -> Table {
-    let mut table = Table::titled(&["<what", "positions", "share", "<"]);
+fn stats_table(stats: &Stats) -> Table {
+    let mut table = Table::with_titles(&["<what", "positions", "share", "<"]);
     let all = stats.positions.max(1) as f64;
     let mut row = |what: String, count: u64, bar: bool| {
         let share = count as f64 / all;
         let bar = if bar { "#".repeat((share * BAR).round() as usize) } else { String::new() };
-        table.row([what, grouped(count), format!("{:.1} %", 100.0 * share), bar]);
+        table.add_row([what, group_digits(count), format!("{:.1} %", 100.0 * share), bar]);
     };
     row("White to move".into(), stats.white_to_move, false);
     row("in check".into(), stats.in_check, false);

@@ -6,8 +6,8 @@ use shakmaty::{
 };
 
 use super::super::fields;
-use crate::sample::planes::nth;
-use crate::sample::{PlayedMove, Position, legal, steps};
+use crate::sample::planes::nth_square;
+use crate::sample::{PlayedMove, Position, check_legal, pawn_steps};
 
 /// Side, king and rook of the castling rights. Long castling comes first if a side has both.
 const CASTLINGS: [(Color, Square, Square); 4] = [
@@ -37,7 +37,7 @@ impl Board {
     }
 
     /// The board of a stem: occupied squares, the highest byte first, then a nibble a piece.
-    pub fn unpack(bytes: &[u8; 24], halfmove: u8) -> Result<Self, String> {
+    pub fn unpack_stem(bytes: &[u8; 24], halfmove: u8) -> Result<Self, String> {
         let occupied = u64::from_be_bytes(*bytes.first_chunk().expect("24 bytes"));
         let nibbles = u128::from_le_bytes(*bytes.last_chunk().expect("24 bytes"));
         if occupied.count_ones() > 32 {
@@ -50,7 +50,7 @@ impl Board {
             let (role, color) = match nibble {
                 0..=11 => (Role::ALL[nibble / 2], Color::from_black(nibble % 2 == 1)),
                 12 => {
-                    setup.ep_square = Some(behind(square));
+                    setup.ep_square = Some(square_behind(square));
                     (Role::Pawn, Color::from_white((square as u32) < 32))
                 }
                 13 | 14 => {
@@ -76,41 +76,43 @@ impl Board {
         if let Some(square) = setup.ep_square {
             fields::check_ep(&setup.board, setup.turn, square)?;
         }
-        Ok(Self { chess: legal(setup).map_err(|error| error.to_string())?, rights })
+        Ok(Self { chess: check_legal(setup).map_err(|error| error.to_string())?, rights })
     }
 
     #[inline]
-    pub fn position(&self, ply: u16) -> Position {
-        Position::from_chess(&self.chess).numbered(ply / 2 + 1)
+    pub fn to_position(&self, ply: u16) -> Position {
+        Position::from_chess(&self.chess).with_fullmove(ply / 2 + 1)
     }
 
-    pub fn legal(&self, played: PlayedMove) -> Result<Move, String> {
-        played.legal_move(&self.chess).ok_or_else(|| illegal(played.from(), played.to()))
+    pub fn find_legal_move(&self, played: PlayedMove) -> Result<Move, String> {
+        played
+            .legal_move(&self.chess)
+            .ok_or_else(|| describe_illegal(played.from(), played.target_square()))
     }
 
     pub fn read_move(&self, bits: &mut BitReader) -> Result<Move, String> {
         let ends = || "the movetext ends within a move".to_string();
         let (board, own) = (self.chess.board(), self.chess.us());
         let count = own.count() as u32;
-        let number = bits.take(width(count)).ok_or_else(ends)?;
-        let from = nth(own.0, number).ok_or_else(|| format!("piece {number} of {count}"))?;
+        let number = bits.take_bits(bits_for_choices(count)).ok_or_else(ends)?;
+        let from = nth_square(own.0, number).ok_or_else(|| format!("piece {number} of {count}"))?;
         let role = board.role_at(from).expect("the square is occupied");
-        let (squares, choices) = self.choices(from, role);
-        let number = bits.take(width(choices)).ok_or_else(ends)?;
+        let (squares, choices) = self.list_choices(from, role);
+        let number = bits.take_bits(bits_for_choices(choices)).ok_or_else(ends)?;
         let wrong = || format!("move {number} of {choices} of the piece on {from}");
         if number >= choices {
             return Err(wrong());
         }
         let steps = squares.count() as u32;
         if role == Role::King && number >= steps {
-            let rook = self.castlings().nth((number - steps) as usize).ok_or_else(wrong)?;
+            let rook = self.castling_rooks().nth((number - steps) as usize).ok_or_else(wrong)?;
             return Ok(Move::Castle { king: from, rook });
         }
-        let (number, promotion) = match self.promotes(from, role) {
+        let (number, promotion) = match self.is_promotion(from, role) {
             true => (number / 4, Some(Role::ALL[1 + number as usize % 4])),
             false => (number, None),
         };
-        let to = nth(squares.0, number).ok_or_else(wrong)?;
+        let to = nth_square(squares.0, number).ok_or_else(wrong)?;
         let capture = board.role_at(to);
         Ok(match role == Role::Pawn && capture.is_none() && from.file() != to.file() {
             true => Move::EnPassant { from, to },
@@ -125,11 +127,11 @@ impl Board {
             (squares & Bitboard((1 << square as u32) - 1)).count() as u32
         };
         let own = self.chess.us();
-        bits.put(before(own, from), width(own.count() as u32));
-        let (squares, choices) = self.choices(from, played.role());
+        bits.put_bits(before(own, from), bits_for_choices(own.count() as u32));
+        let (squares, choices) = self.list_choices(from, played.role());
         let number = match played {
             Move::Castle { rook, .. } => {
-                let place = self.castlings().position(|it| it == rook);
+                let place = self.castling_rooks().position(|it| it == rook);
                 squares.count() as u32 + place.expect("its right is held") as u32
             }
             _ => match played.promotion() {
@@ -137,22 +139,22 @@ impl Board {
                 None => before(squares, played.to()),
             },
         };
-        bits.put(number, width(choices));
+        bits.put_bits(number, bits_for_choices(choices));
     }
 
     /// Plays a move that the format can encode; an error if it is not legal.
-    pub fn play(&mut self, played: Move) -> Result<(), String> {
+    pub fn play_move(&mut self, played: Move) -> Result<(), String> {
         let (us, to) = (self.chess.turn(), played.to());
         let from = played.from().expect("chess has no drops");
         let castles = |side: &CastlingSide| self.chess.castling_moves(*side).contains(&played);
         if played.is_castle() && !CastlingSide::ALL.iter().any(castles) {
-            return Err(illegal(from, to));
+            return Err(describe_illegal(from, to));
         }
         self.chess.play_unchecked(played);
         let board = self.chess.board();
         let attacked = |king| board.attacks_to(king, !us, board.occupied()).any();
         if board.king_of(us).is_none_or(attacked) {
-            return Err(illegal(from, to));
+            return Err(describe_illegal(from, to));
         }
         if self.rights == 0 {
             return Ok(());
@@ -166,32 +168,32 @@ impl Board {
     }
 
     /// Targets of the piece on a square, without castling, and the number of its moves.
-    fn choices(&self, from: Square, role: Role) -> (Bitboard, u32) {
+    fn list_choices(&self, from: Square, role: Role) -> (Bitboard, u32) {
         let (us, occupied) = (self.chess.turn(), self.chess.board().occupied());
         let squares = match role {
             Role::Pawn => {
                 let ep =
                     self.chess.legal_ep_square().map_or(Bitboard::EMPTY, Bitboard::from_square);
                 attacks::pawn_attacks(us, from) & (self.chess.them() | ep)
-                    | steps(from, us, occupied)
+                    | pawn_steps(from, us, occupied)
             }
             role => attacks::attacks(from, role.of(us), occupied) & !self.chess.us(),
         };
         let count = squares.count() as u32;
         let choices = match role {
-            Role::King => count + self.castlings().count() as u32,
-            role if self.promotes(from, role) => 4 * count,
+            Role::King => count + self.castling_rooks().count() as u32,
+            role if self.is_promotion(from, role) => 4 * count,
             _ => count,
         };
         (squares, choices)
     }
 
-    fn promotes(&self, from: Square, role: Role) -> bool {
+    fn is_promotion(&self, from: Square, role: Role) -> bool {
         role == Role::Pawn && from.rank() == self.chess.turn().relative_rank(Rank::Seventh)
     }
 
     /// The rooks of the side to move with castling rights, in the order of encoding.
-    fn castlings(&self) -> impl Iterator<Item = Square> {
+    fn castling_rooks(&self) -> impl Iterator<Item = Square> {
         let counted = |(place, (color, ..)): &(usize, &(Color, Square, Square))| {
             self.rights >> place & 1 == 1 && *color == self.chess.turn()
         };
@@ -200,8 +202,8 @@ impl Board {
 }
 
 /// Packs a position as in a stem.
-pub fn pack(position: &Position) -> [u8; 24] {
-    let pushed = position.ep_square().map(behind);
+pub fn pack_stem(position: &Position) -> [u8; 24] {
+    let pushed = position.ep_square().map(square_behind);
     let mut nibbles = 0u128;
     for (i, piece) in position.pieces().enumerate() {
         let black = u8::from(piece.color.is_black());
@@ -219,12 +221,12 @@ pub fn pack(position: &Position) -> [u8; 24] {
     bytes
 }
 
-fn illegal(from: Square, to: Square) -> String {
+fn describe_illegal(from: Square, to: Square) -> String {
     format!("move {from}{to} is not legal")
 }
 
 /// The square behind a double step, or that of the pawn which made it.
-fn behind(square: Square) -> Square {
+fn square_behind(square: Square) -> Square {
     Square::new(square as u32 ^ 8)
 }
 
@@ -239,7 +241,7 @@ impl<'a> BitReader<'a> {
     }
 
     /// The next bits, at most 8; none if too few are left.
-    pub fn take(&mut self, count: u32) -> Option<u32> {
+    pub fn take_bits(&mut self, count: u32) -> Option<u32> {
         let (first, shift) = (self.at / 8, self.at % 8);
         self.at += count as usize;
         if self.at > 8 * self.bytes.len() {
@@ -254,10 +256,10 @@ impl<'a> BitReader<'a> {
     }
 
     /// A number in blocks of four bits, the lowest first, each after a bit for another block.
-    pub fn number(&mut self) -> Option<u16> {
+    pub fn read_number(&mut self) -> Option<u16> {
         let mut number = 0;
         for shift in [0, 4, 8, 12] {
-            let block = self.take(5)?;
+            let block = self.take_bits(5)?;
             number |= (block as u16 & 15) << shift;
             if block < 16 {
                 return Some(number);
@@ -280,7 +282,7 @@ pub struct BitWriter {
 
 impl BitWriter {
     /// Appends `count` bits of a value, at most 8.
-    pub fn put(&mut self, value: u32, count: u32) {
+    pub fn put_bits(&mut self, value: u32, count: u32) {
         for bit in (0..count).rev() {
             if self.free == 0 {
                 self.bytes.push(0);
@@ -293,10 +295,10 @@ impl BitWriter {
     }
 
     /// Appends a number as [`BitReader::number`] reads it.
-    pub fn number(&mut self, mut number: u16) {
+    pub fn write_number(&mut self, mut number: u16) {
         loop {
             let more = u32::from(number > 15);
-            self.put(u32::from(number & 15) | more << 4, 5);
+            self.put_bits(u32::from(number & 15) | more << 4, 5);
             number >>= 4;
             if more == 0 {
                 return;
@@ -306,17 +308,17 @@ impl BitWriter {
 }
 
 /// Bits that distinguish this many choices.
-pub fn width(choices: u32) -> u32 {
+pub fn bits_for_choices(choices: u32) -> u32 {
     u32::BITS - choices.saturating_sub(1).leading_zeros()
 }
 
 /// Encodes a signed number as an unsigned one with the sign in the lowest bit.
-pub fn folded(number: i16) -> u16 {
+pub fn fold_sign(number: i16) -> u16 {
     let bits = number.cast_unsigned();
     (if number < 0 { bits ^ 0x7fff } else { bits }).rotate_left(1)
 }
 
-pub fn unfolded(bits: u16) -> i16 {
+pub fn unfold_sign(bits: u16) -> i16 {
     let turned = bits.rotate_right(1).cast_signed();
     if turned < 0 { turned ^ 0x7fff } else { turned }
 }

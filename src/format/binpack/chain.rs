@@ -3,7 +3,7 @@
 use std::num::{NonZeroU16, NonZeroU64};
 
 use super::super::fields;
-use super::board::{BitReader, BitWriter, Board, folded, pack, unfolded};
+use super::board::{BitReader, BitWriter, Board, fold_sign, pack_stem, unfold_sign};
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
 
 /// Smallest chain: stem and number of moves.
@@ -14,7 +14,7 @@ const PLY: u16 = 0x3fff;
 pub type ChainError = (usize, String);
 
 /// Appends the samples of the chain at the start of the bytes; returns its size in bytes.
-pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainError> {
+pub fn read_chain(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainError> {
     let first = out.len();
     let Some((stem, text)) = bytes.split_first_chunk::<LEAST>() else {
         return Err((0, format!("a chain has {} bytes, expected at least {LEAST}", bytes.len())));
@@ -23,28 +23,28 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainError> {
     let at_stem = |reason| (0, reason);
     let sample = |result, score, ply, played, position| -> Result<Sample, String> {
         let score = fields::score_of_stockfish(score)?;
-        Ok(Sample { result, score, ply: Some(ply), played, ..Sample::of(position) })
+        Ok(Sample { result, score, ply: Some(ply), played, ..Sample::from_position(position) })
     };
     let halfmove = word(30).min(255) as u8;
     let position = stem.first_chunk().expect("34 bytes");
-    let mut board = Board::unpack(position, halfmove).map_err(at_stem)?;
+    let mut board = Board::unpack_stem(position, halfmove).map_err(at_stem)?;
     let played = stem_move(word(24)).map_err(at_stem)?;
-    let mut score = unfolded(word(26));
+    let mut score = unfold_sign(word(26));
     let mut ply = word(28) & PLY;
-    let mut result = match unfolded(word(28) >> 14) {
+    let mut result = match unfold_sign(word(28) >> 14) {
         result @ -1..=1 => f32::from(result + 1) / 2.0,
         _ => return Err((0, "the result is not -1, 0 or 1".to_string())),
     };
     let count = word(32);
-    let position = board.position(ply);
+    let position = board.to_position(ply);
     out.push(sample(result, score, ply, played, position).map_err(at_stem)?);
     let mut bits = BitReader::new(text);
     let mut hash: Option<GameHash> = None;
     if let Some(played) = played {
-        board.legal(played).and_then(|legal| board.play(legal)).map_err(at_stem)?;
+        board.find_legal_move(played).and_then(|legal| board.play_move(legal)).map_err(at_stem)?;
         // A single position may come from a file of shuffled ones.
-        hash = (count > 0).then(|| GameHash::of(&position));
-        hash.iter_mut().for_each(|hash| hash.play(played));
+        hash = (count > 0).then(|| GameHash::from_start(&position));
+        hash.iter_mut().for_each(|hash| hash.add_move(played));
     } else if count > 0 {
         return Err((0, format!("the stem has no move, but {count} follow")));
     }
@@ -52,28 +52,28 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainError> {
         let wrong = |reason| (number, reason);
         let read = board.read_move(&mut bits).map_err(wrong)?;
         let played = PlayedMove::from_move(&read).expect("a move of chess");
-        let Some(delta) = bits.number() else {
+        let Some(delta) = bits.read_number() else {
             return Err((number, "the movetext ends within a score".to_string()));
         };
-        score = score.wrapping_neg().wrapping_add(unfolded(delta));
+        score = score.wrapping_neg().wrapping_add(unfold_sign(delta));
         ply = ply.saturating_add(1);
         result = 1.0 - result;
-        let position = board.position(ply);
+        let position = board.to_position(ply);
         out.push(sample(result, score, ply, Some(played), position).map_err(wrong)?);
-        board.play(read).map_err(wrong)?;
-        hash.iter_mut().for_each(|hash| hash.play(played));
+        board.play_move(read).map_err(wrong)?;
+        hash.iter_mut().for_each(|hash| hash.add_move(played));
     }
     if let Some(hash) = hash {
-        let game = Some(hash.game());
+        let game = Some(hash.to_game());
         out[first..].iter_mut().for_each(|sample| sample.game = game);
     }
     Ok(LEAST + bits.bytes_taken())
 }
 
-pub fn begins(bytes: &[u8]) -> bool {
+pub fn begins_chain(bytes: &[u8]) -> bool {
     let stem = |stem: &[u8; LEAST]| {
         let position = stem.first_chunk().expect("34 bytes");
-        Board::unpack(position, 0).is_ok()
+        Board::unpack_stem(position, 0).is_ok()
     };
     bytes.first_chunk().is_some_and(stem)
 }
@@ -103,7 +103,7 @@ fn stem_bits(played: PlayedMove) -> u16 {
         None if played.is_en_passant() => 3 << 14,
         None => 0,
     };
-    kind | (played.from() as u16) << 8 | (played.to() as u16) << 2
+    kind | (played.from() as u16) << 8 | (played.target_square() as u16) << 2
 }
 
 pub struct Chain {
@@ -119,7 +119,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    pub fn begin(sample: &Sample) -> Result<Self, String> {
+    pub fn begin_chain(sample: &Sample) -> Result<Self, String> {
         let entry = Entry::new(sample)?;
         let mut board = Board::new(&entry.position)?;
         let mut bytes = [0; LEAST];
@@ -128,13 +128,13 @@ impl Chain {
         };
         let result = i16::from(fields::result_byte(sample.result)?) - 1;
         word(24, sample.played.map_or(0, stem_bits));
-        word(26, folded(entry.score));
-        word(28, folded(result) << 14 | entry.ply);
+        word(26, fold_sign(entry.score));
+        word(28, fold_sign(result) << 14 | entry.ply);
         word(30, u16::from(sample.position.halfmove()));
-        bytes[..24].copy_from_slice(&pack(&entry.position));
+        bytes[..24].copy_from_slice(&pack_stem(&entry.position));
         let mut next = None;
         if let Some(played) = sample.played {
-            board.play(board.legal(played)?)?;
+            board.play_move(board.find_legal_move(played)?)?;
             next = Some(board);
         }
         let (Entry { ply, score, white_result, .. }, game) = (entry, sample.game);
@@ -143,7 +143,7 @@ impl Chain {
     }
 
     /// Adds a sample if it follows the last one; false if it does not.
-    pub fn append(&mut self, sample: &Sample) -> Result<bool, String> {
+    pub fn append_sample(&mut self, sample: &Sample) -> Result<bool, String> {
         let entry = Entry::new(sample)?;
         let (Some(board), Some(played)) = (&self.next, sample.played) else { return Ok(false) };
         let follows = self.game.is_some()
@@ -151,21 +151,21 @@ impl Chain {
             && self.white_result == entry.white_result
             && self.ply + 1 == entry.ply
             && self.moves < u16::MAX
-            && board.position(entry.ply) == entry.position;
+            && board.to_position(entry.ply) == entry.position;
         if !follows {
             return Ok(false);
         }
-        let (legal, mut next) = (board.legal(played)?, board.clone());
-        next.play(legal)?;
+        let (legal, mut next) = (board.find_legal_move(played)?, board.clone());
+        next.play_move(legal)?;
         board.write_move(legal, &mut self.text);
-        self.text.number(folded(entry.score.wrapping_add(self.score)));
+        self.text.write_number(fold_sign(entry.score.wrapping_add(self.score)));
         self.next = Some(next);
         (self.ply, self.score) = (entry.ply, entry.score);
         self.moves += 1;
         Ok(true)
     }
 
-    pub fn end(mut self, out: &mut Vec<u8>) {
+    pub fn end_chain(mut self, out: &mut Vec<u8>) {
         self.bytes[32..].copy_from_slice(&self.moves.to_be_bytes());
         out.extend_from_slice(&self.bytes);
         out.extend_from_slice(&self.text.bytes);
@@ -184,14 +184,14 @@ struct Entry {
 impl Entry {
     fn new(sample: &Sample) -> Result<Self, String> {
         let position = &sample.position;
-        let ply = fields::ply(sample);
+        let ply = fields::ply_of_sample(sample);
         if ply > PLY {
             return Err(format!("ply {ply}, expected at most {PLY}"));
         }
         let white_result = fields::flip_result(sample.result, position.turn());
         let white_result = fields::result_byte(white_result)?;
         Ok(Self {
-            position: position.numbered(ply / 2 + 1),
+            position: position.with_fullmove(ply / 2 + 1),
             ply,
             score: fields::stockfish_score(sample.score)?,
             white_result,

@@ -48,7 +48,7 @@ impl Signs {
     }
 
     /// How a number is read; none if it may be White's or the mover's.
-    fn read(self, number: Number, has_depth: bool) -> Option<ReadView> {
+    fn read_view(self, number: Number, has_depth: bool) -> Option<ReadView> {
         match (self.has_plus, self.has_unsigned) {
             (true, _) if has_depth => Some(MOVER),
             (has_plus, false) if has_plus || has_depth => Some(MOVER),
@@ -60,11 +60,11 @@ impl Signs {
 
 impl Comment {
     /// Parses a comment; none without a number that may be a score.
-    pub fn parse(comment: &[u8]) -> Option<Self> {
+    pub fn parse_comment(comment: &[u8]) -> Option<Self> {
         let comment = comment.trim_ascii();
         let moves = comment.iter().position(|&byte| byte == b')').filter(|_| comment[0] == b'(');
         let behind = comment[moves.map_or(0, |end| end + 1)..].trim_ascii_start();
-        if let Some((value, rest)) = number(behind)
+        if let Some((value, rest)) = parse_number(behind)
             && (matches!(rest, [b'/', b'0'..=b'9', ..]) || is_end(rest))
         {
             // `/12`, or ` 12/18` of OpenBench.
@@ -77,19 +77,23 @@ impl Comment {
             Comment::Score(Number { in_moves: follows_move, ..number }, read)
         };
         for (name, follows_move) in [(&b"wv="[..], false), (b"[%eval", true)] {
-            if let Some(value) = after(comment, name) {
-                let found = number(value.trim_ascii_start());
+            if let Some(value) = value_after(comment, name) {
+                let found = parse_number(value.trim_ascii_start());
                 return Some(found.map_or(Comment::Unknown, |it| score(it, follows_move)));
             }
         }
-        behind_depth(comment).map(|it| score(it, true)).or_else(|| unread(comment))
+        behind_depth(comment).map(|it| score(it, true)).or_else(|| find_unread_score(comment))
     }
 
     /// The number, and how it is read: from the point of view that is given, if any.
-    pub fn read(self, signs: Signs, given: Option<PointOfView>) -> Option<(Number, ReadView)> {
+    pub fn read_number(
+        self,
+        signs: Signs,
+        given: Option<PointOfView>,
+    ) -> Option<(Number, ReadView)> {
         let (number, read) = match self {
             Comment::Score(number, read) => (number, Some(read)),
-            Comment::Signed(number, has_depth) => (number, signs.read(number, has_depth)),
+            Comment::Signed(number, has_depth) => (number, signs.read_view(number, has_depth)),
             Comment::Unknown => return None,
         };
         let of_given = given.map(|view| if view == PointOfView::White { WHITE } else { MOVER });
@@ -98,7 +102,7 @@ impl Comment {
     }
 
     /// Remedy that makes a score of it.
-    pub fn cure(self) -> &'static str {
+    pub fn cure_text(self) -> &'static str {
         match self {
             Comment::Signed(..) => "set data.score_view or --score-view (docs/formats.md)",
             _ => "write scores in pawns, as {+0.35/12} (docs/formats.md)",
@@ -116,8 +120,8 @@ fn behind_depth(comment: &[u8]) -> Option<(Number, &[u8])> {
     let ends_name = |it: &[u8]| it[0] == b':' && it[1].is_ascii_whitespace();
     let names = comment.windows(2).enumerate().filter(|(_, it)| ends_name(it));
     std::iter::once(0).chain(names.map(|(at, _)| at + 2)).find_map(|at| {
-        let (_, rest) = digits(&comment[at..])?;
-        let (number, rest) = number(rest.strip_prefix(b":")?)?;
+        let (_, rest) = parse_digits(&comment[at..])?;
+        let (number, rest) = parse_number(rest.strip_prefix(b":")?)?;
         // Without a sign it may be a time.
         ((number.sign.is_some() || number.mate) && is_end(rest)).then_some((number, rest))
     })
@@ -125,9 +129,9 @@ fn behind_depth(comment: &[u8]) -> Option<(Number, &[u8])> {
 
 /// Whether a word of a comment may be a score: no move number, result or time. Behind the first
 /// word only numbers with a sign or a point may be, and those that a name says to be one.
-fn unread(text: &[u8]) -> Option<Comment> {
-    let mate = [&b"mate in "[..], b"Mate in "].iter().find_map(|name| after(text, name));
-    if mate.is_some_and(|length| digits(length).is_some()) {
+fn find_unread_score(text: &[u8]) -> Option<Comment> {
+    let mate = [&b"mate in "[..], b"Mate in "].iter().find_map(|name| value_after(text, name));
+    if mate.is_some_and(|length| parse_digits(length).is_some()) {
         return Some(Comment::Unknown);
     }
     let borders = |byte: &u8| byte.is_ascii_whitespace() || b"()[]=,;\"".contains(byte);
@@ -136,11 +140,11 @@ fn unread(text: &[u8]) -> Option<Comment> {
         let names: [&[u8]; 6] = [b"cp", b"score", b"eval", b"%eval", b"mate", b"ev"];
         let is_named = std::mem::replace(&mut named, names.contains(&word));
         let number = word.iter().position(|byte| !b"+-#M.".contains(byte))?;
-        let (_, rest) = digits(&word[number..])?;
+        let (_, rest) = parse_digits(&word[number..])?;
         let (is_decimal, end) = match rest {
             [b':', b'+' | b'-' | b'M' | b'#', ..] => return Some(()),
             [b':', ..] => return None,
-            [b'.', after @ ..] => (true, digits(after)?.1),
+            [b'.', after @ ..] => (true, parse_digits(after)?.1),
             _ => (false, rest),
         };
         let is_marked = (number > 0 || is_decimal) && matches!(end, [] | [b'/', ..]);
@@ -150,7 +154,7 @@ fn unread(text: &[u8]) -> Option<Comment> {
 }
 
 /// Text behind the name of a value, at the beginning of a word.
-fn after<'a>(comment: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+fn value_after<'a>(comment: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let first = name[0];
     (0..comment.len())
         .filter(|&at| comment[at] == first && comment[at..].starts_with(name))
@@ -172,7 +176,7 @@ pub struct Number {
 
 impl Number {
     /// The score for the side to move, `turn`, in the position that it belongs to.
-    pub fn score(self, read: ReadView, turn: Color) -> i16 {
+    pub fn to_score(self, read: ReadView, turn: Color) -> i16 {
         let is_flipped = match read.view {
             PointOfView::White => turn.is_black(),
             PointOfView::SideToMove => read.follows_move,
@@ -189,7 +193,7 @@ impl Number {
 }
 
 /// Parses the number at the beginning of a text, and returns the rest: `+0.35`, `-.5`, `M5`, `#-3`.
-fn number(text: &[u8]) -> Option<(Number, &[u8])> {
+fn parse_number(text: &[u8]) -> Option<(Number, &[u8])> {
     let sign = |text: &mut &[u8]| {
         let sign = text.first().copied().filter(|byte| b"+-".contains(byte));
         *text = &text[usize::from(sign.is_some())..];
@@ -204,11 +208,11 @@ fn number(text: &[u8]) -> Option<(Number, &[u8])> {
     }
     let number = |size| Number { sign: before, size, mate, in_moves: false };
     if mate {
-        return digits(rest).map(|(size, rest)| (number(size), rest));
+        return parse_digits(rest).map(|(size, rest)| (number(size), rest));
     }
-    let (whole, rest) = digits(rest).unwrap_or((0, rest));
+    let (whole, rest) = parse_digits(rest).unwrap_or((0, rest));
     let after = rest.strip_prefix(b".")?;
-    let (_, rest) = digits(after)?;
+    let (_, rest) = parse_digits(after)?;
     let fraction = &after[..after.len() - rest.len()];
     let digit = |i: usize| fraction.get(i).map_or(0, |byte| i32::from(byte - b'0'));
     let size = 100 * whole + 10 * digit(0) + digit(1) + i32::from(digit(2) >= 5);
@@ -216,7 +220,7 @@ fn number(text: &[u8]) -> Option<(Number, &[u8])> {
 }
 
 /// Parses the digits at the beginning of a text, up to the largest number that a score needs.
-fn digits(text: &[u8]) -> Option<(i32, &[u8])> {
+fn parse_digits(text: &[u8]) -> Option<(i32, &[u8])> {
     let length = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let value = text[..length]
         .iter()

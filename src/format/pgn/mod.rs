@@ -29,14 +29,14 @@ pub static FORMAT: Format = Format {
     extensions: &["pgn"],
     facts: Facts { scores: Sometimes, forfeits: Sometimes, ..Facts::ALL },
     view: PointOfView::White,
-    recognises,
+    recognises: has_tags,
     cut: None,
     reader: |input| Box::new(PgnReader::new(input)),
     writer: Some(|| Box::new(write::PgnWriter::default())),
 };
 
 /// Whether one of the first lines is a tag.
-fn recognises(head: &[u8]) -> bool {
+fn has_tags(head: &[u8]) -> bool {
     head.split(|&byte| byte == b'\n').take(100).any(|line| tag_name(line).is_some())
 }
 
@@ -55,7 +55,7 @@ impl PgnReader {
     }
 
     /// Converts an error in `self.frame` to a fault.
-    fn fault(&self, wrong: GameError) -> Fault {
+    fn to_fault(&self, wrong: GameError) -> Fault {
         let line = self.frame.line_of(wrong.at);
         let mut place = format!("game {}, line {line}", self.games);
         if let Some((number, turn)) = wrong.turn {
@@ -69,16 +69,16 @@ impl PgnReader {
 
 /// The position after the moves of each game, whatever its result: a book of openings.
 pub(super) fn last_positions(input: Input) -> Result<Vec<Position>, Fault> {
-    each(input, |frame| last(frame.bytes()?), |_| size_of::<Position>())
+    read_each(input, |frame| last_position(frame.valid_bytes()?), |_| size_of::<Position>())
 }
 
 /// Players and results of the games of a file.
-pub fn scoresheets(input: Input) -> Result<Vec<Scoresheet>, Fault> {
-    each(input, Scoresheet::read, Scoresheet::bytes)
+pub fn read_scoresheets(input: Input) -> Result<Vec<Scoresheet>, Fault> {
+    read_each(input, Scoresheet::read_frame, Scoresheet::byte_size)
 }
 
 /// Results of `of` for each game, up to the first error, of so many `bytes` each.
-fn each<T>(
+fn read_each<T>(
     input: Input,
     of: impl Fn(&Frame) -> Result<Option<T>, GameError>,
     bytes: impl Fn(&T) -> usize,
@@ -94,7 +94,7 @@ fn each<T>(
             }
             Err(wrong) => {
                 reader.games += 1;
-                return Err(reader.fault(wrong));
+                return Err(reader.to_fault(wrong));
             }
         }
         reader.games += 1;
@@ -103,25 +103,25 @@ fn each<T>(
 }
 
 impl Reader for PgnReader {
-    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
+    fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         if !self.frames.next(&mut self.frame)? {
             return Ok(false);
         }
         let kept = out.len();
-        let read = replay(&self.frame, out, &mut self.comments);
+        let read = replay_game(&self.frame, out, &mut self.comments);
         self.games += u64::from(!matches!(read, Ok(Game::Nothing)));
         self.unfinished += u64::from(matches!(read, Ok(Game::Unfinished)));
         read.map(|_| true).map_err(|wrong| {
             out.truncate(kept);
-            self.fault(wrong)
+            self.to_fault(wrong)
         })
     }
 
-    fn unfinished(&self) -> u64 {
+    fn unfinished_games(&self) -> u64 {
         self.unfinished
     }
 
-    fn comments(&self) -> Option<&CommentScores> {
+    fn comment_scores(&self) -> Option<&CommentScores> {
         Some(&self.comments)
     }
 
@@ -131,7 +131,7 @@ impl Reader for PgnReader {
 }
 
 /// The start of any text, safe for a message.
-fn shown(text: &[u8]) -> String {
+fn show_start(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(&text[..text.len().min(80)]);
     text.chars().filter(|letter| !letter.is_control()).take(40).collect()
 }
@@ -145,15 +145,15 @@ enum Game {
 }
 
 /// Appends the samples of a game; some of them even if it is faulty.
-fn replay(
+fn replay_game(
     frame: &Frame,
     out: &mut Vec<Sample>,
     notes: &mut CommentScores,
 ) -> Result<Game, GameError> {
-    let text = frame.bytes()?;
-    let tags = Tags::read(text).map_err(GameError::of_game)?;
-    let result = tags.outcome().map_err(GameError::of_game)?;
-    if tags.value("Result").is_some_and(|result| result.trim_ascii() == b"*") {
+    let text = frame.valid_bytes()?;
+    let tags = Tags::parse_tags(text).map_err(GameError::of_game)?;
+    let result = tags.parse_outcome().map_err(GameError::of_game)?;
+    if tags.tag_value("Result").is_some_and(|result| result.trim_ascii() == b"*") {
         return Ok(Game::Unfinished);
     }
     let mut tokens = Tokens::new(text, tags.end);
@@ -164,17 +164,18 @@ fn replay(
         return Ok(Game::Nothing);
     }
     let mut replay = Replay::new(&tags, result, out, notes)?;
-    let read = replay.run(&mut tokens).and_then(|()| replay.finish(&tags, text, frame.last));
+    let read =
+        replay.play_tokens(&mut tokens).and_then(|()| replay.finish_game(&tags, text, frame.last));
     read.map_err(|reason| token_error(&tokens, &replay.chess, reason))
 }
 
 /// The position after the moves of a game with any result; none if there is no game.
-fn last(text: &[u8]) -> Result<Option<Position>, GameError> {
-    let tags = Tags::read(text).map_err(GameError::of_game)?;
+fn last_position(text: &[u8]) -> Result<Option<Position>, GameError> {
+    let tags = Tags::parse_tags(text).map_err(GameError::of_game)?;
     let (mut samples, mut notes) = (Vec::new(), CommentScores::default());
     let mut replay = Replay::new(&tags, None, &mut samples, &mut notes)?;
     let mut tokens = Tokens::new(text, tags.end);
-    let read = replay.run(&mut tokens);
+    let read = replay.play_tokens(&mut tokens);
     read.map_err(|reason| token_error(&tokens, &replay.chess, reason))?;
     let chess = replay.chess;
     Ok((tags.some || !samples.is_empty()).then(|| Position::from_chess(&chess)))
@@ -207,28 +208,28 @@ impl<'a, 't> Replay<'a, 't> {
         out: &'a mut Vec<Sample>,
         notes: &'a mut CommentScores,
     ) -> Result<Self, GameError> {
-        let start = tags.start().map_err(GameError::of_game)?;
+        let start = tags.parse_start().map_err(GameError::of_game)?;
         let start = start.map_or(Ok(Chess::new()), |start| start.to_chess());
         let chess = start.map_err(|error| GameError::of_game(error.to_string()))?;
-        let hash = GameHash::of(&Position::from_chess(&chess));
+        let hash = GameHash::from_start(&Position::from_chess(&chess));
         let (ply, first) = (fields::half_moves(chess.fullmoves().get(), chess.turn()), out.len());
         let comments = Vec::new();
         Ok(Self { chess, ply, hash, comments, out, first, notes, result, ended: None })
     }
 
-    fn run(&mut self, tokens: &mut Tokens<'t>) -> Result<(), String> {
+    fn play_tokens(&mut self, tokens: &mut Tokens<'t>) -> Result<(), String> {
         // Behind the result may stand text, but not another game.
         while !(self.ended.is_some() && tokens.is_prose())
             && let Some(token) = tokens.next()?
         {
             match token {
-                Token::San(san) => self.play(san)?,
+                Token::San(san) => self.play_san(san)?,
                 Token::Comment(text) => {
                     let moves = self.out.len() - self.first;
-                    let parsed = Comment::parse(text);
+                    let parsed = Comment::parse_comment(text);
                     self.comments.extend(parsed.map(|comment| (moves, comment, text)));
                 }
-                Token::Outcome(outcome) => self.end(outcome)?,
+                Token::Outcome(outcome) => self.end_game(outcome)?,
             }
         }
         Ok(())
@@ -241,22 +242,24 @@ impl<'a, 't> Replay<'a, 't> {
         let after_moves = self.comments.iter().filter(|(moves, ..)| *moves > 0);
         after_moves.for_each(|(_, comment, _)| signs.add(*comment));
         for &(moves, comment, text) in &self.comments {
-            match comment.read(signs, self.notes.given) {
+            match comment.read_number(signs, self.notes.given) {
                 Some((number, read)) => {
                     let index = moves.checked_sub(usize::from(!read.follows_move));
                     if let Some(sample) = index.and_then(|index| positions.get_mut(index)) {
-                        sample.score = Some(number.score(read, sample.position.turn()));
+                        sample.score = Some(number.to_score(read, sample.position.turn()));
                         self.notes.first.get_or_insert(read);
                     }
                 }
                 // Before the first move an engine may be named.
-                None if moves > 0 => self.notes.unread.add(|| shown(text), comment.cure()),
+                None if moves > 0 => {
+                    self.notes.unread.add(|| show_start(text), comment.cure_text())
+                }
                 None => {}
             }
         }
     }
 
-    fn finish(&mut self, tags: &Tags, text: &[u8], last: bool) -> Result<Game, String> {
+    fn finish_game(&mut self, tags: &Tags, text: &[u8], last: bool) -> Result<Game, String> {
         let moves = self.out.len() - self.first;
         // A last line without its end may be cut off, and so may tags without a blank line.
         let is_whole = match moves > 0 {
@@ -267,7 +270,7 @@ impl<'a, 't> Replay<'a, 't> {
         match self.ended.or(tagged.filter(|_| is_whole)) {
             Some(Outcome::Won(doubled)) => {
                 self.read_comments();
-                let (game, white_result) = (Some(self.hash.game()), f32::from(doubled) / 2.0);
+                let (game, white_result) = (Some(self.hash.to_game()), f32::from(doubled) / 2.0);
                 let forfeit = tags.is_forfeit(text);
                 for sample in &mut self.out[self.first..] {
                     let turn = sample.position.turn();
@@ -285,29 +288,29 @@ impl<'a, 't> Replay<'a, 't> {
         }
     }
 
-    fn play(&mut self, san: &[u8]) -> Result<(), String> {
+    fn play_san(&mut self, san: &[u8]) -> Result<(), String> {
         if self.ended.is_some() {
-            return Err(format!("the move `{}` comes after the result", shown(san)));
+            return Err(format!("the move `{}` comes after the result", show_start(san)));
         }
-        let legal = legal(san, &self.chess)?;
+        let legal = parse_legal_san(san, &self.chess)?;
         let played = PlayedMove::from_move(&legal).ok_or_else(|| not_a_move(san))?;
         let position = Position::from_chess(&self.chess);
         let (ply, played) = (Some(self.ply), Some(played));
-        self.out.push(Sample { ply, played, ..Sample::of(position) });
-        played.into_iter().for_each(|played| self.hash.play(played));
+        self.out.push(Sample { ply, played, ..Sample::from_position(position) });
+        played.into_iter().for_each(|played| self.hash.add_move(played));
         self.chess.play_unchecked(legal);
         self.ply = self.ply.saturating_add(1);
         Ok(())
     }
 
-    fn end(&mut self, outcome: Outcome) -> Result<(), String> {
+    fn end_game(&mut self, outcome: Outcome) -> Result<(), String> {
         let known = |it: &Outcome| *it != Outcome::Unfinished;
         let before = self.ended.or(self.result).filter(known).unwrap_or(outcome);
         if before != outcome && outcome != Outcome::Unfinished {
             return Err(format!(
                 "the moves end with {}, but the result before was {}",
-                outcome.text(),
-                before.text()
+                outcome.as_text(),
+                before.as_text()
             ));
         }
         self.ended = Some(before);
@@ -317,7 +320,7 @@ impl<'a, 't> Replay<'a, 't> {
 
 /// Parses a legal move in SAN, also in forms of old programs that have one meaning: `e8Q`,
 /// `e8(Q)`, `e8/Q`, `exd6e.p.`, `e2-e4`, `0-0`, `g1f3`.
-fn legal(san: &[u8], chess: &Chess) -> Result<Move, String> {
+fn parse_legal_san(san: &[u8], chess: &Chess) -> Result<Move, String> {
     let parsed = San::from_ascii(san);
     if let Some(legal) = parsed.as_ref().ok().and_then(|parsed| parsed.to_move(chess).ok()) {
         return Ok(legal);
@@ -337,7 +340,7 @@ fn legal(san: &[u8], chess: &Chess) -> Result<Move, String> {
             SanError::IllegalSan => "not legal",
             SanError::AmbiguousSan => "more than one move",
         };
-        format!("`{}` is {what} in {}", shown(san), Position::from_chess(chess).fen())
+        format!("`{}` is {what} in {}", show_start(san), Position::from_chess(chess).to_fen())
     })
 }
 
@@ -364,7 +367,7 @@ fn plain_san(san: &[u8]) -> String {
 }
 
 fn not_a_move(san: &[u8]) -> String {
-    format!("`{}` is not a move", shown(san))
+    format!("`{}` is not a move", show_start(san))
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -380,7 +383,7 @@ pub struct Scoresheet {
 
 impl Scoresheet {
     /// The trimmed value of a tag; None for `?` or `-`, PGN's unknown.
-    pub fn tag(&self, name: &str) -> Option<&str> {
+    pub fn find_tag(&self, name: &str) -> Option<&str> {
         let found = self.tags.iter().rev().find(|(it, _)| it.eq_ignore_ascii_case(name));
         let value = found.map(|(_, value)| value.trim());
         value.filter(|value| !matches!(*value, "" | "?" | "-"))
@@ -388,28 +391,29 @@ impl Scoresheet {
 
     /// Whether the game was forfeited; None if its tags do not say how it ended.
     pub fn is_forfeit(&self) -> Option<bool> {
-        self.tag("Termination").map(text::names_forfeit)
+        self.find_tag("Termination").map(text::names_forfeit)
     }
 
     /// About its size in memory.
-    fn bytes(&self) -> usize {
+    fn byte_size(&self) -> usize {
         let texts = self.tags.iter().map(|(name, value)| 96 + name.len() + value.len());
         size_of::<Self>() + texts.sum::<usize>()
     }
 
     /// Reads a game; none if a text has no game.
-    fn read(frame: &Frame) -> Result<Option<Self>, GameError> {
-        let text = frame.bytes()?;
-        let white_result = match replay(frame, &mut Vec::new(), &mut CommentScores::default()) {
+    fn read_frame(frame: &Frame) -> Result<Option<Self>, GameError> {
+        let text = frame.valid_bytes()?;
+        let white_result = match replay_game(frame, &mut Vec::new(), &mut CommentScores::default())
+        {
             Ok(Game::Whole(white_result)) => Some(white_result.into()),
             Ok(Game::Unfinished) => None,
             Ok(Game::Nothing) => return Ok(None),
             Err(wrong) if frame.last && wrong.at_end => None,
             Err(wrong) => return Err(wrong),
         };
-        let tags = Tags::read(text).map_err(GameError::of_game)?;
-        let start = tags.start().map_err(GameError::of_game)?;
-        let start = start.map_or(String::new(), |start| start.fen());
-        Ok(Some(Self { line: frame.line, white_result, start, tags: tags.texts() }))
+        let tags = Tags::parse_tags(text).map_err(GameError::of_game)?;
+        let start = tags.parse_start().map_err(GameError::of_game)?;
+        let start = start.map_or(String::new(), |start| start.to_fen());
+        Ok(Some(Self { line: frame.line, white_result, start, tags: tags.tag_texts() }))
     }
 }

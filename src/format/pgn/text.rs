@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read};
 use shakmaty::Color;
 use shakmaty::san::San;
 
-use super::shown;
+use super::show_start;
 use crate::format::{Input, fields};
 use crate::sample::Position;
 
@@ -23,7 +23,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    pub fn bytes(&self) -> Result<&[u8], GameError> {
+    pub fn valid_bytes(&self) -> Result<&[u8], GameError> {
         match self.too_long {
             false => Ok(&self.text),
             true => {
@@ -168,7 +168,7 @@ impl Outcome {
         }
     }
 
-    pub fn text(self) -> &'static str {
+    pub fn as_text(self) -> &'static str {
         match self {
             Outcome::Won(2) => "1-0",
             Outcome::Won(1) => "1/2-1/2",
@@ -180,7 +180,7 @@ impl Outcome {
 
 impl<'a> Tags<'a> {
     /// Reads the tags of a game; values of irrelevant tags may be anything.
-    pub fn read(text: &'a [u8]) -> Result<Self, String> {
+    pub fn parse_tags(text: &'a [u8]) -> Result<Self, String> {
         let mut tags = Self::default();
         loop {
             let rest = without_mark(&text[tags.end..]).trim_ascii_start();
@@ -198,7 +198,7 @@ impl<'a> Tags<'a> {
             match closing {
                 Some(closing) => tags.all.push((name, &value[..closing])),
                 None if MATTER.iter().any(|it| name.eq_ignore_ascii_case(it.as_bytes())) => {
-                    return Err(format!("the tag {} has no closing quote", shown(name)));
+                    return Err(format!("the tag {} has no closing quote", show_start(name)));
                 }
                 None => {}
             }
@@ -212,27 +212,27 @@ impl<'a> Tags<'a> {
     }
 
     /// The value of a tag in upper or lower case; the last one if there are several.
-    pub fn value(&self, name: &str) -> Option<&'a [u8]> {
+    pub fn tag_value(&self, name: &str) -> Option<&'a [u8]> {
         let is_named = |it: &&(&[u8], _)| it.0.eq_ignore_ascii_case(name.as_bytes());
         self.all.iter().rev().find(is_named).map(|(_, value)| *value)
     }
 
     /// Names and values as text of any encoding, without escapes.
-    pub fn texts(&self) -> Vec<(String, String)> {
+    pub fn tag_texts(&self) -> Vec<(String, String)> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let plain = |value: &[u8]| text(value).replace("\\\"", "\"").replace("\\\\", "\\");
         self.all.iter().map(|(name, value)| (text(name), plain(value))).collect()
     }
 
     /// The outcome of the tag `Result`; None without one.
-    pub fn outcome(&self) -> Result<Option<Outcome>, String> {
-        let Some(result) = self.value("Result") else { return Ok(None) };
+    pub fn parse_outcome(&self) -> Result<Option<Outcome>, String> {
+        let Some(result) = self.tag_value("Result") else { return Ok(None) };
         match Outcome::from_text(result.trim_ascii()) {
             Some(outcome) => Ok(Some(outcome)),
             None if is_unknown(result) => Ok(Some(Outcome::Unfinished)),
             None => Err(format!(
                 "the tag Result is `{}`, expected 1-0, 0-1, 1/2-1/2 or *",
-                shown(result)
+                show_start(result)
             )),
         }
     }
@@ -241,7 +241,7 @@ impl<'a> Tags<'a> {
     /// servers and tournament programs: those of its tags, or of a comment behind its last move.
     pub fn is_forfeit(&self, text: &[u8]) -> bool {
         let names = ["Termination", "TerminationDetails", "ICCResult"];
-        let mut ends: Vec<&[u8]> = names.iter().filter_map(|name| self.value(name)).collect();
+        let mut ends: Vec<&[u8]> = names.iter().filter_map(|name| self.tag_value(name)).collect();
         let mut parts = text.rsplit(|byte| b"{}".contains(byte));
         let end = parts.next().unwrap_or_default().trim_ascii();
         if end.is_empty() || Outcome::from_text(end).is_some() {
@@ -251,8 +251,8 @@ impl<'a> Tags<'a> {
     }
 
     /// The position before the first move; none for the usual one.
-    pub fn start(&self) -> Result<Option<Position>, String> {
-        let said = self.value("Variant").unwrap_or_default();
+    pub fn parse_start(&self) -> Result<Option<Position>, String> {
+        let said = self.tag_value("Variant").unwrap_or_default();
         let variant: String = said
             .iter()
             .filter(|byte| byte.is_ascii_alphanumeric())
@@ -269,11 +269,11 @@ impl<'a> Tags<'a> {
             | "doublefischerrandom"
             | "doublechess960" => true,
             _ => {
-                let variant = shown(said);
+                let variant = show_start(said);
                 return Err(format!("the tag Variant is `{variant}`, expected chess or Chess960"));
             }
         };
-        match self.value("FEN").filter(|fen| !is_unknown(fen)) {
+        match self.tag_value("FEN").filter(|fen| !is_unknown(fen)) {
             Some(fen) => {
                 let fen = std::str::from_utf8(fen).map_err(|_| "the FEN is not text")?;
                 fields::text_fen(fen.trim()).map(Some)
@@ -281,7 +281,7 @@ impl<'a> Tags<'a> {
             None if any_start => {
                 Err("a game of Chess960 without the tag FEN: its start is unknown".to_string())
             }
-            None if self.value("SetUp").is_some_and(|set| set != b"0" && !is_unknown(set)) => {
+            None if self.tag_value("SetUp").is_some_and(|set| set != b"0" && !is_unknown(set)) => {
                 Err("the tag SetUp is set, but the tag FEN is missing: its start is unknown".into())
             }
             None => Ok(None),
@@ -354,14 +354,14 @@ impl<'a> Tokens<'a> {
             match byte {
                 b'%' if self.at == 0 || self.text[self.at - 1] == b'\n' => self.pass_line(),
                 b';' => self.pass_line(),
-                b'{' => return self.comment().map(Token::Comment).map(Some),
+                b'{' => return self.read_comment().map(Token::Comment).map(Some),
                 b'(' => self.pass_variation()?,
-                b'$' => self.at += 1 + digits(&self.text[self.at + 1..]),
+                b'$' => self.at += 1 + count_digits(&self.text[self.at + 1..]),
                 _ if byte.is_ascii_whitespace() => self.at += 1,
-                _ => match self.number() {
+                _ => match self.move_number_length() {
                     Some(length) => self.at += length,
                     None => {
-                        if let Some(token) = self.word()? {
+                        if let Some(token) = self.read_word()? {
                             return Ok(Some(token));
                         }
                     }
@@ -376,9 +376,9 @@ impl<'a> Tokens<'a> {
     }
 
     /// Length of a move number with its dot, or of a byte order mark.
-    fn number(&self) -> Option<usize> {
+    fn move_number_length(&self) -> Option<usize> {
         let rest = &self.text[self.at..];
-        let digits = digits(rest);
+        let digits = count_digits(rest);
         match rest.get(digits) {
             _ if digits == 0 => {
                 Some(rest.len() - without_mark(rest).len()).filter(|&mark| mark > 0)
@@ -391,7 +391,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    fn comment(&mut self) -> Result<&'a [u8], String> {
+    fn read_comment(&mut self) -> Result<&'a [u8], String> {
         let rest = &self.text[self.at + 1..];
         let Some(end) = rest.iter().position(|&byte| byte == b'}') else {
             self.at = self.text.len();
@@ -407,7 +407,7 @@ impl<'a> Tokens<'a> {
         while let Some(byte) = self.text.get(self.at) {
             match byte {
                 b'{' => {
-                    self.comment()?;
+                    self.read_comment()?;
                     continue;
                 }
                 b';' => {
@@ -427,7 +427,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// A move or the end of the game; none for separate dots and marks.
-    fn word(&mut self) -> Result<Option<Token<'a>>, String> {
+    fn read_word(&mut self) -> Result<Option<Token<'a>>, String> {
         let rest = &self.text[self.at..];
         let ends = |byte: &u8| byte.is_ascii_whitespace() || b"{}()[];$".contains(byte);
         let length = match rest {
@@ -456,7 +456,7 @@ impl<'a> Tokens<'a> {
         }
         match san {
             b"--" | b"Z0" | b"null" | b"@@@@" | b"0000" => {
-                Err(format!("`{}` is a null move, which no game has", shown(san)))
+                Err(format!("`{}` is a null move, which no game has", show_start(san)))
             }
             // `N` marks a new move, `D` a diagram.
             b"e.p." | b"e.p" | b"ep." | b"ep" | b"N" | b"D" => Ok(None),
@@ -464,12 +464,12 @@ impl<'a> Tokens<'a> {
             [b'a'..=b'h' | b'N' | b'B' | b'R' | b'Q' | b'K' | b'O' | b'0' | b'o' | b'P', ..] => {
                 Ok(Some(Token::San(san)))
             }
-            _ => Err(format!("`{}` is not a move", shown(word))),
+            _ => Err(format!("`{}` is not a move", show_start(word))),
         }
     }
 }
 
-fn digits(text: &[u8]) -> usize {
+fn count_digits(text: &[u8]) -> usize {
     text.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 

@@ -21,7 +21,7 @@ pub struct Movetext {
 }
 
 impl Movetext {
-    pub fn word(&mut self, word: &str) {
+    pub fn append_word(&mut self, word: &str) {
         if self.column > 0 {
             let breaks = self.column + 1 + word.len() > WIDTH;
             self.text.push(if breaks { b'\n' } else { b' ' });
@@ -32,18 +32,18 @@ impl Movetext {
     }
 
     /// Plays a move and appends it, with its number if White moves or the game begins.
-    fn play(&mut self, chess: &mut Chess, played: Move, begins: bool) {
+    fn append_move(&mut self, chess: &mut Chess, played: Move, begins: bool) {
         let number = chess.fullmoves();
         if chess.turn().is_white() {
-            self.word(&format!("{number}."));
+            self.append_word(&format!("{number}."));
         } else if begins {
-            self.word(&format!("{number}..."));
+            self.append_word(&format!("{number}..."));
         }
-        self.word(&SanPlus::from_move_and_play_unchecked(chess, played).to_string());
+        self.append_word(&SanPlus::from_move_and_play_unchecked(chess, played).to_string());
     }
 
     /// Appends all moves and the blank line behind a game, and resets.
-    pub fn finish(&mut self, out: &mut Vec<u8>) {
+    pub fn finish_game(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.text);
         out.extend_from_slice(b"\n\n");
         self.column = 0;
@@ -51,7 +51,7 @@ impl Movetext {
 }
 
 /// Appends a tag; quotes in its value are escaped.
-fn tag(name: &str, value: &str, out: &mut Vec<u8>) {
+fn append_tag(name: &str, value: &str, out: &mut Vec<u8>) {
     let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
     out.extend_from_slice(format!("[{name} \"{value}\"]\n").as_bytes());
 }
@@ -59,17 +59,17 @@ fn tag(name: &str, value: &str, out: &mut Vec<u8>) {
 fn seven_tags([event, round, white, black, result]: [&str; 5], out: &mut Vec<u8>) {
     let names = ["Event", "Site", "Date", "Round", "White", "Black", "Result"];
     let values = [event, "?", "????.??.??", round, white, black, result];
-    names.iter().zip(values).for_each(|(name, value)| tag(name, value, out));
+    names.iter().zip(values).for_each(|(name, value)| append_tag(name, value, out));
 }
 
 /// Appends the tags of the first position; none for the usual one.
 fn start_tags(start: &Position, out: &mut Vec<u8>) {
     if *start != Position::from_chess(&Chess::new()) {
         if start.castles_unusually() {
-            tag("Variant", "Chess960", out);
+            append_tag("Variant", "Chess960", out);
         }
-        tag("SetUp", "1", out);
-        tag("FEN", &start.fen(), out);
+        append_tag("SetUp", "1", out);
+        append_tag("FEN", &start.to_fen(), out);
     }
 }
 
@@ -100,12 +100,12 @@ pub struct PgnWriter {
 }
 
 impl Writer for PgnWriter {
-    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let comment = sample.score.map(|score| score_text(score, 0)).transpose()?;
-        let (legal, begun) = Chain::follow(self.game.as_ref(), sample)?;
+        let (legal, begun) = Chain::follow_move(self.game.as_ref(), sample)?;
         let begins = begun.is_some();
         if begins {
-            self.finish(out);
+            self.finish_output(out);
             (self.game, self.forfeit) = (begun, sample.forfeit);
         }
         if self.moves.text.len() > LONGEST / 2 {
@@ -113,23 +113,23 @@ impl Writer for PgnWriter {
             return Err(format!("its game has more than {most} MiB of moves"));
         }
         if let Some(game) = &mut self.game {
-            self.moves.play(&mut game.chess, legal, begins);
+            self.moves.append_move(&mut game.chess, legal, begins);
         }
-        comment.iter().for_each(|comment| self.moves.word(comment));
+        comment.iter().for_each(|comment| self.moves.append_word(comment));
         Ok(())
     }
 
-    fn finish(&mut self, out: &mut Vec<u8>) {
+    fn finish_output(&mut self, out: &mut Vec<u8>) {
         if let Some(game) = self.game.take() {
-            let outcome = Outcome::Won(game.white_result).text();
-            self.moves.word(outcome);
+            let outcome = Outcome::Won(game.white_result).as_text();
+            self.moves.append_word(outcome);
             seven_tags(["?", "?", "?", "?", outcome], out);
             start_tags(&game.start, out);
             if self.forfeit {
-                tag("Termination", "forfeit", out);
+                append_tag("Termination", "forfeit", out);
             }
             out.push(b'\n');
-            self.moves.finish(out);
+            self.moves.finish_game(out);
         }
         self.moves = Movetext::default();
     }
@@ -159,28 +159,28 @@ pub struct AnnotatedGame<'a> {
 }
 
 impl AnnotatedGame<'_> {
-    pub fn write(&self, out: &mut Vec<u8>) -> Result<(), String> {
-        let outcome = Outcome::Won(fields::result_byte(self.white_result)?).text();
+    pub fn write_game(&self, out: &mut Vec<u8>) -> Result<(), String> {
+        let outcome = Outcome::Won(fields::result_byte(self.white_result)?).as_text();
         let [white, black] = self.players;
         seven_tags([self.event, &self.round, white, black, outcome], out);
-        self.tags.iter().for_each(|(name, value)| tag(name, value, out));
+        self.tags.iter().for_each(|(name, value)| append_tag(name, value, out));
         start_tags(&Position::from_chess(self.start), out);
         out.push(b'\n');
         let (mut moves, mut chess) = (Movetext::default(), self.start.clone());
         for (i, Ply { played, score, depth }) in self.plies.iter().enumerate() {
-            moves.play(&mut chess, *played, i == 0);
+            moves.append_move(&mut chess, *played, i == 0);
             if let Some(score) = score {
-                moves.word(&score_text(noted(*score), *depth)?);
+                moves.append_word(&score_text(score_in_comment(*score), *depth)?);
             }
         }
-        moves.word(outcome);
-        moves.finish(out);
+        moves.append_word(outcome);
+        moves.finish_game(out);
         Ok(())
     }
 }
 
 /// Converts a score for a comment, in which mates count half-moves.
-fn noted(score: Score) -> i16 {
+fn score_in_comment(score: Score) -> i16 {
     let most = i32::from(LARGEST - LONGEST_MATE);
     let score = match score {
         Score::Centipawns(score) => score.clamp(-most, most),

@@ -27,14 +27,14 @@ pub enum Storm {
     Blocked(usize),
 }
 
-pub fn files(view: &View) -> impl Iterator<Item = KingFile> + '_ {
+pub fn files_near_king(view: &View) -> impl Iterator<Item = KingFile> + '_ {
     let king = view.us.king;
     let middle = file_of(king).clamp(1, 6);
     // Level with the king or ahead of it.
     let reach = !0 << (king & 56);
     (middle - 1..=middle + 1).map(move |at| {
         let nearest = |pawns: u64| {
-            let pawns = pawns & file(at) & reach;
+            let pawns = pawns & file_squares(at) & reach;
             (pawns != 0).then(|| pawns.trailing_zeros())
         };
         let below = |square: u32| square >= 8 && view.us.pieces[PAWN] >> (square - 8) & 1 == 1;
@@ -53,15 +53,16 @@ pub fn files(view: &View) -> impl Iterator<Item = KingFile> + '_ {
 }
 
 /// Shelter of the king, and enemy pawns that storm it.
-pub fn king(view: &View, add: &mut impl FnMut(Term, i32)) {
+pub fn evaluate_king(view: &View, add: &mut impl FnMut(Term, i32)) {
     let us = &view.us;
     let guards = us.pieces[PAWN] | us.pieces[KNIGHT] | us.pieces[BISHOP];
-    add(term!("king.defenders", number(us.area & guards) as usize), 1);
+    add(term!("king.defenders", count_squares(us.area & guards) as usize), 1);
     let pawns = us.pieces[PAWN] | view.them.pieces[PAWN];
-    if let Some(far) = each(pawns).map(|pawn| file_of(pawn).abs_diff(file_of(us.king))).min() {
+    if let Some(far) = squares_of(pawns).map(|pawn| file_of(pawn).abs_diff(file_of(us.king))).min()
+    {
         add(term!("king.pawns", far), 1);
     }
-    for file in files(view) {
+    for file in files_near_king(view) {
         add(term!("king.shelter", usize::from(!file.own), file.file, file.shelter), 1);
         match file.storm {
             Some(Storm::Free(rank)) => add(term!("king.storm.free", file.edge, rank), 1),
@@ -71,7 +72,7 @@ pub fn king(view: &View, add: &mut impl FnMut(Term, i32)) {
     }
 }
 
-pub fn safety(view: &View, add: &mut impl FnMut(Term, i32)) {
+pub fn evaluate_safety(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     let queen = them.pieces[QUEEN] != 0;
     if them.attackers.iter().sum::<i32>() < 2 - i32::from(queen) {
@@ -83,21 +84,21 @@ pub fn safety(view: &View, add: &mut impl FnMut(Term, i32)) {
     debug_assert_eq!(others | last, us.attacked);
     let weak = them.attacked & !us.twice & !others;
     add(term!("king.safety.attacks"), them.hits);
-    add(term!("king.safety.weak"), number(weak & us.area));
+    add(term!("king.safety.weak"), count_squares(weak & us.area));
     let safe = !them.all & (!us.attacked | weak & them.twice);
-    let lines = [bishop(us.king, view.occupied), rook(us.king, view.occupied)];
+    let lines = [bishop_attacks(us.king, view.occupied), rook_attacks(us.king, view.occupied)];
     for role in KNIGHT..=QUEEN {
         add(term!("king.safety.attackers", role - 1), them.attackers[role]);
         let from = match role {
-            KNIGHT => knight(us.king),
+            KNIGHT => knight_attacks(us.king),
             BISHOP => lines[0],
             ROOK => lines[1],
             _ => lines[0] | lines[1],
         };
-        add(term!("king.safety.check", role - 1), number(from & safe & them.attacks[role]));
+        add(term!("king.safety.check", role - 1), count_squares(from & safe & them.attacks[role]));
     }
     add(term!("king.safety.queenless"), i32::from(!queen));
-    for file in files(view) {
+    for file in files_near_king(view) {
         add(term!("king.safety.shelter", file.edge, file.shelter), 1);
         match file.storm {
             Some(Storm::Free(rank)) => add(term!("king.safety.storm.free", rank), 1),

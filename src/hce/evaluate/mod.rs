@@ -25,7 +25,7 @@ pub struct Board<'a> {
 }
 
 impl<'a> Board<'a> {
-    pub fn of(position: &'a Position) -> Self {
+    pub fn from_position(position: &'a Position) -> Self {
         let pieces = position.bitboards();
         let counts = pieces.map(|sets| sets.map(|set| set.count_ones() as i32));
         Self { position, pieces, counts }
@@ -33,8 +33,8 @@ impl<'a> Board<'a> {
 }
 
 /// Adds every term of a position to a sink; its owner adds phase and tempo.
-pub fn evaluate(position: &Position, sink: &mut impl Sink) {
-    evaluate_board(&Board::of(position), sink);
+pub fn evaluate_terms(position: &Position, sink: &mut impl Sink) {
+    evaluate_board(&Board::from_position(position), sink);
 }
 
 /// Defines the parts of the evaluation by the first words of their terms: those of a whole board,
@@ -58,8 +58,8 @@ macro_rules! parts {
         const ONE_SIDED: &[EvaluationPart] = &[$(EvaluationPart::$part),*];
 
         fn one_side(view: &View, colour: Color, sink: &mut impl Sink) {
-            $(if sink.needs(EvaluationPart::$part) {
-                $file::$count(view, &mut counter(sink, colour));
+            $(if sink.needs_part(EvaluationPart::$part) {
+                $file::$count(view, &mut term_counter(sink, colour));
             })*
         }
     };
@@ -70,22 +70,22 @@ parts! {
     "psqt" Psqt,
     "complexity" Complexity,
     ;
-    "mobility" Mobility pieces::mobility,
-    "pawns" Pawns pawns::pawns,
-    "pawns.passed" Passed pawns::passed,
-    "knights" Knights pieces::knights,
-    "bishops" Bishops pieces::bishops,
-    "rooks" Rooks pieces::rooks,
-    "queens" Queens pieces::queens,
-    "threats" Threats threats::threats,
-    "space" Space threats::space,
-    "king" King king::king,
-    "king.safety" Safety king::safety,
+    "mobility" Mobility pieces::evaluate_mobility,
+    "pawns" Pawns pawns::evaluate_pawns,
+    "pawns.passed" Passed pawns::evaluate_passed,
+    "knights" Knights pieces::evaluate_knights,
+    "bishops" Bishops pieces::evaluate_bishops,
+    "rooks" Rooks pieces::evaluate_rooks,
+    "queens" Queens pieces::evaluate_queens,
+    "threats" Threats threats::evaluate_threats,
+    "space" Space threats::evaluate_space,
+    "king" King king::evaluate_king,
+    "king.safety" Safety king::evaluate_safety,
 }
 
 impl EvaluationPart {
     /// The part that counts a group, by its name.
-    pub(super) fn of(name: &str) -> EvaluationPart {
+    pub(super) fn part_of_group(name: &str) -> EvaluationPart {
         let parts = PARTS.iter().filter(|(words, _)| name.starts_with(words));
         parts.max_by_key(|(words, _)| words.len()).expect("each group is of a part").1
     }
@@ -93,7 +93,7 @@ impl EvaluationPart {
 
 /// Passes counts of a colour's terms to a sink, unless they are 0.
 #[inline]
-fn counter(sink: &mut impl Sink, colour: Color) -> impl FnMut(Term, i32) {
+fn term_counter(sink: &mut impl Sink, colour: Color) -> impl FnMut(Term, i32) {
     move |term, count| {
         if count != 0 {
             sink.add(term, colour, count);
@@ -103,25 +103,25 @@ fn counter(sink: &mut impl Sink, colour: Color) -> impl FnMut(Term, i32) {
 
 pub(super) fn evaluate_board(board: &Board, sink: &mut impl Sink) {
     material_and_squares(board, sink);
-    if ONE_SIDED.iter().any(|part| sink.needs(*part)) {
-        let [white, black] = View::both(board);
+    if ONE_SIDED.iter().any(|part| sink.needs_part(*part)) {
+        let [white, black] = View::both_views(board);
         one_side(&white, Color::White, sink);
         one_side(&black, Color::Black, sink);
     }
-    if sink.needs(EvaluationPart::Complexity) {
-        threats::complexity(board, &mut counter(sink, Color::White));
+    if sink.needs_part(EvaluationPart::Complexity) {
+        threats::evaluate_complexity(board, &mut term_counter(sink, Color::White));
     }
 }
 
 /// Counts terms that need bitboards only: material and squares.
 fn material_and_squares(board: &Board, sink: &mut impl Sink) {
-    if sink.needs(EvaluationPart::Material) {
+    if sink.needs_part(EvaluationPart::Material) {
         for (colour, counts) in Color::ALL.into_iter().zip(&board.counts) {
-            let mut add = counter(sink, colour);
+            let mut add = term_counter(sink, colour);
             counts[..5].iter().enumerate().for_each(|(i, it)| add(term!("material", i), *it));
         }
     }
-    if sink.needs(EvaluationPart::Psqt) {
+    if sink.needs_part(EvaluationPart::Psqt) {
         // Square by square: a loop for each role would be mispredicted twelve times.
         for piece in board.position.pieces() {
             let square = piece.square as usize ^ piece.color.fold_wb(0, 56);
@@ -173,15 +173,15 @@ impl View {
         self.list[..self.len].iter().copied()
     }
 
-    pub fn both(board: &Board) -> [View; 2] {
+    pub fn both_views(board: &Board) -> [View; 2] {
         let [white, black] = board.pieces;
         let flip = |sets: [u64; 6]| sets.map(u64::swap_bytes);
-        let (ours, white_list, white_len) = Side::of(&white, &black);
-        let (theirs, black_list, black_len) = Side::of(&flip(black), &flip(white));
+        let (ours, white_list, white_len) = Side::from_bitboards(&white, &black);
+        let (theirs, black_list, black_len) = Side::from_bitboards(&flip(black), &flip(white));
         let occupied = ours.all | theirs.all.swap_bytes();
-        let closed = closedness(white[PAWN], black[PAWN]);
+        let closed = pawn_closedness(white[PAWN], black[PAWN]);
         let view = |us: &Side, them: &Side, list, len, occupied, our_turn| {
-            let (us, them) = (*us, them.flipped());
+            let (us, them) = (*us, them.flip_side());
             View { us, them, occupied, list, len, closed, our_turn }
         };
         let white_turn = board.position.turn().is_white();
@@ -193,32 +193,32 @@ impl View {
 }
 
 impl Side {
-    fn of(us: &[u64; 6], them: &[u64; 6]) -> (Side, [Piece; 32], usize) {
+    fn from_bitboards(us: &[u64; 6], them: &[u64; 6]) -> (Side, [Piece; 32], usize) {
         let all = us.iter().fold(0, |all, set| all | set);
         let occupied = them.iter().fold(all, |all, set| all | set);
-        let target = area(king_square(them[KING], 56), true);
+        let target = king_area(king_square(them[KING], 56), true);
         let king_at = king_square(us[KING], 0);
         let mut side = Side { pieces: *us, all, king: king_at, ..Side::default() };
-        side.area = area(king_at, false);
-        side.attack(PAWN, east(us[PAWN]) << 8);
-        side.attack(PAWN, west(us[PAWN]) << 8);
-        side.attack(KING, king(king_at));
+        side.area = king_area(king_at, false);
+        side.add_attack(PAWN, shift_east(us[PAWN]) << 8);
+        side.add_attack(PAWN, shift_west(us[PAWN]) << 8);
+        side.add_attack(KING, king_attacks(king_at));
         let mut list = [Piece::default(); 32];
         let mut len = 0;
         let through_queens = occupied & !us[QUEEN];
         let through_rooks = through_queens & !us[ROOK];
         for (role, squares) in us.iter().enumerate().take(QUEEN + 1).skip(KNIGHT) {
-            for square in each(*squares) {
+            for square in squares_of(*squares) {
                 let attacks = match role {
-                    KNIGHT => knight(square),
-                    BISHOP => bishop(square, through_queens),
-                    ROOK => rook(square, through_rooks),
-                    _ => bishop(square, occupied) | rook(square, occupied),
+                    KNIGHT => knight_attacks(square),
+                    BISHOP => bishop_attacks(square, through_queens),
+                    ROOK => rook_attacks(square, through_rooks),
+                    _ => bishop_attacks(square, occupied) | rook_attacks(square, occupied),
                 };
-                side.attack(role, attacks);
+                side.add_attack(role, attacks);
                 if attacks & target != 0 {
                     side.attackers[role] += 1;
-                    side.hits += number(attacks & target);
+                    side.hits += count_squares(attacks & target);
                 }
                 list[len] = Piece { square, role, attacks };
                 len += 1;
@@ -227,14 +227,14 @@ impl Side {
         (side, list, len)
     }
 
-    fn attack(&mut self, role: usize, squares: u64) {
+    fn add_attack(&mut self, role: usize, squares: u64) {
         self.attacks[role] |= squares;
         self.twice |= self.attacked & squares;
         self.attacked |= squares;
     }
 
     /// The side from the other side's point of view.
-    fn flipped(&self) -> Side {
+    fn flip_side(&self) -> Side {
         Side {
             pieces: self.pieces.map(u64::swap_bytes),
             all: self.all.swap_bytes(),
@@ -253,7 +253,7 @@ fn king_square(kings: u64, turned: u32) -> u32 {
     if kings == 0 { 4 ^ turned } else { kings.trailing_zeros() }
 }
 
-fn area(square: u32, down: bool) -> u64 {
-    let ring = king(square) | 1 << square;
+fn king_area(square: u32, down: bool) -> u64 {
+    let ring = king_attacks(square) | 1 << square;
     ring | if down { ring >> 8 } else { ring << 8 }
 }

@@ -5,30 +5,30 @@ use super::squares::*;
 use crate::hce::Term;
 use crate::hce::terms::term;
 
-pub fn pawns(view: &View, add: &mut impl FnMut(Term, i32)) {
+pub fn evaluate_pawns(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (pawns, enemies) = (view.us.pieces[PAWN], view.them.pieces[PAWN]);
-    for square in each(pawns) {
+    for square in squares_of(pawns) {
         let (bit, rank) = (1u64 << square, pawn_rank(square));
         let near = beside_file(square);
-        let above = above(square);
+        let above = ranks_above(square);
         let next = bit << 8;
         let friends = pawns & near;
-        let in_front = ahead(square) & enemies;
+        let in_front = squares_ahead(square) & enemies;
         if friends == 0 {
             add(term!("pawns.isolated", file_of(square)), 1);
         } else if friends & !above == 0 && view.them.attacks[PAWN] & next != 0 {
             add(term!("pawns.backward", usize::from(in_front == 0), rank), 1);
         }
-        let (doubled, upper) = (pawns & ahead(square), rank.saturating_sub(1));
-        add(term!("pawns.doubled", usize::from(friends != 0)), any(doubled));
-        add(term!("pawns.supported", upper), any(view.us.attacks[PAWN] & bit));
-        add(term!("pawns.phalanx", rank), any(pawns & beside(bit)));
+        let (doubled, upper) = (pawns & squares_ahead(square), rank.saturating_sub(1));
+        add(term!("pawns.doubled", usize::from(friends != 0)), any_square(doubled));
+        add(term!("pawns.supported", upper), any_square(view.us.attacks[PAWN] & bit));
+        add(term!("pawns.phalanx", rank), any_square(pawns & shift_sideways(bit)));
         let sentries = enemies & near & above;
         let helpers = friends & !above;
-        let helped = sentries != 0 && number(helpers) >= number(sentries);
+        let helped = sentries != 0 && count_squares(helpers) >= count_squares(sentries);
         if in_front == 0 && doubled == 0 && helped {
-            let hit = number(pawn_attacks(next) & enemies);
-            match number(beside(bit) & pawns) >= hit {
+            let hit = count_squares(pawn_attacks(next) & enemies);
+            match count_squares(shift_sideways(bit) & pawns) >= hit {
                 true => add(term!("pawns.candidate.now", rank), 1),
                 false => add(term!("pawns.candidate.later", upper), 1),
             }
@@ -36,11 +36,11 @@ pub fn pawns(view: &View, add: &mut impl FnMut(Term, i32)) {
     }
 }
 
-pub fn passed(view: &View, add: &mut impl FnMut(Term, i32)) {
+pub fn evaluate_passed(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
-    for square in each(us.pieces[PAWN]) {
-        let way = ahead(square);
-        let guarded = way | beside_file(square) & above(square);
+    for square in squares_of(us.pieces[PAWN]) {
+        let way = squares_ahead(square);
+        let guarded = way | beside_file(square) & ranks_above(square);
         // A pawn on rank 8 is illegal, but a damaged file may contain one.
         if guarded & them.pieces[PAWN] != 0 || way & us.pieces[PAWN] != 0 || way == 0 {
             continue;
@@ -48,25 +48,25 @@ pub fn passed(view: &View, add: &mut impl FnMut(Term, i32)) {
         let (bit, rank, next) = (1u64 << square, pawn_rank(square), square + 8);
         let on = |set: u64| usize::from(set >> next & 1 == 1);
         add(term!("pawns.passed", on(view.occupied), on(them.attacked), rank), 1);
-        add(term!("pawns.passed.own", distance(us.king, next), rank), 1);
-        add(term!("pawns.passed.other", distance(them.king, next), rank), 1);
-        let supported = any(us.attacks[PAWN] & bit);
+        add(term!("pawns.passed.own", king_distance(us.king, next), rank), 1);
+        add(term!("pawns.passed.other", king_distance(them.king, next), rank), 1);
+        let supported = any_square(us.attacks[PAWN] & bit);
         add(term!("pawns.passed.supported", rank.saturating_sub(1)), supported);
         add(term!("pawns.passed.path"), i32::from(way & (them.all | them.attacked) == 0));
-        let behind = rook(square, view.occupied) & file(file_of(square)) & !way;
+        let behind = rook_attacks(square, view.occupied) & file_squares(file_of(square)) & !way;
         for (i, side) in [us, them].into_iter().enumerate() {
-            add(term!("pawns.passed.rook", i), any(behind & side.pieces[ROOK]));
+            add(term!("pawns.passed.rook", i), any_square(behind & side.pieces[ROOK]));
         }
-        let runs = way & view.occupied == 0 && runs(view, square);
+        let runs = way & view.occupied == 0 && outruns_king(view, square);
         add(term!("pawns.passed.runner"), i32::from(runs));
     }
 }
 
 /// Whether the pawn outruns the enemy king, the enemy's only piece (rule of the square).
-fn runs(view: &View, square: u32) -> bool {
+fn outruns_king(view: &View, square: u32) -> bool {
     let them = &view.them;
     let alone = them.all == them.pieces[PAWN] | them.pieces[KING];
     let steps = (7 - rank_of(square)).min(5);
     let promotion = 56 + file_of(square) as u32;
-    alone && distance(them.king, promotion) > steps + usize::from(!view.our_turn)
+    alone && king_distance(them.king, promotion) > steps + usize::from(!view.our_turn)
 }

@@ -3,36 +3,40 @@
 use super::View;
 use super::squares::*;
 use crate::hce::Term;
-use crate::hce::terms::{Row, row, term};
+use crate::hce::terms::{Row, row_of_terms, term};
 
-const MOBILITY: [Row<1>; 4] =
-    [row("mobility.knight"), row("mobility.bishop"), row("mobility.rook"), row("mobility.queen")];
+const MOBILITY: [Row<1>; 4] = [
+    row_of_terms("mobility.knight"),
+    row_of_terms("mobility.bishop"),
+    row_of_terms("mobility.rook"),
+    row_of_terms("mobility.queen"),
+];
 
 /// Squares without attacks of pawns, own king, and own pawns blocked or on rank 2.
-fn area(view: &View) -> u64 {
+fn mobility_area(view: &View) -> u64 {
     let stuck = view.us.pieces[PAWN] & (view.occupied >> 8 | RANK_1 << 8);
     !(view.them.attacks[PAWN] | view.us.pieces[KING] | stuck)
 }
 
-pub fn mobility(view: &View, add: &mut impl FnMut(Term, i32)) {
-    let area = area(view);
+pub fn evaluate_mobility(view: &View, add: &mut impl FnMut(Term, i32)) {
+    let area = mobility_area(view);
     for piece in view.pieces() {
-        add(MOBILITY[piece.role - 1].at([number(piece.attacks & area) as usize]), 1);
+        add(MOBILITY[piece.role - 1].term_at([count_squares(piece.attacks & area) as usize]), 1);
     }
-    let steps = king(view.us.king) & !view.us.all & !view.them.attacked;
-    add(term!("mobility.king", number(steps) as usize), 1);
+    let steps = king_attacks(view.us.king) & !view.us.all & !view.them.attacked;
+    add(term!("mobility.king", count_squares(steps) as usize), 1);
 }
 
-pub fn knights(view: &View, add: &mut impl FnMut(Term, i32)) {
+pub fn evaluate_knights(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     let pawns = us.pieces[PAWN] | them.pieces[PAWN];
-    for square in each(us.pieces[KNIGHT]) {
+    for square in squares_of(us.pieces[KNIGHT]) {
         let bit = 1u64 << square;
         if is_outpost(square, them.pieces[PAWN]) {
             let defended = usize::from(us.attacks[PAWN] & bit != 0);
-            add(term!("knights.outpost", central(square), defended), 1);
+            add(term!("knights.outpost", is_central(square), defended), 1);
         }
-        add(term!("knights.behind"), any(pawns & bit << 8));
+        add(term!("knights.behind"), any_square(pawns & bit << 8));
         add(term!("knights.closed", view.closed), 1);
     }
 }
@@ -41,33 +45,33 @@ pub fn knights(view: &View, add: &mut impl FnMut(Term, i32)) {
 const BISHOP_CENTRE: u64 = 0x18_1800_0000;
 
 /// Placement of bishops, and the pawns that block them.
-pub fn bishops(view: &View, add: &mut impl FnMut(Term, i32)) {
+pub fn evaluate_bishops(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     let pawns = us.pieces[PAWN] | them.pieces[PAWN];
-    let [dark, light] = [DARK, !DARK].map(|squares| any(us.pieces[BISHOP] & squares));
+    let [dark, light] = [DARK, !DARK].map(|squares| any_square(us.pieces[BISHOP] & squares));
     add(term!("bishops.pair"), dark & light);
-    for square in each(us.pieces[BISHOP]) {
+    for square in squares_of(us.pieces[BISHOP]) {
         let bit = 1u64 << square;
         let colour = if bit & DARK != 0 { DARK } else { !DARK };
         let bad = us.pieces[PAWN] & colour;
-        add(term!("bishops.pawns"), number(bad));
-        add(term!("bishops.rammed"), number(bad & them.pieces[PAWN] >> 8));
+        add(term!("bishops.pawns"), count_squares(bad));
+        add(term!("bishops.rammed"), count_squares(bad & them.pieces[PAWN] >> 8));
         if is_outpost(square, them.pieces[PAWN]) {
             let defended = usize::from(us.attacks[PAWN] & bit != 0);
-            add(term!("bishops.outpost", central(square), defended), 1);
+            add(term!("bishops.outpost", is_central(square), defended), 1);
         }
-        add(term!("bishops.behind"), any(pawns & bit << 8));
-        let centre = number((bishop(square, pawns) | bit) & BISHOP_CENTRE);
+        add(term!("bishops.behind"), any_square(pawns & bit << 8));
+        let centre = count_squares((bishop_attacks(square, pawns) | bit) & BISHOP_CENTRE);
         add(term!("bishops.diagonal"), i32::from(centre == 2));
     }
 }
 
-pub fn rooks(view: &View, add: &mut impl FnMut(Term, i32)) {
+pub fn evaluate_rooks(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     let seventh = RANK_1 << 48;
     let prey = rank_of(them.king) >= 6 || them.pieces[PAWN] & seventh != 0;
     for piece in view.pieces().filter(|piece| piece.role == ROOK) {
-        let (square, file) = (piece.square, file(file_of(piece.square)));
+        let (square, file) = (piece.square, file_squares(file_of(piece.square)));
         if us.pieces[PAWN] & file == 0 {
             match them.pieces[PAWN] & file {
                 0 => add(term!("rooks.open"), 1),
@@ -75,7 +79,7 @@ pub fn rooks(view: &View, add: &mut impl FnMut(Term, i32)) {
             }
         }
         add(term!("rooks.seventh"), i32::from(seventh >> square & 1 == 1 && prey));
-        let moves = number(piece.attacks & !us.all);
+        let moves = count_squares(piece.attacks & !us.all);
         let low = rank_of(square) < 2 && rank_of(us.king) < 2;
         add(term!("rooks.trapped"), i32::from(low && moves <= 3 && shut_in(square, us.king)));
         add(term!("rooks.closed", view.closed), 1);
@@ -89,15 +93,16 @@ fn shut_in(rook: u32, king: u32) -> bool {
 }
 
 /// Threats to a queen from behind another piece, and her distance to the enemy king.
-pub fn queens(view: &View, add: &mut impl FnMut(Term, i32)) {
+pub fn evaluate_queens(view: &View, add: &mut impl FnMut(Term, i32)) {
     let them = &view.them;
-    for square in each(view.us.pieces[QUEEN]) {
+    for square in squares_of(view.us.pieces[QUEEN]) {
         let beyond = |attacks: fn(u32, u64) -> u64| {
             let direct = attacks(square, view.occupied);
             attacks(square, view.occupied & !direct) & !direct
         };
-        let hidden = beyond(bishop) & them.pieces[BISHOP] | beyond(rook) & them.pieces[ROOK];
-        add(term!("queens.exposed"), number(hidden));
-        add(term!("queens.distance", distance(square, them.king).saturating_sub(1)), 1);
+        let hidden =
+            beyond(bishop_attacks) & them.pieces[BISHOP] | beyond(rook_attacks) & them.pieces[ROOK];
+        add(term!("queens.exposed"), count_squares(hidden));
+        add(term!("queens.distance", king_distance(square, them.king).saturating_sub(1)), 1);
     }
 }

@@ -16,33 +16,33 @@ pub const QUEEN: usize = 4;
 pub const KING: usize = 5;
 
 /// The squares of a set, lowest first.
-pub fn each(set: u64) -> impl Iterator<Item = u32> {
+pub fn squares_of(set: u64) -> impl Iterator<Item = u32> {
     Bitboard(set).into_iter().map(u32::from)
 }
 
-pub fn number(set: u64) -> i32 {
+pub fn count_squares(set: u64) -> i32 {
     set.count_ones() as i32
 }
 
 /// 1 unless the set is empty.
-pub fn any(set: u64) -> i32 {
+pub fn any_square(set: u64) -> i32 {
     i32::from(set != 0)
 }
 
-pub fn east(set: u64) -> u64 {
+pub fn shift_east(set: u64) -> u64 {
     (set & !FILE_H) << 1
 }
 
-pub fn west(set: u64) -> u64 {
+pub fn shift_west(set: u64) -> u64 {
     (set & !FILE_A) >> 1
 }
 
-pub fn beside(set: u64) -> u64 {
-    east(set) | west(set)
+pub fn shift_sideways(set: u64) -> u64 {
+    shift_east(set) | shift_west(set)
 }
 
 pub fn pawn_attacks(pawns: u64) -> u64 {
-    beside(pawns) << 8
+    shift_sideways(pawns) << 8
 }
 
 pub fn file_of(square: u32) -> usize {
@@ -59,59 +59,60 @@ pub fn pawn_rank(square: u32) -> usize {
     rank_of(square).saturating_sub(1)
 }
 
-pub fn file(file: usize) -> u64 {
+pub fn file_squares(file: usize) -> u64 {
     FILE_A << file
 }
 
-pub fn above(square: u32) -> u64 {
+pub fn ranks_above(square: u32) -> u64 {
     // Shifted twice, as nothing is above rank 8.
     !0 << (square & 56) << 8
 }
 
 /// Distance of two squares in king moves.
-pub fn distance(a: u32, b: u32) -> usize {
+pub fn king_distance(a: u32, b: u32) -> usize {
     file_of(a).abs_diff(file_of(b)).max(rank_of(a).abs_diff(rank_of(b)))
 }
 
-pub fn knight(square: u32) -> u64 {
+pub fn knight_attacks(square: u32) -> u64 {
     attacks::knight_attacks(Square::new(square)).into()
 }
 
-pub fn bishop(square: u32, occupied: u64) -> u64 {
+pub fn bishop_attacks(square: u32, occupied: u64) -> u64 {
     attacks::bishop_attacks(Square::new(square), Bitboard(occupied)).into()
 }
 
-pub fn rook(square: u32, occupied: u64) -> u64 {
+pub fn rook_attacks(square: u32, occupied: u64) -> u64 {
     attacks::rook_attacks(Square::new(square), Bitboard(occupied)).into()
 }
 
-pub fn king(square: u32) -> u64 {
+pub fn king_attacks(square: u32) -> u64 {
     attacks::king_attacks(Square::new(square)).into()
 }
 
 /// The squares in front on the same file.
-pub fn ahead(square: u32) -> u64 {
-    file(file_of(square)) & above(square)
+pub fn squares_ahead(square: u32) -> u64 {
+    file_squares(file_of(square)) & ranks_above(square)
 }
 
 /// The two files beside the square's; one at the edge.
 pub fn beside_file(square: u32) -> u64 {
-    beside(file(file_of(square)))
+    shift_sideways(file_squares(file_of(square)))
 }
 
 pub fn is_outpost(square: u32, enemy_pawns: u64) -> bool {
-    (3..6).contains(&rank_of(square)) && enemy_pawns & beside_file(square) & above(square) == 0
+    (3..6).contains(&rank_of(square))
+        && enemy_pawns & beside_file(square) & ranks_above(square) == 0
 }
 
 /// 1 on files c to f, 0 outside.
-pub fn central(square: u32) -> usize {
+pub fn is_central(square: u32) -> usize {
     usize::from((2..6).contains(&file_of(square)))
 }
 
 /// Closedness, 0 to 8: half the pawns, two a rammed pair, less two a file without pawns.
-pub fn closedness(up: u64, down: u64) -> usize {
+pub fn pawn_closedness(up: u64, down: u64) -> usize {
     let pawns = up | down;
-    let rammed = number((up << 8) & down);
-    let open = (0..8).filter(|i| pawns & file(*i) == 0).count() as i32;
-    (number(pawns) / 2 + 2 * rammed - 2 * open).clamp(0, 8) as usize
+    let rammed = count_squares((up << 8) & down);
+    let open = (0..8).filter(|i| pawns & file_squares(*i) == 0).count() as i32;
+    (count_squares(pawns) / 2 + 2 * rammed - 2 * open).clamp(0, 8) as usize
 }

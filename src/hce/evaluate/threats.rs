@@ -5,9 +5,9 @@ use super::{Board, View};
 use crate::hce::Term;
 use crate::hce::terms::term;
 
-pub fn threats(view: &View, add: &mut impl FnMut(Term, i32)) {
+pub fn evaluate_threats(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
-    let mut some = |term: Term, set: u64| add(term, number(set));
+    let mut some = |term: Term, set: u64| add(term, count_squares(set));
     let takeable = them.all & !them.pieces[KING];
     let pieces = takeable & !them.pieces[PAWN];
     // Poorly defended: by no pawn, and not twice unless attacked twice.
@@ -44,22 +44,22 @@ fn after_pushes(view: &View) -> u64 {
 /// Files c to f, ranks 2 to 4.
 const SPACE_AREA: u64 = 0x3c3c_3c00;
 
-pub fn space(view: &View, add: &mut impl FnMut(Term, i32)) {
+pub fn evaluate_space(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     let restricted = them.attacked & !them.twice & !them.attacks[PAWN] & us.attacked;
     let centre = SPACE_AREA & !us.pieces[PAWN] & !them.attacks[PAWN];
-    add(term!("space.restricted"), number(restricted));
-    add(term!("space.centre"), number(centre));
+    add(term!("space.restricted"), count_squares(restricted));
+    add(term!("space.centre"), count_squares(centre));
 }
 
 const QUEENSIDE: u64 = 0x0f0f_0f0f_0f0f_0f0f;
 
-pub fn complexity(board: &Board, add: &mut impl FnMut(Term, i32)) {
+pub fn evaluate_complexity(board: &Board, add: &mut impl FnMut(Term, i32)) {
     let [white, black] = &board.pieces;
     let pawns = white[PAWN] | black[PAWN];
     let pieces = (KNIGHT..=QUEEN).fold(0, |all, role| all | white[role] | black[role]);
     let flanks = pawns & QUEENSIDE != 0 && pawns & !QUEENSIDE != 0;
-    add(term!("complexity.pawns"), number(pawns));
+    add(term!("complexity.pawns"), count_squares(pawns));
     add(term!("complexity.flanks"), i32::from(flanks));
     add(term!("complexity.ending"), i32::from(pieces == 0));
     add(term!("complexity.constant"), 1);

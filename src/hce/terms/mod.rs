@@ -12,13 +12,13 @@ use super::evaluate::{EvaluationPart, Parts};
 use crate::terms::{Kind, TermEntry, TermList};
 
 /// Number of terms without the tempo, which is one untapered weight.
-pub const TERMS: usize = first(GROUPS.len());
+pub const TERMS: usize = first_term(GROUPS.len());
 /// First SAFETY term; all below it are NORMAL.
 pub(super) const SAFETY: usize = first_of(Kind::Safety);
 /// First COMPLEXITY term; all above it are, too.
 pub(super) const COMPLEXITY: usize = first_of(Kind::Complexity);
 
-const fn first(group: usize) -> usize {
+const fn first_term(group: usize) -> usize {
     let mut first = 0;
     let mut i = 0;
     while i < group {
@@ -39,7 +39,7 @@ const fn first_of(kind: Kind) -> usize {
         assert!((GROUPS[before].kind as usize) < kind as usize, "kinds stand in their order");
         before += 1;
     }
-    first(i)
+    first_term(i)
 }
 
 /// A group, by which the evaluation names its terms.
@@ -50,31 +50,31 @@ pub(super) struct Row<const AXES: usize> {
 }
 
 /// The number of a group, by its name.
-const fn named(name: &str) -> usize {
+const fn group_named(name: &str) -> usize {
     let mut i = 0;
-    while !same(GROUPS[i].name, name) {
+    while !equal_names(GROUPS[i].name, name) {
         i += 1;
     }
     i
 }
 
 /// The number of a group's axes.
-pub(super) const fn axes(name: &str) -> usize {
-    GROUPS[named(name)].axes.len()
+pub(super) const fn axis_count(name: &str) -> usize {
+    GROUPS[group_named(name)].axes.len()
 }
 
-pub(super) const fn row<const AXES: usize>(name: &str) -> Row<AXES> {
-    let i = named(name);
+pub(super) const fn row_of_terms<const AXES: usize>(name: &str) -> Row<AXES> {
+    let i = group_named(name);
     let mut lens = [0; AXES];
     let mut axis = 0;
     while axis < AXES {
         lens[axis] = GROUPS[i].axes[axis].len();
         axis += 1;
     }
-    Row { first: first(i), lens }
+    Row { first: first_term(i), lens }
 }
 
-const fn same(a: &str, b: &str) -> bool {
+const fn equal_names(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut i = 0;
     while i < a.len() && i < b.len() && a[i] == b[i] {
@@ -86,7 +86,7 @@ const fn same(a: &str, b: &str) -> bool {
 impl<const AXES: usize> Row<AXES> {
     /// The term at a place; numbers beyond the end of an axis mean its last place.
     #[inline]
-    pub fn at(&self, place: [usize; AXES]) -> Term {
+    pub fn term_at(&self, place: [usize; AXES]) -> Term {
         let mut index = 0;
         for (place, len) in place.into_iter().zip(self.lens) {
             index = index * len + place.min(len - 1);
@@ -98,9 +98,9 @@ impl<const AXES: usize> Row<AXES> {
 /// The term of a group at its places on the axes. A misspelt name does not compile.
 macro_rules! term {
     ($name:literal $(, $place:expr)*) => {{
-        use $crate::hce::terms::{Row, axes, row};
-        const ROW: Row<{ axes($name) }> = row($name);
-        ROW.at([$($place),*])
+        use $crate::hce::terms::{Row, axis_count, row_of_terms};
+        const ROW: Row<{ axis_count($name) }> = row_of_terms($name);
+        ROW.term_at([$($place),*])
     }};
 }
 
@@ -110,7 +110,7 @@ pub(super) use term;
 pub struct Term(u16);
 
 impl Term {
-    pub fn all() -> impl Iterator<Item = Term> {
+    pub fn all_terms() -> impl Iterator<Item = Term> {
         (0..TERMS).map(|index| Term(index as u16))
     }
 
@@ -121,7 +121,7 @@ impl Term {
     }
 
     /// The group, and the number of the term in it.
-    fn place(self) -> (&'static Group, usize) {
+    fn group_and_offset(self) -> (&'static Group, usize) {
         static ALL: [Group; GROUPS.len()] = GROUPS;
         let mut place = self.index();
         for group in &ALL {
@@ -134,15 +134,15 @@ impl Term {
     }
 
     pub fn group(self) -> &'static Group {
-        self.place().0
+        self.group_and_offset().0
     }
 
     /// Name of the term, such as `material.knight` or `psqt.knight.e4`.
     pub fn name(self) -> String {
-        let (group, mut place) = self.place();
+        let (group, mut place) = self.group_and_offset();
         let mut labels = Vec::new();
         for axis in group.axes.iter().rev() {
-            labels.push(axis.label(place % axis.len()));
+            labels.push(axis.place_label(place % axis.len()));
             place /= axis.len();
         }
         labels.push(group.name.to_string());
@@ -160,32 +160,33 @@ impl Term {
     }
 
     /// Middlegame and endgame weight before training, in centipawns.
-    pub fn start(self) -> [i32; 2] {
-        let (group, place) = self.place();
+    pub fn initial_weights(self) -> [i32; 2] {
+        let (group, place) = self.group_and_offset();
         (group.start)(place)
     }
 }
 
 /// The parts that count any of the used terms.
-pub(super) fn parts(used: impl Fn(usize) -> bool) -> Parts {
+pub(super) fn used_parts(used: impl Fn(usize) -> bool) -> Parts {
     let (mut parts, mut first) = ([false; _], 0);
     for group in &GROUPS {
-        parts[EvaluationPart::of(group.name) as usize] |= (first..first + group.len()).any(&used);
+        parts[EvaluationPart::part_of_group(group.name) as usize] |=
+            (first..first + group.len()).any(&used);
         first += group.len();
     }
     parts
 }
 
 /// The built-in terms as a list.
-pub fn list() -> Arc<TermList> {
+pub fn built_in_list() -> Arc<TermList> {
     static LIST: LazyLock<Arc<TermList>> = LazyLock::new(|| {
         let entry = |term: Term| TermEntry {
             name: term.name(),
             kind: term.kind(),
-            start: term.start().map(f64::from),
+            start: term.initial_weights().map(f64::from),
             counts: term.group().counts.to_string(),
         };
-        Arc::new(TermList { terms: Term::all().map(entry).collect(), tempo: 0.0 })
+        Arc::new(TermList { terms: Term::all_terms().map(entry).collect(), tempo: 0.0 })
     });
     LIST.clone()
 }
@@ -229,7 +230,7 @@ impl Axis {
     }
 
     /// The name of a place on the axis, `place < self.len()`.
-    pub fn label(self, place: usize) -> String {
+    pub fn place_label(self, place: usize) -> String {
         match self {
             Axis::Squares => Square::new(place as u32).to_string(),
             Axis::Words(words) => words[place].to_string(),

@@ -8,54 +8,62 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{BackendTensor, DispatchTensor, DispatchTensorKind, Flex, TensorMetadata};
 use burn::tensor::{Shape, TensorData};
 
-use super::cpu::{Gradients, Level, Scratch, Weights, logits, loss};
+use super::cpu::{Gradients, Level, Scratch, Weights, compute_logits, loss_and_gradients};
 use super::steps::Step;
 use super::{Arrays, FusedGradients, FusedOps, GradientMemory, Job};
 
 impl FusedOps for Flex {
     fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> FusedGradients<Self> {
-        let arrays = whole(arrays);
-        let (weights, positions) = (weights(&job, &arrays), (job.inputs.one_hot(), job.touched));
-        let mut gradients = room(&job.kept, job.kernel.gradient_lens(job.touched));
+        let arrays = own_tensors(arrays);
+        let (weights, positions) =
+            (borrow_weights(&job, &arrays), (job.inputs.one_hot(), job.touched));
+        let mut gradients = reuse_tensors(&job.kept, job.kernel.gradient_lens(job.touched));
         let into = gradients.iter_mut().map(|it| it.storage_mut());
         let into = Gradients::new(&job.kernel.net, into);
-        let value = loss(job.kernel, &weights, positions, job.aim, into, &mut scratch(&job));
-        *memory(&job.kept) = Some(Box::new(gradients.clone()));
-        let loss = tensor(vec![value as f32]);
+        let value = loss_and_gradients(
+            job.kernel,
+            &weights,
+            positions,
+            job.aim,
+            into,
+            &mut lock_scratch(&job),
+        );
+        *lock_memory(&job.kept) = Some(Box::new(gradients.clone()));
+        let loss = make_tensor(vec![value as f32]);
         FusedGradients { loss, gradients: Arrays(gradients) }
     }
 
     fn net_logits(arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self> {
-        let arrays = whole(arrays);
-        let (weights, positions) = (weights(&job, &arrays), job.inputs.one_hot());
+        let arrays = own_tensors(arrays);
+        let (weights, positions) = (borrow_weights(&job, &arrays), job.inputs.one_hot());
         let mut values = vec![0.0; positions.len()];
-        logits(job.kernel, &weights, positions, &mut values, &mut scratch(&job));
-        tensor(values)
+        compute_logits(job.kernel, &weights, positions, &mut values, &mut lock_scratch(&job));
+        make_tensor(values)
     }
 
     fn take_step(arrays: Arrays<Self>, step: Step, level: Level) -> Arrays<Self> {
-        let mut arrays = whole(arrays);
+        let mut arrays = own_tensors(arrays);
         let gradient = arrays.remove(1);
         // In place unless the tensor is shared, else on a copy.
         let mut changed = arrays.iter_mut().map(FlexTensor::storage_mut);
         let parameter = changed.next().expect("the parameter comes first");
-        step.take(level, parameter, values(&gradient), changed.collect());
+        step.take_step(level, parameter, tensor_values(&gradient), changed.collect());
         Arrays(arrays)
     }
 }
 
 /// A buffer left by a panic is usable: each call writes before it reads.
-fn scratch<'a>(job: &'a Job) -> MutexGuard<'a, Scratch> {
+fn lock_scratch<'a>(job: &'a Job) -> MutexGuard<'a, Scratch> {
     job.scratch.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn memory(memory: &GradientMemory) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
+fn lock_memory(memory: &GradientMemory) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
     memory.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Tensors with arbitrary values, if possible those of the last step, which need no clearing.
-fn room(of: &GradientMemory, lens: Vec<usize>) -> Vec<FlexTensor> {
-    let before = memory(of).take().and_then(|it| it.downcast::<Vec<FlexTensor>>().ok());
+fn reuse_tensors(of: &GradientMemory, lens: Vec<usize>) -> Vec<FlexTensor> {
+    let before = lock_memory(of).take().and_then(|it| it.downcast::<Vec<FlexTensor>>().ok());
     let mut before = before.into_iter().flat_map(|it| *it);
     let room = |len: usize| match before.next().filter(FlexTensor::is_unique) {
         Some(free) if free.shape().num_elements() == len => free,
@@ -63,14 +71,14 @@ fn room(of: &GradientMemory, lens: Vec<usize>) -> Vec<FlexTensor> {
             let values = free.and_then(|it| it.into_data().try_into_vec().ok());
             let mut values: Vec<f32> = values.unwrap_or_default();
             values.resize(len, 0.0);
-            tensor(values)
+            make_tensor(values)
         }
     };
     lens.into_iter().map(room).collect()
 }
 
 /// A contiguous row-major tensor from the start of its storage; the input may be a view.
-fn contiguous(tensor: FlexTensor) -> FlexTensor {
+fn make_contiguous(tensor: FlexTensor) -> FlexTensor {
     if is_whole(&tensor) { tensor } else { FlexTensor::from_data(tensor.into_data()) }
 }
 
@@ -81,10 +89,10 @@ fn is_whole(tensor: &FlexTensor) -> bool {
 }
 
 /// Values of a tensor, row-major, if they are so in memory.
-pub fn borrow(tensor: &DispatchTensor) -> Option<&[f32]> {
+pub fn borrow_values(tensor: &DispatchTensor) -> Option<&[f32]> {
     match &tensor.kind {
         DispatchTensorKind::Flex(BackendTensor::Float(tensor)) if is_whole(tensor) => {
-            Some(values(tensor))
+            Some(tensor_values(tensor))
         }
         _ => None,
     }
@@ -96,24 +104,24 @@ pub fn borrow_mut(tensor: &mut DispatchTensor) -> Option<&mut [f32]> {
         return None;
     };
     if !is_whole(tensor) {
-        *tensor = contiguous(tensor.clone());
+        *tensor = make_contiguous(tensor.clone());
     }
     Some(tensor.storage_mut())
 }
 
-fn whole(arrays: Arrays<Flex>) -> Vec<FlexTensor> {
-    arrays.0.into_iter().map(contiguous).collect()
+fn own_tensors(arrays: Arrays<Flex>) -> Vec<FlexTensor> {
+    arrays.0.into_iter().map(make_contiguous).collect()
 }
 
-fn values(tensor: &FlexTensor) -> &[f32] {
+fn tensor_values(tensor: &FlexTensor) -> &[f32] {
     tensor.storage()
 }
 
-fn weights<'a>(job: &Job, arrays: &'a [FlexTensor]) -> Weights<'a> {
-    Weights::new(&job.kernel.net, arrays.iter().map(values))
+fn borrow_weights<'a>(job: &Job, arrays: &'a [FlexTensor]) -> Weights<'a> {
+    Weights::new(&job.kernel.net, arrays.iter().map(tensor_values))
 }
 
-fn tensor(values: Vec<f32>) -> FlexTensor {
+fn make_tensor(values: Vec<f32>) -> FlexTensor {
     let shape = Shape::new([values.len()]);
     FlexTensor::from_data(TensorData::new(values, shape))
 }

@@ -25,7 +25,7 @@ use burn::tensor::Tensor;
 use super::aim::Aim;
 use crate::batch::{Inputs, RowSet};
 use cpu::{Kernel, Level, Scratch};
-pub use flex::{borrow, borrow_mut};
+pub use flex::{borrow_mut, borrow_values};
 use steps::Step;
 
 /// Inputs of a fused operation from the host: the net, the positions, buffers.

@@ -7,7 +7,7 @@ use burn::tensor::Tensor;
 use rayon::prelude::*;
 
 use super::cpu::simd::{Lanes, Level, Task};
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_line;
 
 /// A step with its factors, which are the same for each parameter.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ pub struct Mean {
 }
 
 impl Step {
-    pub fn states(&self) -> usize {
+    pub fn state_count(&self) -> usize {
         match self {
             Step::Adam(_) => 2,
             Step::AdaGrad(_) | Step::Sgd(_) => 1,
@@ -46,8 +46,8 @@ impl Step {
     }
 
     /// Takes the step in place. The result has the same bits for any number of rayon's threads.
-    pub fn take(&self, level: Level, p: &mut [f32], g: &[f32], states: Vec<&mut [f32]>) {
-        with_formula!(self, formula => pass(formula, level, p, g, exactly(states)));
+    pub fn take_step(&self, level: Level, p: &mut [f32], g: &[f32], states: Vec<&mut [f32]>) {
+        with_formula!(self, formula => step_pass(formula, level, p, g, into_array(states)));
     }
 
     /// Takes missed steps in some rows of `p` and the states, in place. `taken` counts those of
@@ -66,7 +66,7 @@ impl Step {
         let Some(last) = steps.last() else { return };
         with_formula!(last, formula => {
             let formulas = of_kind(formula, steps);
-            pass_missed(&formulas, level, (rows, taken), p, g, exactly(states));
+            pass_missed(&formulas, level, (rows, taken), p, g, into_array(states));
         });
     }
 
@@ -77,13 +77,13 @@ impl Step {
         states: Vec<Tensor<1>>,
     ) -> (Tensor<1>, Vec<Tensor<1>>) {
         with_formula!(self, formula => {
-            let (p, states) = formula.apply(Tensors, p, g, exactly(states));
+            let (p, states) = formula.step_element(Tensors, p, g, into_array(states));
             (p, states.into())
         })
     }
 }
 
-fn exactly<T, const N: usize>(states: Vec<T>) -> [T; N] {
+fn into_array<T, const N: usize>(states: Vec<T>) -> [T; N] {
     let found = states.len();
     states.try_into().unwrap_or_else(|_| panic!("{N} states, not {found}"))
 }
@@ -98,7 +98,7 @@ fn of_kind<F: Copy + 'static>(_: &F, steps: &[Step]) -> Vec<F> {
 
 /// The update of a parameter `p` with gradient `g`.
 trait Formula<const STATES: usize>: Copy + Sync + 'static {
-    fn apply<A: Arithmetic>(
+    fn step_element<A: Arithmetic>(
         &self,
         a: A,
         p: A::V,
@@ -121,14 +121,26 @@ struct Shrink {
 
 impl Formula<0> for Shrink {
     #[inline(always)]
-    fn apply<A: Arithmetic>(&self, a: A, p: A::V, g: A::V, _: [A::V; 0]) -> (A::V, [A::V; 0]) {
+    fn step_element<A: Arithmetic>(
+        &self,
+        a: A,
+        p: A::V,
+        g: A::V,
+        _: [A::V; 0],
+    ) -> (A::V, [A::V; 0]) {
         (a.bounded(a.sub(a.scale(self.shrink, p), g), self.clip), [])
     }
 }
 
 impl Formula<0> for Mean {
     #[inline(always)]
-    fn apply<A: Arithmetic>(&self, a: A, p: A::V, g: A::V, _: [A::V; 0]) -> (A::V, [A::V; 0]) {
+    fn step_element<A: Arithmetic>(
+        &self,
+        a: A,
+        p: A::V,
+        g: A::V,
+        _: [A::V; 0],
+    ) -> (A::V, [A::V; 0]) {
         (a.scale_add(self.share, &a.sub(g, p.clone()), p), [])
     }
 }
@@ -241,20 +253,20 @@ impl Arithmetic for Tensors {
 }
 
 /// Bound of a clip; 0 means none.
-fn bound(clip: f64) -> f32 {
+fn clip_bound(clip: f64) -> f32 {
     if clip == 0.0 { f32::INFINITY } else { clip as f32 }
 }
 
 /// Numbers of a block, which fits the second-level cache with its states.
 const BLOCK: usize = 1 << 14;
 
-fn cut<'a, T>(all: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+fn cut_front<'a, T>(all: &mut &'a mut [T], len: usize) -> &'a mut [T] {
     let (block, rest) = take(all).split_at_mut(len);
     *all = rest;
     block
 }
 
-fn pass<F: Formula<N>, const N: usize>(
+fn step_pass<F: Formula<N>, const N: usize>(
     formula: &F,
     level: Level,
     mut parameters: &mut [f32],
@@ -267,8 +279,8 @@ fn pass<F: Formula<N>, const N: usize>(
     while parameters.len() > BLOCK {
         let (block, rest) = gradients.split_at(BLOCK);
         gradients = rest;
-        let states = states.each_mut().map(|it| cut(it, BLOCK));
-        let parameters = cut(&mut parameters, BLOCK);
+        let states = states.each_mut().map(|it| cut_front(it, BLOCK));
+        let parameters = cut_front(&mut parameters, BLOCK);
         blocks.push(Piece { formula, parameters, gradients: block, states });
     }
     let last = Piece { formula, parameters, gradients, states };
@@ -300,7 +312,7 @@ impl<F: Formula<N>, const N: usize> Task for Piece<'_, F, N> {
             for (now, (state, _)) in now.iter_mut().zip(&states) {
                 *now = state[i];
             }
-            (*p, now) = formula.apply(Vectors(simd), *p, g, now);
+            (*p, now) = formula.step_element(Vectors(simd), *p, g, now);
             for (now, (state, _)) in now.into_iter().zip(&mut states) {
                 state[i] = now;
             }
@@ -311,8 +323,12 @@ impl<F: Formula<N>, const N: usize> Task for Piece<'_, F, N> {
             for (now, (_, last)) in now.iter_mut().zip(&states) {
                 *now = simd.partial_load_f32s(last);
             }
-            let (p, now) =
-                formula.apply(Vectors(simd), simd.partial_load_f32s(last_parameters), g, now);
+            let (p, now) = formula.step_element(
+                Vectors(simd),
+                simd.partial_load_f32s(last_parameters),
+                g,
+                now,
+            );
             simd.partial_store_f32s(last_parameters, p);
             for (now, (_, last)) in now.into_iter().zip(&mut states) {
                 simd.partial_store_f32s(last, now);
@@ -343,10 +359,10 @@ fn pass_missed<F: Formula<N>, const N: usize>(
             zeros: &zeros,
             first,
             rows,
-            taken: cut(&mut taken, count),
-            parameters: cut(&mut parameters, count * width),
+            taken: cut_front(&mut taken, count),
+            parameters: cut_front(&mut parameters, count * width),
             gradients: gradients.map(|it| &it[i * many * width..][..rows.len() * width]),
-            states: states.each_mut().map(|it| cut(it, count * width)),
+            states: states.each_mut().map(|it| cut_front(it, count * width)),
         });
         first += count;
     }
@@ -378,8 +394,8 @@ impl<F: Formula<N>, const N: usize> Task for MissedSteps<'_, F, N> {
         for (i, &row) in rows.iter().enumerate() {
             if let Some(&next) = rows.get(i + AHEAD) {
                 for line in (place(next)..place(next) + width).step_by(LINE) {
-                    prefetch(parameters, line, true);
-                    states.iter().for_each(|it| prefetch(it, line, true));
+                    prefetch_line(parameters, line, true);
+                    states.iter().for_each(|it| prefetch_line(it, line, true));
                 }
             }
             let (start, taken) = (place(row), &mut taken[row as usize - first]);
@@ -469,7 +485,7 @@ pub struct AdamFactors {
 
 impl Adam {
     /// The step number `step`, from 1, with learning rate `lr`. The states are `m` and `v`.
-    pub fn at(&self, lr: f64, step: u64) -> Step {
+    pub fn step_at(&self, lr: f64, step: u64) -> Step {
         let t = step as f64;
         let unbias = |beta: f64| match self.bias_correction || self.rectified {
             true => 1.0 / (1.0 - beta.powf(t)),
@@ -495,7 +511,7 @@ impl Adam {
             rate: rate as f32,
             unbias: unbias as f32,
             epsilon: epsilon as f32,
-            clip: bound(self.clip),
+            clip: clip_bound(self.clip),
         })
     }
 
@@ -511,7 +527,13 @@ impl Adam {
 
 impl Formula<2> for AdamFactors {
     #[inline(always)]
-    fn apply<A: Arithmetic>(&self, a: A, p: A::V, g: A::V, [m, v]: [A::V; 2]) -> (A::V, [A::V; 2]) {
+    fn step_element<A: Arithmetic>(
+        &self,
+        a: A,
+        p: A::V,
+        g: A::V,
+        [m, v]: [A::V; 2],
+    ) -> (A::V, [A::V; 2]) {
         let g = a.scale_add(self.coupled, &p, g);
         let m = a.scale_add(self.rest1, &g, a.scale(self.beta1, m));
         let squared = a.mul(a.scale(self.rest2, g.clone()), g);
@@ -519,7 +541,7 @@ impl Formula<2> for AdamFactors {
         let root = a.sqrt(a.scale(self.unbias, v.clone()));
         let step = a.div(a.scale(self.rate, m.clone()), a.shift(self.epsilon, root));
         let Self { shrink, clip, .. } = *self;
-        let (p, []) = Shrink { shrink, clip }.apply(a, p, step, []);
+        let (p, []) = Shrink { shrink, clip }.step_element(a, p, step, []);
         (p, [m, v])
     }
 
@@ -547,15 +569,21 @@ pub struct AdaGrad {
 }
 
 impl AdaGrad {
-    pub fn at(lr: f64, epsilon: f64, decay: f64, clip: f64) -> Step {
+    pub fn step_at(lr: f64, epsilon: f64, decay: f64, clip: f64) -> Step {
         let (epsilon, decay) = (epsilon as f32, decay as f32);
-        Step::AdaGrad(Self { epsilon, decay, rate: lr as f32, clip: bound(clip) })
+        Step::AdaGrad(Self { epsilon, decay, rate: lr as f32, clip: clip_bound(clip) })
     }
 }
 
 impl Formula<1> for AdaGrad {
     #[inline(always)]
-    fn apply<A: Arithmetic>(&self, a: A, p: A::V, g: A::V, [s]: [A::V; 1]) -> (A::V, [A::V; 1]) {
+    fn step_element<A: Arithmetic>(
+        &self,
+        a: A,
+        p: A::V,
+        g: A::V,
+        [s]: [A::V; 1],
+    ) -> (A::V, [A::V; 1]) {
         let g = a.scale_add(self.decay, &p, g);
         let s = a.scale_add(1.0, &a.mul(g.clone(), g.clone()), s);
         let step = a.div(g, a.shift(self.epsilon, a.sqrt(s.clone())));
@@ -579,15 +607,21 @@ pub struct Sgd {
 }
 
 impl Sgd {
-    pub fn at(lr: f64, beta: f64, decay: f64, clip: f64) -> Step {
+    pub fn step_at(lr: f64, beta: f64, decay: f64, clip: f64) -> Step {
         let (beta, decay) = (beta as f32, decay as f32);
-        Step::Sgd(Self { beta, decay, rate: lr as f32, clip: bound(clip) })
+        Step::Sgd(Self { beta, decay, rate: lr as f32, clip: clip_bound(clip) })
     }
 }
 
 impl Formula<1> for Sgd {
     #[inline(always)]
-    fn apply<A: Arithmetic>(&self, a: A, p: A::V, g: A::V, [m]: [A::V; 1]) -> (A::V, [A::V; 1]) {
+    fn step_element<A: Arithmetic>(
+        &self,
+        a: A,
+        p: A::V,
+        g: A::V,
+        [m]: [A::V; 1],
+    ) -> (A::V, [A::V; 1]) {
         let g = a.scale_add(self.decay, &p, g);
         let m = a.scale_add(self.beta, &m, g);
         (a.bounded(a.scale_add(-self.rate, &m, p), self.clip), [m])

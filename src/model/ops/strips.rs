@@ -22,7 +22,7 @@ const NONE: u32 = u32::MAX;
 
 impl Strips {
     pub fn new(lists: usize, groups: &[u8], kings: usize) -> Self {
-        let length = length(lists);
+        let length = strip_length(lists);
         if kings == 1 {
             return Self::of_one_king(lists);
         }
@@ -45,16 +45,16 @@ impl Strips {
     }
 
     pub fn of_one_king(lists: usize) -> Self {
-        let length = length(lists);
+        let length = strip_length(lists);
         let starts = vec![0, lists.div_ceil(length) as u32];
         Self { length, order: Vec::new(), starts }
     }
 
-    pub fn count(&self) -> usize {
+    pub fn strip_count(&self) -> usize {
         self.starts.last().map_or(0, |end| *end as usize)
     }
 }
 
-fn length(lists: usize) -> usize {
+fn strip_length(lists: usize) -> usize {
     lists.div_ceil(MOST).next_multiple_of(ROUND).max(ROUND)
 }

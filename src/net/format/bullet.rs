@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Contents, ImportError, ImportedWeights, NetFormat, checkpoint, find_hidden};
 use crate::architecture::{Architecture, ArrayKind};
 use crate::floats::Float;
-use crate::net::{Hints, transposed};
+use crate::net::{Hints, transpose};
 use crate::weights::{Weights, WeightsError};
 
 pub static WEIGHTS_BIN: NetFormat = NetFormat {
@@ -42,13 +42,13 @@ fn read_weights_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, Impo
     net.inputs.factorised = arrays.contains_key("l0f");
     let shape = net.to_string();
     let more = |ids| ImportError::More { ids, shape: shape.clone() };
-    net.check().map_err(|error| match net.inputs.factorised {
+    net.check_layers().map_err(|error| match net.inputs.factorised {
         true => more("l0f".to_string()),
         false => error.into(),
     })?;
     let mut weights = Weights::default();
-    for array in net.arrays() {
-        let id = id(&net, array.part);
+    for array in net.list_arrays() {
+        let id = trainer_name(&net, array.part);
         let values = arrays.remove(&id).ok_or_else(|| missing(&id))?;
         let (found, expected) = (values.len(), array.len());
         if found != expected {
@@ -56,7 +56,7 @@ fn read_weights_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, Impo
         }
         let values = match array.part {
             // They have it by input.
-            ArrayKind::Layer(_) | ArrayKind::Output => transposed(&values, array.fan_in),
+            ArrayKind::Layer(_) | ArrayKind::Output => transpose(&values, array.fan_in),
             _ => values,
         };
         weights.insert(&array.name, &array.shape, values);
@@ -69,7 +69,7 @@ fn read_weights_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, Impo
 }
 
 /// The trainer's name of an array.
-fn id(net: &Architecture, part: ArrayKind) -> String {
+fn trainer_name(net: &Architecture, part: ArrayKind) -> String {
     let (map, letter) = match part {
         ArrayKind::Rows(0) => (0, 'w'),
         ArrayKind::Factor(0) => (0, 'f'),
@@ -78,7 +78,7 @@ fn id(net: &Architecture, part: ArrayKind) -> String {
         ArrayKind::LayerBias(layer) => (layer + 1, 'b'),
         ArrayKind::Output => (net.maps().len(), 'w'),
         ArrayKind::OutputBias => (net.maps().len(), 'b'),
-        part => return part.name(net.inputs.sets()),
+        part => return part.array_name(net.inputs.sets()),
     };
     format!("l{map}{letter}")
 }
@@ -94,20 +94,25 @@ fn split_arrays(bytes: &[u8]) -> Result<BTreeMap<String, Vec<f32>>, ImportError>
         let size = usize::try_from(u64::from_le_bytes(*count)).unwrap_or(usize::MAX);
         let parts = values.split_at_checked(size.saturating_mul(4));
         let (values, behind) = parts.ok_or_else(|| ImportError::Truncated { at: id.clone() })?;
-        arrays.insert(id, floats(values));
+        arrays.insert(id, read_floats(values));
         rest = behind;
     }
     Ok(arrays)
 }
 
-fn floats(bytes: &[u8]) -> Vec<f32> {
+fn read_floats(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }
 
 /// The hidden size of a file of this size, for nets of one output.
 fn hidden_of_size(size: usize, net: &Architecture) -> Option<usize> {
     let numbers = |hidden| -> usize {
-        net.merged().with_hidden(hidden).arrays().iter().map(|array| array.len()).sum()
+        net.without_factoriser()
+            .with_hidden(hidden)
+            .list_arrays()
+            .iter()
+            .map(|array| array.len())
+            .sum()
     };
     let hidden = find_hidden(net, |hidden| (4 * numbers(hidden)).cmp(&size))?;
     (!net.is_deep() && net.buckets == 1).then_some(hidden)
@@ -115,13 +120,13 @@ fn hidden_of_size(size: usize, net: &Architecture) -> Option<usize> {
 
 /// Reads nets of one output, without layers.
 fn read_raw_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportError> {
-    let net = hints.net.merged();
+    let net = hints.net.without_factoriser();
     let hidden = hidden_of_size(bytes.len(), &net).unwrap_or(net.hidden);
     let net = net.with_hidden(hidden);
-    net.check()?;
-    let mut values = floats(bytes).into_iter();
+    net.check_layers()?;
+    let mut values = read_floats(bytes).into_iter();
     let mut weights = Weights::default();
-    for array in net.arrays() {
+    for array in net.list_arrays() {
         let values = values.by_ref().take(array.len()).collect();
         weights.insert(&array.name, &array.shape, values);
     }
@@ -133,6 +138,6 @@ fn read_raw_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportEr
 /// `[bucket][output][input]`.
 fn write_raw_bin(weights: &Weights, net: &Architecture) -> Result<Vec<u8>, WeightsError> {
     let float = Float::new(weights, net)?;
-    let numbers = float.net.arrays().into_iter().flat_map(|array| float.get(array.part));
+    let numbers = float.net.list_arrays().into_iter().flat_map(|array| float.get_array(array.part));
     Ok(numbers.flat_map(|number| number.to_le_bytes()).collect())
 }

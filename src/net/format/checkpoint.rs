@@ -12,7 +12,7 @@ use crate::weights::{Weights, WeightsFile};
 pub static FORMAT: NetFormat = NetFormat {
     name: "checkpoint",
     recognises: |bytes, _| is_safetensors(bytes),
-    contents: Contents::Floats { read, write: None, cure: CURE },
+    contents: Contents::Floats { read: read_weights, write: None, cure: CURE },
 };
 
 /// What to do with files of named floats.
@@ -44,25 +44,25 @@ pub fn facts(architecture: &Architecture, scales: Scales) -> BTreeMap<String, St
 }
 
 /// Reads weights; facts, hints and shapes tell architecture and scales.
-fn read(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportError> {
+fn read_weights(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportError> {
     let WeightsFile { weights, facts, .. } = Weights::from_bytes(bytes)?;
-    parse(&facts, "kind", |kind| (kind == "net").then_some(()).ok_or("net".into()))?;
+    parse_fact(&facts, "kind", |kind| (kind == "net").then_some(()).ok_or("net".into()))?;
     let json = |text: &str| serde_json::from_str(text).map_err(|error| format!("a net ({error})"));
     let biases = weights.0.get("accumulator.bias");
-    let architecture = parse(&facts, "architecture", json)?.unwrap_or_else(|| {
+    let architecture = parse_fact(&facts, "architecture", json)?.unwrap_or_else(|| {
         hints.net.with_hidden(biases.map_or(hints.net.hidden, |biases| biases.values.len()))
     });
-    architecture.check()?;
+    architecture.check_layers()?;
     let head_format = |name: &str| HeadFormat::named(name).ok_or("float or int8".into());
     let whole = |text: &str| text.parse().map_err(|_| "a whole number".into());
     let shift = |text: &str| text.parse().map_err(|_| "a whole number of bits".into());
     let usual = hints.scales;
     let scales = Scales {
-        head_format: parse(&facts, "head_format", head_format)?.unwrap_or(usual.head_format),
-        qa: parse(&facts, "qa", whole)?.unwrap_or(usual.qa),
-        qb: parse(&facts, "qb", whole)?.unwrap_or(usual.qb),
-        scale: parse(&facts, "scale", whole)?.unwrap_or(usual.scale),
-        head_shift: parse(&facts, "head_shift", shift)?.or(usual.head_shift),
+        head_format: parse_fact(&facts, "head_format", head_format)?.unwrap_or(usual.head_format),
+        qa: parse_fact(&facts, "qa", whole)?.unwrap_or(usual.qa),
+        qb: parse_fact(&facts, "qb", whole)?.unwrap_or(usual.qb),
+        scale: parse_fact(&facts, "scale", whole)?.unwrap_or(usual.scale),
+        head_shift: parse_fact(&facts, "head_shift", shift)?.or(usual.head_shift),
         head_round: facts.contains_key("head_round") || usual.head_round,
     };
     Float::new(&weights, &architecture)?;
@@ -70,7 +70,7 @@ fn read(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportError> {
 }
 
 /// Parses a fact, if the header has it. The error of `parse` is what was expected.
-fn parse<T>(
+fn parse_fact<T>(
     facts: &BTreeMap<String, String>,
     key: &'static str,
     parse: impl Fn(&str) -> Result<T, String>,

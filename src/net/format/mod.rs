@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 
 pub use bullet::RAW_BIN;
 pub use checkpoint::facts;
-pub(super) use quantised::write;
+pub(super) use quantised::write_net;
 
-use super::{ForeignHeader, Hints, Net, WriteNet, stored};
+use super::{ForeignHeader, Hints, Net, WriteNet, stored_arrays};
 use crate::architecture::{Architecture, ImpossibleNet, MOST_HIDDEN};
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
@@ -52,7 +52,7 @@ pub static ALL: [&NetFormat; 5] = [
 
 /// Finds the format of a file. Unknown files count as quantised nets, whose reader says what does
 /// not fit.
-fn recognise(bytes: &[u8], hints: &Hints) -> &'static NetFormat {
+fn recognise_format(bytes: &[u8], hints: &Hints) -> &'static NetFormat {
     let found = ALL.into_iter().find(|format| (format.recognises)(bytes, hints));
     found.unwrap_or(&quantised::FORMAT)
 }
@@ -60,11 +60,11 @@ fn recognise(bytes: &[u8], hints: &Hints) -> &'static NetFormat {
 impl Net {
     /// Reads the integers of a file.
     pub fn read(bytes: &[u8], hints: &Hints) -> Result<Self, NetError> {
-        Self::check(&hints.net.merged(), hints.scales)?;
+        Self::check_architecture(&hints.net.without_factoriser(), hints.scales)?;
         if let Some(other) = looks_like(bytes) {
             return Err(NetError::Other(other));
         }
-        match recognise(bytes, hints).contents {
+        match recognise_format(bytes, hints).contents {
             Contents::Floats { cure, .. } => Err(NetError::Other(cure)),
             Contents::Integers(read) => read(bytes, hints),
         }
@@ -72,25 +72,25 @@ impl Net {
 }
 
 /// Imports a checkpoint of ours or of bullet, or a quantised net described by `hints`.
-pub fn import(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportError> {
-    let format = recognise(bytes, hints);
+pub fn import_weights(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportError> {
+    let format = recognise_format(bytes, hints);
     if let Contents::Floats { read, .. } = format.contents {
         return read(bytes, hints);
     }
     let net = Net::read(bytes, hints)?;
     let architecture = net.architecture().clone();
     // What is made of the weights is not the other program's net any more.
-    let write = if net.is_foreign() { write } else { net.write };
-    let source = ImportedWeights::new(format, dequantise(&net), architecture, net.scales());
+    let write = if net.is_foreign() { write_net } else { net.write };
+    let source = ImportedWeights::new(format, dequantise_net(&net), architecture, net.scales());
     Ok(ImportedWeights { write, header: net.header, ..source })
 }
 
 /// Weights of a net, which quantise to the same net again.
-pub fn dequantise(net: &Net) -> Weights {
+pub fn dequantise_net(net: &Net) -> Weights {
     let mut weights = Weights::default();
-    let arrays = stored(net.architecture(), net.scales());
+    let arrays = stored_arrays(net.architecture(), net.scales());
     for (stored, numbers) in arrays.into_iter().zip(net.numbers()) {
-        let value = |place: usize| (numbers.get(place) / stored.factor(place)) as f32;
+        let value = |place: usize| (numbers.get(place) / stored.factor_at(place)) as f32;
         let values = (0..numbers.len()).map(value).collect();
         weights.insert(&stored.array.name, &stored.array.shape, values);
     }
@@ -118,7 +118,7 @@ impl ImportedWeights {
         net: Architecture,
         scales: Scales,
     ) -> Self {
-        let (write, facts) = (write as WriteNet, BTreeMap::new());
+        let (write, facts) = (write_net as WriteNet, BTreeMap::new());
         Self { weights, architecture: net, scales, write, header: None, facts, format }
     }
 

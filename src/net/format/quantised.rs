@@ -6,44 +6,44 @@ use std::iter;
 
 use super::{Contents, NetError, NetFormat, find_hidden};
 use crate::architecture::Architecture;
-use crate::net::definition::payload;
-use crate::net::{ALIGNMENT, Hints, Net, PADDING, StoredArray, WriteNet, stored};
+use crate::net::definition::payload_bytes;
+use crate::net::{ALIGNMENT, Hints, Net, PADDING, StoredArray, WriteNet, stored_arrays};
 use crate::scales::Scales;
 
 pub static FORMAT: NetFormat = NetFormat {
     name: "quantised net",
-    recognises: |bytes, hints| split(bytes, hints).is_ok(),
-    contents: Contents::Integers(read),
+    recognises: |bytes, hints| split_file(bytes, hints).is_ok(),
+    contents: Contents::Integers(read_net),
 };
 
-fn read(bytes: &[u8], hints: &Hints) -> Result<Net, NetError> {
-    let (net, mut rest, write) = split(bytes, hints)?;
+fn read_net(bytes: &[u8], hints: &Hints) -> Result<Net, NetError> {
+    let (net, mut rest, write) = split_file(bytes, hints)?;
     let mut numbers = Vec::new();
-    for StoredArray { array, number, .. } in stored(&net, hints.scales) {
-        let (these, behind) = rest.split_at(array.len() * number.bytes());
+    for StoredArray { array, number, .. } in stored_arrays(&net, hints.scales) {
+        let (these, behind) = rest.split_at(array.len() * number.byte_size());
         numbers.push(number.read(these));
         rest = behind;
     }
-    Ok(Net::of(&net, hints.scales, numbers)?.written_by(write))
+    Ok(Net::from_arrays(&net, hints.scales, numbers)?.written_by(write))
 }
 
 /// The net of a file, the bytes of its numbers, and what writes it with this padding.
-fn split<'a>(
+fn split_file<'a>(
     bytes: &'a [u8],
     Hints { net, scales }: &Hints,
 ) -> Result<(Architecture, &'a [u8], WriteNet), NetError> {
-    let (net, size) = (net.merged(), bytes.len());
+    let (net, size) = (net.without_factoriser(), bytes.len());
     let hidden = find_hidden(&net, |hidden| {
-        let least = payload(&net.with_hidden(hidden), *scales);
+        let least = payload_bytes(&net.with_hidden(hidden), *scales);
         let most = least.next_multiple_of(ALIGNMENT);
         if size == least || size == most { Ordering::Equal } else { least.cmp(&size) }
     });
-    let hidden =
-        hidden.ok_or_else(|| NetError::Size { size, nearest: nearest(size, &net, *scales) })?;
+    let hidden = hidden
+        .ok_or_else(|| NetError::Size { size, nearest: nearest_sizes(size, &net, *scales) })?;
     let net = net.with_hidden(hidden);
-    let (numbers, padding) = bytes.split_at(payload(&net, *scales));
+    let (numbers, padding) = bytes.split_at(payload_bytes(&net, *scales));
     if padding.iter().eq(PADDING.iter().cycle().take(padding.len())) {
-        Ok((net, numbers, write as WriteNet))
+        Ok((net, numbers, write_net as WriteNet))
     } else if padding.iter().all(|&byte| byte == 0) {
         Ok((net, numbers, write_with_zeros))
     } else {
@@ -52,7 +52,7 @@ fn split<'a>(
 }
 
 /// Pads with [`PADDING`].
-pub fn write(net: &Net) -> Vec<u8> {
+pub fn write_net(net: &Net) -> Vec<u8> {
     write_padded(net, PADDING.iter().copied().cycle())
 }
 
@@ -62,7 +62,7 @@ fn write_with_zeros(net: &Net) -> Vec<u8> {
 }
 
 fn write_padded(net: &Net, padding: impl Iterator<Item = u8>) -> Vec<u8> {
-    let size = net.payload().next_multiple_of(ALIGNMENT);
+    let size = net.payload_bytes().next_multiple_of(ALIGNMENT);
     let mut bytes = Vec::with_capacity(size);
     net.numbers.iter().for_each(|numbers| numbers.write(&mut bytes));
     bytes.extend(padding.take(size - bytes.len()));
@@ -70,9 +70,9 @@ fn write_padded(net: &Net, padding: impl Iterator<Item = u8>) -> Vec<u8> {
 }
 
 /// The largest smaller size of a file, and the next larger one, with their nets.
-fn nearest(size: usize, net: &Architecture, scales: Scales) -> String {
+fn nearest_sizes(size: usize, net: &Architecture, scales: Scales) -> String {
     let step = 1 + usize::from(net.pairwise);
-    let payload = |hidden| payload(&net.with_hidden(hidden), scales);
+    let payload = |hidden| payload_bytes(&net.with_hidden(hidden), scales);
     let below = size.saturating_sub(payload(0)) / (payload(step) - payload(0)) * step;
     let below = below.max(step);
     let of = |hidden: usize| {

@@ -12,13 +12,13 @@ use toml::{Table, Value};
 
 use super::{Contents, NetError, NetFormat};
 use crate::architecture::{Architecture, ArrayKind, Form};
-use crate::net::{ForeignHeader, Hints, Net, Number, Numbers, stored};
+use crate::net::{ForeignHeader, Hints, Net, Number, Numbers, stored_arrays};
 use crate::scales::Scales;
 
 pub static FORMAT: NetFormat = NetFormat {
     name: "net of Stockfish",
-    recognises: |bytes, _| recognise(bytes).is_some(),
-    contents: Contents::Integers(|bytes, _: &Hints| read(bytes)),
+    recognises: |bytes, _| recognise_generation(bytes).is_some(),
+    contents: Contents::Integers(|bytes, _: &Hints| read_net(bytes)),
 };
 
 /// Begins the names of generations in configs.
@@ -102,7 +102,7 @@ impl Generation {
     }
 
     /// The generation of a file. Widths of no release belong to engines that were built for them.
-    fn find(hash: u32, packed: bool) -> Option<Self> {
+    fn find_by_hash(hash: u32, packed: bool) -> Option<Self> {
         let all = GENERATIONS.into_iter().chain((2..=MOST_HIDDEN).step_by(2).flat_map(|hidden| {
             let of_width = GENERATIONS.into_iter().filter(move |it| it.packed == packed);
             of_width.map(move |it| Self { hidden, ..it })
@@ -111,7 +111,7 @@ impl Generation {
     }
 
     /// Hashes of the transformer and of a stack.
-    fn hashes(&self) -> [u32; 2] {
+    fn section_hashes(&self) -> [u32; 2] {
         let width = 2 * self.hidden as u32;
         let outputs: &[u32] = if self.head == Head::Both { &[32, 32, 1] } else { &[16, 32, 1] };
         let layer = |hash: u32, (number, outputs): (usize, &u32)| {
@@ -123,11 +123,11 @@ impl Generation {
 
     /// Hash of the file.
     fn hash(&self) -> u32 {
-        let [transformer, stack] = self.hashes();
+        let [transformer, stack] = self.section_hashes();
         transformer ^ stack
     }
 
-    fn version(&self) -> u32 {
+    fn file_version(&self) -> u32 {
         VERSIONS[usize::from(self.head == Head::Both)]
     }
 
@@ -136,7 +136,7 @@ impl Generation {
     }
 
     /// Its net as configs describe it.
-    fn text(&self) -> String {
+    fn config_text(&self) -> String {
         let head = match self.head {
             Head::Both => {
                 r#"
@@ -174,13 +174,13 @@ impl Generation {
         )
     }
 
-    fn form(&self) -> Form {
-        let text = format!("{}merged_kings = {}\n", self.text(), self.by_king);
+    fn to_form(&self) -> Form {
+        let text = format!("{}merged_kings = {}\n", self.config_text(), self.by_king);
         toml::from_str(&text).expect("it is a description")
     }
 
-    fn architecture(&self) -> Architecture {
-        self.form().try_into().expect("a generation is a net")
+    fn to_architecture(&self) -> Architecture {
+        self.to_form().try_into().expect("a generation is a net")
     }
 
     fn scales(&self) -> Scales {
@@ -188,7 +188,7 @@ impl Generation {
     }
 
     /// The columns of a map in a file, by those of ours: squares come first there.
-    pub fn columns(&self, map: usize, inputs: usize) -> Vec<usize> {
+    pub fn file_columns(&self, map: usize, inputs: usize) -> Vec<usize> {
         let swapped = |first: usize, count: usize| {
             (first + count / 2..first + count).chain(first..first + count / 2)
         };
@@ -215,7 +215,7 @@ impl Generation {
     }
 
     /// An array with its rows in the order of a file, or `from` it.
-    fn reordered(&self, part: ArrayKind, numbers: Numbers, from: bool) -> Numbers {
+    fn reorder_rows(&self, part: ArrayKind, numbers: Numbers, from: bool) -> Numbers {
         let (set, width) = match part {
             ArrayKind::Rows(set) => (set, self.hidden),
             ArrayKind::Psqt(set) => (set, BUCKETS),
@@ -230,21 +230,27 @@ impl Generation {
             in_file.into_iter().enumerate().for_each(|(row, in_file)| rows[in_file] = row);
         }
         let columns = |row| (row * width..(row + 1) * width).map(|index| numbers.get(index));
-        numbers.number().exactly(rows.into_iter().flat_map(columns))
+        numbers.number_type().convert_exactly(rows.into_iter().flat_map(columns))
     }
 
     /// The keys in which a net differs. Its kings may have one plane or two.
     fn differing_keys(&self, net: &Architecture, scales: Scales) -> Vec<String> {
         let own = Self { hidden: net.hidden, ..*self };
         let table = |form: Form| Table::try_from(form).expect("it has a TOML form");
-        let found =
-            table(Form { merged_kings: self.by_king, hidden: self.hidden, ..net.merged().into() });
-        let wanted = table(self.architecture().into());
+        let found = table(Form {
+            merged_kings: self.by_king,
+            hidden: self.hidden,
+            ..net.without_factoriser().into()
+        });
+        let wanted = table(self.to_architecture().into());
         let keys = wanted.keys().chain(found.keys().filter(|key| !wanted.contains_key(*key)));
         let keys = keys.filter(|key| found.get(*key) != wanted.get(*key)).map(String::as_str);
         let more = [
             // Another generation would be read from its file.
-            ("hidden", Self::find(own.hash(), own.packed).is_some_and(|it| it.name == own.name)),
+            (
+                "hidden",
+                Self::find_by_hash(own.hash(), own.packed).is_some_and(|it| it.name == own.name),
+            ),
             ("qa", scales.qa == own.qa()),
             ("scale", scales.scale == SCALE),
             ("head_shift", scales.head_shift.is_none()),
@@ -278,7 +284,7 @@ impl Generation {
 
     /// Internal units of a pawn: `NormalizeToPawnValue` of 15.1 and 16, later a polynomial of the
     /// material, here of all pieces (`src/uci.cpp`); fitted to the output of 19.
-    fn pawn(&self) -> i32 {
+    fn units_of_pawn(&self) -> i32 {
         match self.name {
             "15.1" => 361,
             "16" => 328,
@@ -294,7 +300,7 @@ impl Generation {
     }
 
     /// Whether engines with SSSE3 to AVX2 add pairs of products in 16 bits.
-    pub fn saturates(&self) -> bool {
+    pub fn saturates_sums(&self) -> bool {
         self.name == "15.1"
     }
 
@@ -311,7 +317,7 @@ impl Generation {
 
 impl Net {
     /// The engine of a net of another program, as it was read.
-    pub fn engine(&self) -> Option<String> {
+    pub fn engine_name(&self) -> Option<String> {
         let known = Generation::of_net(&self.architecture, self.scales).ok();
         let it = known.filter(|_| self.is_foreign())?;
         let (name, hidden, usual) = (it.name, it.hidden, it.usual_hidden());
@@ -325,18 +331,18 @@ impl Net {
     /// the units of a pawn.
     pub fn use_centipawns(&mut self) -> Option<i32> {
         let known = Generation::of_net(&self.architecture, self.scales).ok();
-        let pawn = known.filter(|_| self.is_foreign())?.pawn();
+        let pawn = known.filter(|_| self.is_foreign())?.units_of_pawn();
         self.scales.scale = (100 * SCALE + pawn / 2) / pawn;
         Some(pawn)
     }
 }
 
 /// Adds the keys of `net.format` that a config leaves out, and the scale.
-pub fn complete(config: &mut Table) -> Result<(), String> {
+pub fn complete_config(config: &mut Table) -> Result<(), String> {
     let net = config.get("net").and_then(Value::as_table);
     let Some(Value::String(format)) = net.and_then(|net| net.get("format")) else { return Ok(()) };
     let generation = Generation::named(format)?;
-    let mut keys: Table = generation.text().parse().expect("it is a description");
+    let mut keys: Table = generation.config_text().parse().expect("it is a description");
     keys.insert("qa".into(), generation.qa().into());
     let scale = Table::from_iter([("scale".to_string(), SCALE.into())]);
     for (section, keys) in [("net", keys), ("target", scale)] {
@@ -350,7 +356,7 @@ pub fn complete(config: &mut Table) -> Result<(), String> {
 }
 
 /// Fails with the keys in which a net differs from its `net.format`.
-pub fn check(format: &str, net: &Architecture, scales: Scales) -> Result<(), String> {
+pub fn check_keys(format: &str, net: &Architecture, scales: Scales) -> Result<(), String> {
     let keys = Generation::named(format)?.differing_keys(net, scales);
     match keys[..] {
         [] => Ok(()),
@@ -361,52 +367,55 @@ pub fn check(format: &str, net: &Architecture, scales: Scales) -> Result<(), Str
 }
 
 /// The generation of a file that begins as a net of Stockfish, or the versions of one that is not read.
-fn recognise(bytes: &[u8]) -> Option<Result<Generation, &'static str>> {
+fn recognise_generation(bytes: &[u8]) -> Option<Result<Generation, &'static str>> {
     let mut reader = Reader { rest: bytes, at: "its header" };
-    let [version, hash] = [reader.word().ok()?, reader.word().ok()?];
+    let [version, hash] = [reader.read_word().ok()?, reader.read_word().ok()?];
     let mut is_packed = || -> Result<bool, Damage> {
-        let length = reader.word()? as usize;
-        reader.take(length)?;
-        reader.word()?;
+        let length = reader.read_word()? as usize;
+        reader.take_bytes(length)?;
+        reader.read_word()?;
         Ok(reader.rest.starts_with(LEB128))
     };
     match VERSIONS.contains(&version) {
-        true => Some(Generation::find(hash, is_packed().unwrap_or(true)).ok_or("another version")),
+        true => Some(
+            Generation::find_by_hash(hash, is_packed().unwrap_or(true)).ok_or("another version"),
+        ),
         false => (version == 0x7af3_2f16).then_some(Err("12 or 13")),
     }
 }
 
-fn read(bytes: &[u8]) -> Result<Net, NetError> {
-    let generation = recognise(bytes).expect("it was recognised").map_err(NetError::Stockfish)?;
+fn read_net(bytes: &[u8]) -> Result<Net, NetError> {
+    let generation =
+        recognise_generation(bytes).expect("it was recognised").map_err(NetError::Stockfish)?;
     let name = generation.name;
     let wrong = |reason| NetError::DamagedStockfish { name, reason };
-    generation.read(Reader { rest: bytes, at: "its header" }).map_err(wrong)?
+    generation.read_body(Reader { rest: bytes, at: "its header" }).map_err(wrong)?
 }
 
 type Damage = String;
 
 impl Generation {
-    fn read(&self, mut from: Reader) -> Result<Result<Net, NetError>, Damage> {
-        let (net, scales) = (self.architecture(), self.scales());
-        let (version, expected) = (from.word()?, self.version());
+    fn read_body(&self, mut from: Reader) -> Result<Result<Net, NetError>, Damage> {
+        let (net, scales) = (self.to_architecture(), self.scales());
+        let (version, expected) = (from.read_word()?, self.file_version());
         if version != expected {
             return Err(format!("its version is {version:08x}, expected {expected:08x}"));
         }
-        from.word()?;
-        let length = from.word()? as usize;
-        let description = from.take(length)?.to_vec();
+        from.read_word()?;
+        let length = from.read_word()? as usize;
+        let description = from.take_bytes(length)?.to_vec();
         from.at = "the transformer";
-        let [transformer, stack] = self.hashes();
-        from.expect(transformer)?;
-        let arrays = stored(&net, scales);
+        let [transformer, stack] = self.section_hashes();
+        from.expect_hash(transformer)?;
+        let arrays = stored_arrays(&net, scales);
         let mut numbers: Vec<Option<Numbers>> = vec![None; arrays.len()];
         let place = |part| arrays.iter().position(|it| it.array.part == part).expect("it has it");
-        for parts in self.blocks() {
+        for parts in self.transformer_blocks() {
             let lens: Vec<usize> = parts.iter().map(|it| arrays[place(*it)].array.len()).collect();
             let number = arrays[place(parts[0])].number;
             let packed = self.packed && number != Number::I8;
-            for (part, found) in parts.into_iter().zip(from.arrays(number, &lens, packed)?) {
-                numbers[place(part)] = Some(self.reordered(part, found, true));
+            for (part, found) in parts.into_iter().zip(from.read_arrays(number, &lens, packed)?) {
+                numbers[place(part)] = Some(self.reorder_rows(part, found, true));
             }
         }
         let maps = net.maps();
@@ -414,13 +423,13 @@ impl Generation {
         let mut of_maps = vec![[Vec::new(), Vec::new()]; maps.len()];
         for _ in 0..net.buckets {
             from.at = "a stack of layers";
-            from.expect(stack)?;
+            from.expect_hash(stack)?;
             for (map, &[inputs, outputs]) in maps.iter().enumerate() {
-                let columns = self.columns(map, inputs);
+                let columns = self.file_columns(map, inputs);
                 let padded = inputs.next_multiple_of(PADDED);
-                let biases = Number::I32.read(from.take(4 * outputs)?);
+                let biases = Number::I32.read(from.take_bytes(4 * outputs)?);
                 of_maps[map][1].extend((0..outputs).map(|output| biases.get(output)));
-                for row in from.take(outputs * padded)?.chunks_exact(padded) {
+                for row in from.take_bytes(outputs * padded)?.chunks_exact(padded) {
                     let weights = columns.iter().map(|column| f64::from(row[*column] as i8));
                     of_maps[map][0].extend(weights);
                     padding.extend(&row[inputs..]);
@@ -436,17 +445,17 @@ impl Generation {
         }
         for (map, [weights, biases]) in of_maps.into_iter().enumerate() {
             let [of_weights, of_biases] = net.parts_of_map(map);
-            numbers[place(of_weights)] = Some(Number::I8.exactly(weights.into_iter()));
-            numbers[place(of_biases)] = Some(Number::I32.exactly(biases.into_iter()));
+            numbers[place(of_weights)] = Some(Number::I8.convert_exactly(weights.into_iter()));
+            numbers[place(of_biases)] = Some(Number::I32.convert_exactly(biases.into_iter()));
         }
         let numbers = numbers.into_iter().map(|array| array.expect("all are read")).collect();
         let (net, header) =
-            (Net::of(&net, scales, numbers), ForeignHeader { description, padding });
-        Ok(net.map(|net| net.written_by(write).with_header(Some(header))))
+            (Net::from_arrays(&net, scales, numbers), ForeignHeader { description, padding });
+        Ok(net.map(|net| net.written_by(write_net).with_header(Some(header))))
     }
 
     /// The arrays of the transformer, those that share a block together.
-    fn blocks(&self) -> Vec<Vec<ArrayKind>> {
+    fn transformer_blocks(&self) -> Vec<Vec<ArrayKind>> {
         let sets = 0..self.sets.len();
         let mut blocks = vec![vec![ArrayKind::AccumulatorBias]];
         if self.name == "18" {
@@ -472,7 +481,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Result<&'a [u8], Damage> {
+    fn take_bytes(&mut self, count: usize) -> Result<&'a [u8], Damage> {
         let (taken, rest) = self
             .rest
             .split_at_checked(count)
@@ -481,12 +490,12 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    fn word(&mut self) -> Result<u32, Damage> {
-        Ok(u32::from_le_bytes(self.take(4)?.try_into().expect("four bytes")))
+    fn read_word(&mut self) -> Result<u32, Damage> {
+        Ok(u32::from_le_bytes(self.take_bytes(4)?.try_into().expect("four bytes")))
     }
 
-    fn expect(&mut self, hash: u32) -> Result<(), Damage> {
-        let found = self.word()?;
+    fn expect_hash(&mut self, hash: u32) -> Result<(), Damage> {
+        let found = self.read_word()?;
         match found == hash {
             true => Ok(()),
             false => Err(format!("{} has the hash {found:08x}, expected {hash:08x}", self.at)),
@@ -494,22 +503,23 @@ impl<'a> Reader<'a> {
     }
 
     /// Arrays of so many numbers, one after the other; in one block if they are packed.
-    fn arrays(
+    fn read_arrays(
         &mut self,
         number: Number,
         lens: &[usize],
         packed: bool,
     ) -> Result<Vec<Numbers>, Damage> {
         if !packed {
-            let arrays = lens.iter().map(|len| Ok(number.read(self.take(len * number.bytes())?)));
+            let arrays =
+                lens.iter().map(|len| Ok(number.read(self.take_bytes(len * number.byte_size())?)));
             return arrays.collect();
         }
-        if self.take(LEB128.len())? != LEB128 {
+        if self.take_bytes(LEB128.len())? != LEB128 {
             return Err(format!("{} is not packed as LEB128", self.at));
         }
-        let length = self.word()? as usize;
-        let mut bytes = self.take(length)?.iter();
-        let [least, most] = number.range().expect("they are integers").map(|end| end as i64);
+        let length = self.read_word()? as usize;
+        let mut bytes = self.take_bytes(length)?.iter();
+        let [least, most] = number.value_range().expect("they are integers").map(|end| end as i64);
         let mut next = || -> Option<i32> {
             let (mut value, mut shift) = (0_i64, 0);
             loop {
@@ -527,7 +537,7 @@ impl<'a> Reader<'a> {
         };
         let mut array = |len: &usize| -> Option<Numbers> {
             let values = (0..*len).map(|_| next()).collect::<Option<Vec<i32>>>()?;
-            Some(number.exactly(values.into_iter().map(f64::from)))
+            Some(number.convert_exactly(values.into_iter().map(f64::from)))
         };
         let arrays: Option<Vec<Numbers>> = lens.iter().map(&mut array).collect();
         let arrays = arrays.filter(|_| bytes.len() == 0);
@@ -536,27 +546,27 @@ impl<'a> Reader<'a> {
 }
 
 /// Writes a net of one of the generations. Panics if it is none.
-pub fn write(net: &Net) -> Vec<u8> {
+pub fn write_net(net: &Net) -> Vec<u8> {
     let architecture = net.architecture();
     // A file says nothing of the scale.
     let scales = Scales { scale: SCALE, ..net.scales() };
     let generation = Generation::of_net(architecture, scales).expect("it is one");
     let ForeignHeader { description, padding } = net.header.clone().unwrap_or_default();
     let mut padding = padding.into_iter();
-    let [transformer, stack] = generation.hashes();
-    let [version, hash] = [generation.version(), generation.hash()];
+    let [transformer, stack] = generation.section_hashes();
+    let [version, hash] = [generation.file_version(), generation.hash()];
     let mut bytes = [version, hash, description.len() as u32].map(u32::to_le_bytes).concat();
     bytes.extend(description);
     bytes.extend(transformer.to_le_bytes());
-    let arrays = stored(architecture, net.scales());
+    let arrays = stored_arrays(architecture, net.scales());
     let numbers_of = |part| {
         let place = arrays.iter().position(|it| it.array.part == part).expect("it has it");
         &net.numbers()[place]
     };
-    for parts in generation.blocks() {
-        let block = |part| generation.reordered(part, numbers_of(part).clone(), false);
+    for parts in generation.transformer_blocks() {
+        let block = |part| generation.reorder_rows(part, numbers_of(part).clone(), false);
         let blocks: Vec<Numbers> = parts.into_iter().map(block).collect();
-        match generation.packed && blocks[0].number() != Number::I8 {
+        match generation.packed && blocks[0].number_type() != Number::I8 {
             true => write_packed(&blocks, &mut bytes),
             false => blocks.iter().for_each(|numbers| numbers.write(&mut bytes)),
         }
@@ -565,7 +575,7 @@ pub fn write(net: &Net) -> Vec<u8> {
         bytes.extend(stack.to_le_bytes());
         for (map, [inputs, outputs]) in architecture.maps().into_iter().enumerate() {
             let [weights, biases] = net.map_numbers(map);
-            let columns = generation.columns(map, inputs);
+            let columns = generation.file_columns(map, inputs);
             biases.i32s()[bucket * outputs..][..outputs]
                 .iter()
                 .for_each(|bias| bytes.extend(bias.to_le_bytes()));

@@ -17,13 +17,13 @@ use crate::loader::Prepare;
 use crate::search::{Evaluate, QuietEnd, follow_moves};
 use crate::weights::Weights;
 
-pub use moves::{Moves, is_lesson, select};
+pub use moves::{Moves, is_lesson, select_samples};
 pub use quiescence::QuietEnds;
 pub use rounds::Rounds;
 
 /// Preparation of the rows of a run by these weights. Fails if they do not fit integers.
-pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Arc<dyn Prepare>> {
-    let (searcher, target) = (Searcher::of(recipe, weights)?, &recipe.config.file.target);
+pub fn preparation_for(recipe: &Recipe, weights: &Weights) -> Result<Arc<dyn Prepare>> {
+    let (searcher, target) = (Searcher::from_weights(recipe, weights)?, &recipe.config.file.target);
     Ok(match target.learn {
         Objective::Moves => Arc::new(Moves { searcher, force: target.force }),
         Objective::Quiescence | Objective::Values => Arc::new(QuietEnds(searcher)),
@@ -38,9 +38,9 @@ pub struct Searcher {
 
 impl Searcher {
     /// The weights of a run: terms, or the integers of its net. Fails if they do not fit integers.
-    pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Self> {
+    pub fn from_weights(recipe: &Recipe, weights: &Weights) -> Result<Self> {
         let scale = recipe.config.scale;
-        let evaluation = match (recipe.config.architecture(), recipe.terms()?) {
+        let evaluation = match (recipe.config.architecture(), recipe.run_terms()?) {
             (Some(net), _) => {
                 let cure = "quiescence is searched with the integers of the net, and these weights \
                             fit none; lower `optimizer.clip`";
@@ -48,22 +48,24 @@ impl Searcher {
                 prove(&net).map_err(anyhow::Error::msg).context(cure)?;
                 Evaluation::from_net(net, recipe.open_base()?.map(|base| base.evaluation))
             }
-            (None, Some(terms)) => Evaluation::from_terms(&terms.read(weights, scale, true)?),
+            (None, Some(terms)) => {
+                Evaluation::from_terms(&terms.read_weights(weights, scale, true)?)
+            }
             (None, None) => unreachable!("a model without a net has terms"),
         };
         Ok(Self { evaluation, scale })
     }
 
-    pub fn terms(weights: &HceWeights, scale: f64) -> Self {
+    pub fn from_terms(weights: &HceWeights, scale: f64) -> Self {
         Self { evaluation: Evaluation::from_terms(weights), scale }
     }
 
-    pub fn evaluation(&self) -> Box<dyn Evaluate + Send + '_> {
+    pub fn open_evaluation(&self) -> Box<dyn Evaluate + Send + '_> {
         follow_moves(&self.evaluation)
     }
 
     /// Value of an end for the side to move at the beginning, unrounded for terms.
-    fn value(&self, end: &QuietEnd) -> f64 {
+    fn value_of_end(&self, end: &QuietEnd) -> f64 {
         match &self.evaluation {
             Evaluation::Terms(terms) => f64::from(end.sign()) * terms.evaluate(&end.position),
             _ => end.score.into(),

@@ -30,7 +30,7 @@ pub fn is_lesson(sample: &Sample) -> bool {
 }
 
 /// Selects the positions that teach a move. Fails if there are none.
-pub fn select(mut samples: Vec<Sample>) -> Result<Vec<Sample>> {
+pub fn select_samples(mut samples: Vec<Sample>) -> Result<Vec<Sample>> {
     let taught: Vec<bool> = samples.par_iter().map(is_lesson).collect();
     let mut taught = taught.into_iter();
     samples.retain(|_| taught.next() == Some(true));
@@ -43,17 +43,17 @@ pub fn select(mut samples: Vec<Sample>) -> Result<Vec<Sample>> {
 }
 
 impl Prepare for Moves {
-    fn rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>> {
-        let mut evaluation = self.searcher.evaluation();
+    fn prepare_rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>> {
+        let mut evaluation = self.searcher.open_evaluation();
         let mut quiescence = Quiescence::new(self.searcher.scale);
         let rows = |sample: &Sample| {
-            let found = self.find(sample, &mut quiescence, &mut *evaluation);
+            let found = self.find_ends(sample, &mut quiescence, &mut *evaluation);
             found.unwrap_or_else(|| vec![(sample.position, 0.0)])
         };
         samples.iter().map(rows).collect()
     }
 
-    fn choices(&self) -> Option<Choices> {
+    fn move_choices(&self) -> Option<Choices> {
         Some(Choices::new(self.force, self.searcher.scale))
     }
 }
@@ -61,15 +61,15 @@ impl Prepare for Moves {
 impl Moves {
     /// The quiet ends after a position's moves, the one that was played first, if they teach
     /// something, and last its own; none if it has no evaluation.
-    fn find(
+    fn find_ends(
         &self,
         sample: &Sample,
         quiescence: &mut Quiescence,
         evaluation: &mut dyn Evaluate,
     ) -> Option<Vec<(Position, f64)>> {
         let chess = sample.position.to_chess().ok()?;
-        let root = quiescence.end(&chess, evaluation).filter(|root| !root.is_decided)?;
-        let row = |end: &QuietEnd| (end.position, self.searcher.value(end));
+        let root = quiescence.find_quiet_end(&chess, evaluation).filter(|root| !root.is_decided)?;
+        let row = |end: &QuietEnd| (end.position, self.searcher.value_of_end(end));
         let mut rows = Vec::new();
         let played = sample.played.filter(|_| sample.result == 1.0);
         let played = played.and_then(|played| played.legal_move(&chess));

@@ -11,21 +11,24 @@ pub struct QuietEnds(pub Searcher);
 
 impl Prepare for QuietEnds {
     /// Keeps positions that have no evaluation: illegal ones, mates and draws.
-    fn rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>> {
-        let mut evaluation = self.0.evaluation();
+    fn prepare_rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>> {
+        let mut evaluation = self.0.open_evaluation();
         let mut quiescence = Quiescence::new(self.0.scale);
         let row = |sample: &Sample| {
             let given = sample.position;
             let bare =
                 Position::of_board_and_turn(given.occupied(), given.nibbles(), given.turn_and_ep());
-            let end = bare.to_chess().ok().and_then(|it| quiescence.end(&it, &mut *evaluation));
+            let end = bare
+                .to_chess()
+                .ok()
+                .and_then(|it| quiescence.find_quiet_end(&it, &mut *evaluation));
             let end = end.filter(|end| !end.is_decided).map_or(bare, |end| end.position);
             vec![(end, 0.0)]
         };
         samples.iter().map(row).collect()
     }
 
-    fn choices(&self) -> Option<Choices> {
+    fn move_choices(&self) -> Option<Choices> {
         None
     }
 }

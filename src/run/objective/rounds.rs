@@ -31,7 +31,7 @@ const SPREAD: &str = "spread";
 
 impl Rounds {
     /// A round a step for direct methods, else ten of whole epochs; None if positions stay.
-    pub fn of(config: &Config, span: &Span) -> Option<Self> {
+    pub fn from_config(config: &Config, span: &Span) -> Option<Self> {
         let epochs = || (span.steps as f64 * span.batch as f64 / span.epoch as f64 / 10.0).round();
         let steps = match config.optimizer.name.is_direct() {
             true => 1.0,
@@ -41,7 +41,7 @@ impl Rounds {
     }
 
     /// The round of a checkpoint, or a new one. Fails if the round's file is of another checkpoint.
-    pub fn enter(self, at: &Checkpoint, folder: &Path) -> Result<Round> {
+    pub fn enter_round(self, at: &Checkpoint, folder: &Path) -> Result<Round> {
         let (path, step) = (folder.join(ROUND), at.state.step);
         let end = |began: u64| (began / self.0 + 1) * self.0;
         let new =
@@ -50,7 +50,7 @@ impl Rounds {
             return Ok(new(None));
         }
         let Checkpoint { weights, state: State { step: began, .. }, facts, .. } =
-            Checkpoint::read(&path)?;
+            Checkpoint::read_file(&path)?;
         let spread = facts.get(SPREAD).map(|text| text.parse()).transpose();
         let spread = spread.with_context(|| format!("{}: `{SPREAD}`", path.display()))?;
         ensure!(
@@ -66,12 +66,12 @@ impl Rounds {
 
 impl Round {
     /// Writes the file of the round; `spread` is recorded in the first one.
-    pub fn write(&self, spread: Option<f64>, folder: &Path) -> Result<()> {
+    pub fn write_round(&self, spread: Option<f64>, folder: &Path) -> Result<()> {
         // With enough digits to read the same number again.
         let spread = self.spread.or(spread).map(|it| (SPREAD.to_string(), format!("{it:?}")));
         let state = State { step: self.began, ..State::default() };
         let (weights, facts) = (self.weights.clone(), spread.into_iter().collect());
         let kept = Checkpoint { weights, state, facts, ..Checkpoint::default() };
-        Ok(kept.write(&folder.join(ROUND))?)
+        Ok(kept.write_file(&folder.join(ROUND))?)
     }
 }

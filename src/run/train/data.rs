@@ -17,7 +17,7 @@ use crate::loader::{
 use crate::progress::Progress;
 use crate::run::recipe::Recipe;
 use crate::run::{Host, data_plan, objective};
-use crate::sample::{Sample, mix};
+use crate::sample::{Sample, mix_hash};
 use crate::train::checkpoint::Checkpoint;
 use crate::weights::Weights;
 
@@ -65,7 +65,7 @@ pub(super) fn scan_data(
     if !scan.is_whole {
         scan.counts.train = config.file.data.positions.unwrap_or(scan.counts.train);
     }
-    let weights = plan.weighing.weights(&scan.some);
+    let weights = plan.weighing.batch_weights(&scan.some);
     if !weights.is_empty() && weights.iter().all(|weight| *weight == 0.0) {
         return Err(LoadError::NothingCounts);
     }
@@ -75,7 +75,7 @@ pub(super) fn scan_data(
 /// The positions of some games, about `most`, chosen by the hash of their content.
 pub fn draw_games(samples: &[Sample], most: usize) -> Vec<Sample> {
     let behind = u64::MAX / (samples.len().max(most) as u64) * most as u64;
-    let is_drawn = |sample: &&Sample| mix(sample.group(), most as u64) <= behind;
+    let is_drawn = |sample: &&Sample| mix_hash(sample.split_group(), most as u64) <= behind;
     samples.iter().filter(is_drawn).copied().collect()
 }
 
@@ -85,8 +85,8 @@ pub(super) fn to_prepare(
     config: &Config,
     listener: &dyn Progress,
 ) -> Result<Arc<Vec<Sample>>> {
-    let samples = data_plan::collect(plan, Some(Subset::Train), listener)?;
-    Ok(Arc::new(if config.learns_moves() { objective::select(samples)? } else { samples }))
+    let samples = data_plan::collect_samples(plan, Some(Subset::Train), listener)?;
+    Ok(Arc::new(if config.learns_moves() { objective::select_samples(samples)? } else { samples }))
 }
 
 /// Batches of the validation positions, with the config's weights.
@@ -95,10 +95,10 @@ pub(super) fn validation_batches(
     encoder: &Encoder,
     samples: &[Sample],
 ) -> Vec<Batch> {
-    let weights = config.file.target.weights.weights(samples);
+    let weights = config.file.target.weights.batch_weights(samples);
     let batch = |(samples, weights): (&[Sample], &[f32])| Batch {
         weights: weights.into(),
-        ..encoder.encode(samples)
+        ..encoder.encode_samples(samples)
     };
     let weights = weights.chunks(VALIDATION_BATCH).chain(std::iter::repeat(&[][..]));
     samples.chunks(VALIDATION_BATCH).zip(weights).map(batch).collect()
@@ -106,18 +106,18 @@ pub(super) fn validation_batches(
 
 impl Data {
     /// The window for the run's complete config.
-    pub fn window(&self, config: &Config) -> Option<usize> {
+    pub fn shuffle_window(&self, config: &Config) -> Option<usize> {
         let has_window = match &self.source {
             BatchSource::Files { .. } => true,
             BatchSource::Store(_) => false,
             BatchSource::Prepared { .. } => config.batch_size.is_some(),
         };
-        has_window.then(|| config.window(self.scan.counts.train))
+        has_window.then(|| config.window_positions(self.scan.counts.train))
     }
 
     /// Prepares rows with the weights of a round, including the validation games; returns the
     /// spread of the values of moves. `spread` is that of the first round.
-    pub fn prepare(
+    pub fn prepare_round(
         &mut self,
         by: Arc<dyn Prepare>,
         spread: Option<f64>,
@@ -129,16 +129,17 @@ impl Data {
         else {
             bail!("rows are prepared from positions");
         };
-        let window =
-            config.batch_size.map_or(samples.len(), |_| config.window(samples.len() as u64));
+        let window = config
+            .batch_size
+            .map_or(samples.len(), |_| config.window_positions(samples.len() as u64));
         let is_whole = samples.len() <= window;
-        let step = match (is_whole, by.choices()) {
+        let step = match (is_whole, by.move_choices()) {
             (true, _) => 1,
             (false, Some(_)) => (samples.len() / SPREAD).max(1),
             // The windows are searched one by one during training.
             (false, None) => samples.len(),
         };
-        let validating = match by.choices() {
+        let validating = match by.move_choices() {
             Some(_) => draw_games(&self.scan.validation.samples, MOST_SEARCHED),
             None => self.scan.validation.samples.clone(),
         };
@@ -149,10 +150,10 @@ impl Data {
         let (variance_factor, whole) = (1.0, None);
         let mut by = Preparation { samples, weighing, encoder, by, variance_factor, whole, window };
         let counter = listener.count(Some(total as u64), "searching quiet ends");
-        let mut prepared = by.of(by.samples.par_iter().step_by(step), &*counter);
-        self.validation = by.of(validating.par_iter(), &*counter).batches(&by);
+        let mut prepared = by.prepare_samples(by.samples.par_iter().step_by(step), &*counter);
+        self.validation = by.prepare_samples(validating.par_iter(), &*counter).encode_batches(&by);
         drop(counter);
-        let now = prepared.choices.as_ref().and_then(Choices::spread);
+        let now = prepared.choices.as_ref().and_then(Choices::value_spread);
         by.variance_factor = spread.zip(now).map_or(1.0, |(then, now)| (then / now).max(1.0));
         if let Some(choices) = &mut prepared.choices {
             choices.variance_factor = by.variance_factor;
@@ -163,7 +164,7 @@ impl Data {
     }
 
     /// Batches from a checkpoint on, or a share of each.
-    pub fn batches(
+    pub fn stream_batches(
         &mut self,
         config: &Config,
         start: &Checkpoint,
@@ -176,7 +177,7 @@ impl Data {
                 let order = PassOrder { of_rank, ..plan.order };
                 let plan = StreamPlan { order, ..StreamPlan::clone(plan) };
                 let encoder = self.encoder.clone().context("files hold positions")?;
-                Stream::resume(plan, encoder, from, kept.take(), start.state.place.clone())
+                Stream::resume_stream(plan, encoder, from, kept.take(), start.state.place.clone())
             }
             BatchSource::Store(store) => {
                 ensure!(
@@ -185,19 +186,23 @@ impl Data {
                     store.len(),
                     of_rank.size
                 );
-                Stream::stored(store.clone(), in_memory, from)
+                Stream::from_store(store.clone(), in_memory, from)
             }
             BatchSource::Prepared { by, .. } => {
                 let by = by.clone().context("rows are prepared before they are learnt")?;
-                Stream::prepared(by, in_memory, from)
+                Stream::from_preparation(by, in_memory, from)
             }
         })
     }
 }
 
 /// Opens the data of a run and its starting weights, or those `begun`. Sets a missing scale.
-pub fn open(recipe: &mut Recipe, begun: Option<&Weights>, host: &Host) -> Result<(Data, Weights)> {
-    let Some(terms) = recipe.terms()? else {
+pub fn open_data(
+    recipe: &mut Recipe,
+    begun: Option<&Weights>,
+    host: &Host,
+) -> Result<(Data, Weights)> {
+    let Some(terms) = recipe.run_terms()? else {
         return open_net_data(&recipe.config, recipe.base.as_ref(), begun, host);
     };
     let config = &mut recipe.config;
@@ -205,7 +210,9 @@ pub fn open(recipe: &mut Recipe, begun: Option<&Weights>, host: &Host) -> Result
         Some(weights) => {
             HceWeights::from_weights(weights, terms.list.clone(), config.scale, false)?
         }
-        None => terms.start(config.file.terms.as_ref().and_then(|it| it.start.as_deref()))?,
+        None => {
+            terms.start_weights(config.file.terms.as_ref().and_then(|it| it.start.as_deref()))?
+        }
     };
     match terms.own {
         Some(_) => open_trace_data(config, terms, start, host),

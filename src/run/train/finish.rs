@@ -14,7 +14,7 @@ use crate::log;
 use crate::loss::Loss;
 use crate::net::Net;
 use crate::output;
-use crate::report::terms::{EffectiveValue, TermResult, csv, effective_values};
+use crate::report::terms::{EffectiveValue, TermResult, effective_values, format_csv};
 use crate::run::base::trained_terms;
 use crate::run::export::{self, WrittenNet};
 use crate::run::folder::{self, RunFolder};
@@ -24,7 +24,7 @@ use crate::train::End;
 use crate::train::checkpoint::{BestLoss, Checkpoint, State};
 use crate::train::direct::{self, problem::MOST_TERMS};
 use crate::train::optimizer::OptimizerName;
-use crate::train::target::targets;
+use crate::train::target::blend_targets;
 
 /// Approximate number of test positions in the report.
 const SHOWN: usize = 100_000;
@@ -87,15 +87,15 @@ pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
         return Ok(());
     };
     let config = &recipe.config;
-    let is_too_fast =
-        config.optimizer.name == OptimizerName::AdamW && config.learning_rate.range().1 > HIGH_RATE;
+    let is_too_fast = config.optimizer.name == OptimizerName::AdamW
+        && config.learning_rate.value_range().1 > HIGH_RATE;
     ensure!(
         config.file.net.as_ref().is_none_or(|net| net.start.is_some()),
         NothingLearnt(format!(
             "nothing was learnt: in {} steps, at rates up to {:e}, no validation loss was below the \
              untrained net's, {loss:.6}, and no net is written; {}",
             last.state.step,
-            config.learning_rate.range().1,
+            config.learning_rate.value_range().1,
             match last.state.step {
                 _ if is_too_fast => "the rate is too high: set schedule.learning_rate = 0.005",
                 _ if are_few_for_nets(&recipe.data) => {
@@ -109,9 +109,9 @@ pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
     Ok(())
 }
 
-pub fn finish(run: &Run, folder: &RunFolder, end: End, last: u64) -> Result<FinishedRun> {
-    let (recipe, path) = (&run.recipe, folder.file(folder::BEST));
-    let best = Checkpoint::read(&path)?;
+pub fn finish_run(run: &Run, folder: &RunFolder, end: End, last: u64) -> Result<FinishedRun> {
+    let (recipe, path) = (&run.recipe, folder.path_of(folder::BEST));
+    let best = Checkpoint::read_file(&path)?;
     let State { step, best: lowest, .. } = best.state;
     let what = match lowest {
         Some(BestLoss { step: 0, loss }) => {
@@ -122,25 +122,25 @@ pub fn finish(run: &Run, folder: &RunFolder, end: End, last: u64) -> Result<Fini
     };
     let made = match &run.data.terms {
         Some(tuned) => {
-            let values = terms(run, tuned, &best, &what, folder)?;
+            let values = finish_terms(run, tuned, &best, &what, folder)?;
             RunResult::Terms(values, tuned.terms.own.is_some())
         }
         None => {
-            let net = folder.file(folder::NET);
+            let net = folder.path_of(folder::NET);
             let validating = &run.data.scan.validation.samples;
-            let written = export::checkpoint(&path, &net, &recipe.config, validating)
+            let written = export::export_checkpoint(&path, &net, &recipe.config, validating)
                 .with_context(|| format!("{} stands, but gives no net", path.display()))?;
             let base = recipe.base.as_ref().filter(|_| recipe.config.tunes_base());
             let terms = base.map(|base| -> Result<PathBuf> {
                 let terms = trained_terms(base, &best.weights)?;
-                let path = folder.file(folder::BASE);
-                output::write(&path, terms.to_json().as_bytes())?;
+                let path = folder.path_of(folder::BASE);
+                output::write_file(&path, terms.to_json().as_bytes())?;
                 Ok(path)
             });
             RunResult::Net(Box::new(written), terms.transpose()?)
         }
     };
-    let rows = log::read(&folder.file(folder::LOG))?;
+    let rows = log::read_rows(&folder.path_of(folder::LOG))?;
     let training_loss = rows.iter().find(|row| row.step == step).and_then(|row| row.train_loss);
     let validation_loss = lowest.map(|best| best.loss);
     let (folder, steps) = (folder.path.clone(), [step, last]);
@@ -148,7 +148,7 @@ pub fn finish(run: &Run, folder: &RunFolder, end: End, last: u64) -> Result<Fini
 }
 
 /// Writes a page about the run; returns its path. The run is complete even without it.
-pub fn page(run: &Run, folder: &RunFolder) -> Result<PathBuf> {
+pub fn write_page(run: &Run, folder: &RunFolder) -> Result<PathBuf> {
     let scan = &run.data.scan;
     // Limits the games so that it takes no longer than a few seconds.
     let [validating, test] =
@@ -156,7 +156,7 @@ pub fn page(run: &Run, folder: &RunFolder) -> Result<PathBuf> {
     report::of_ended(&folder.path, &run.recipe, [&validating, &test], &run.host)
 }
 
-fn terms(
+fn finish_terms(
     run: &Run,
     tuned: &TermData,
     best: &Checkpoint,
@@ -164,34 +164,35 @@ fn terms(
     folder: &RunFolder,
 ) -> Result<Vec<EffectiveValue>> {
     let recipe = &run.recipe;
-    let exact = tuned.terms.read(&best.weights, recipe.config.scale, true)?;
-    let mut weights = exact.clone().rounded(2);
+    let exact = tuned.terms.read_weights(&best.weights, recipe.config.scale, true)?;
+    let mut weights = exact.clone().round_values(2);
     weights.source = Some(format!("trained by nnuance: {what}"));
-    let write = |name: &str, text: String| output::write(&folder.file(name), text.as_bytes());
+    let write =
+        |name: &str, text: String| output::write_file(&folder.path_of(name), text.as_bytes());
     write(folder::TERMS, weights.to_json())?;
 
     let errors = match &run.data.source {
-        BatchSource::Store(store) => standard_errors(recipe, &store.all(), tuned, best)?,
+        BatchSource::Store(store) => standard_errors(recipe, &store.whole_batch(), tuned, best)?,
         BatchSource::Prepared { by: Some(by), .. } if by.whole.is_some() => {
-            standard_errors(recipe, &by.all(), tuned, best)?
+            standard_errors(recipe, &by.encode_all(), tuned, best)?
         }
         BatchSource::Files { .. } | BatchSource::Prepared { .. } => Vec::new(),
     };
     let (results, times): (Vec<_>, Vec<_>) =
-        results(recipe, tuned, &errors, &exact)?.into_iter().unzip();
-    write(folder::TERMS_CSV, csv(&results))?;
+        term_results(recipe, tuned, &errors, &exact)?.into_iter().unzip();
+    write(folder::TERMS_CSV, format_csv(&results))?;
     Ok(effective_values(results.iter().zip(times)))
 }
 
 /// Result and number of occurrences of each term that the evaluation has.
-fn results(
+fn term_results(
     recipe: &Recipe,
     tuned: &TermData,
     errors: &[Option<f64>],
     weights: &HceWeights,
 ) -> Result<Vec<(TermResult, f64)>> {
     let TermData { terms, start, counts, term_counts } = tuned;
-    let requested = recipe.terms()?.context("the run has terms")?.chosen;
+    let requested = recipe.run_terms()?.context("the run has terms")?.chosen;
     let results = (0..terms.list.len()).filter(|i| terms.present.terms[*i]).map(|i| {
         let entry = &terms.list.terms[i];
         let error = |phase: usize| errors.get(2 * i + phase).copied().flatten();
@@ -230,10 +231,10 @@ fn standard_errors(
     if loss != Loss::SQUARED || !all.weights.is_empty() || all.choices.is_some() {
         return Ok(Vec::new());
     }
-    let targets = targets(all, config.final_wdl(), &config.source_targets());
+    let targets = blend_targets(all, config.final_wdl(), &config.source_targets());
     let optimizer = &config.optimizer;
     let prior = (optimizer.name == OptimizerName::GaussNewton).then_some(optimizer.prior);
-    let shape = tuned.terms.shape(config);
+    let shape = tuned.terms.hce_shape(config);
     if shape.terms > MOST_TERMS {
         return Ok(Vec::new());
     }

@@ -7,17 +7,17 @@
 use anyhow::{Result, ensure};
 
 use crate::architecture::{Architecture, Array, ArrayKind, BucketChoice, MOST_PIECES, PIECES};
-use crate::model::initial;
+use crate::model::initial_weights;
 use crate::weights::Weights;
 
 /// Weights of `wanted` whose output is that of `net`. Both are nets without a factoriser.
-pub fn grow(
+pub fn grow_weights(
     weights: &Weights,
     net: &Architecture,
     wanted: &Architecture,
     seed: u64,
 ) -> Result<Weights> {
-    let (kings, buckets) = (kings(net, wanted)?, buckets(net, wanted)?);
+    let (kings, buckets) = (match_king_buckets(net, wanted)?, match_output_buckets(net, wanted)?);
     // Rows of king buckets come from the bucket that contained them.
     let of_pieces = |row: usize| kings[row / PIECES] * PIECES + row % PIECES;
     let names = |net: &Architecture| -> Vec<String> {
@@ -39,13 +39,13 @@ pub fn grow(
     let columns = in_blocks(net.hidden / size, size, larger);
     let inputs = in_blocks(net.views(), size, larger);
     let first = if net.head.is_empty() { ArrayKind::Output } else { ArrayKind::Layer(0) };
-    let mut grown = initial(wanted, seed);
-    for array in wanted.arrays() {
+    let mut grown = initial_weights(wanted, seed);
+    for array in wanted.list_arrays() {
         if matches!(array.part, ArrayKind::Rows(set) if set >= old.len()) {
             grown.insert(&array.name, &array.shape, vec![0.0; array.len()]);
         }
     }
-    for Array { part, name, shape, .. } in net.arrays() {
+    for Array { part, name, shape, .. } in net.list_arrays() {
         let from = weights.get(&name, &shape)?;
         let to = &mut grown.0.get_mut(&name).expect("it has the same layers").values;
         match part {
@@ -88,29 +88,30 @@ pub fn grow(
 }
 
 /// The smaller net's king bucket that contains each of the larger one's.
-fn kings(net: &Architecture, wanted: &Architecture) -> Result<Vec<usize>> {
+fn match_king_buckets(net: &Architecture, wanted: &Architecture) -> Result<Vec<usize>> {
     let [old, new] = [net, wanted].map(|it| it.inputs.kings());
     ensure!(
         (net.inputs.views, old.mirror) == (wanted.inputs.views, new.mirror),
         "it has other inputs, or only one of the two is mirrored"
     );
-    let pairs = (0..64).map(|king| (new.seen(king).1, old.seen(king).1));
-    parts(new.count(), pairs, "king bucket")
+    let pairs = (0..64).map(|king| (new.flip_and_bucket(king).1, old.flip_and_bucket(king).1));
+    match_buckets(new.bucket_count(), pairs, "king bucket")
 }
 
 /// The smaller net's output bucket that contains each of the larger one's.
-fn buckets(net: &Architecture, wanted: &Architecture) -> Result<Vec<usize>> {
+fn match_output_buckets(net: &Architecture, wanted: &Architecture) -> Result<Vec<usize>> {
     if [net, wanted].iter().any(|net| matches!(net.bucket_choice, BucketChoice::Own(_))) {
         let same = net.bucket_choice == wanted.bucket_choice;
         ensure!(same || net.buckets == 1, "its output buckets are chosen otherwise");
         return Ok((0..wanted.buckets).map(|bucket| if same { bucket } else { 0 }).collect());
     }
-    let pairs = (2..=MOST_PIECES).map(|pieces| (wanted.bucket(pieces), net.bucket(pieces)));
-    parts(wanted.buckets, pairs, "output bucket")
+    let pairs = (2..=MOST_PIECES)
+        .map(|pieces| (wanted.bucket_by_pieces(pieces), net.bucket_by_pieces(pieces)));
+    match_buckets(wanted.buckets, pairs, "output bucket")
 }
 
 /// The bucket that contains each of `finer` finer ones, 0 for those that are never used.
-fn parts(
+fn match_buckets(
     count: usize,
     pairs: impl Iterator<Item = (usize, usize)>,
     kind: &str,

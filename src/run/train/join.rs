@@ -37,24 +37,24 @@ pub fn broadcast_recipe(
     );
     let mut draft = match begun {
         Some(begun) => begun.clone(),
-        None => Checkpoint { facts: recipe.facts()?, ..Checkpoint::default() },
+        None => Checkpoint { facts: recipe.header_facts()?, ..Checkpoint::default() },
     };
     draft.facts.insert(COMPUTE.into(), describe_compute(&host.device.1));
-    ranks.broadcast(&mut draft.to_bytes());
+    ranks.broadcast_bytes(&mut draft.to_bytes());
     Ok(())
 }
 
 /// Joins the run of rank 0 as another rank; returns how it ended.
-pub fn join(context: &RunContext) -> Result<End> {
+pub fn join_run(context: &RunContext) -> Result<End> {
     let receive = || {
         let mut bytes = Vec::new();
-        context.ranks.broadcast(&mut bytes);
+        context.ranks.broadcast_bytes(&mut bytes);
         let received = Checkpoint::from_bytes(&bytes, Path::new("the checkpoint of rank 0"))?;
-        let recipe = Recipe::read(&received.facts)?;
+        let recipe = Recipe::read_header(&received.facts)?;
         Ok::<_, anyhow::Error>((received, recipe.context("rank 0 sends no config")?))
     };
     let (draft, recipe) = receive()?;
-    let host = context.host(&recipe.config)?;
+    let host = context.open_host(&recipe.config)?;
     let (own, first) = (describe_compute(&host.device.1), draft.facts.get(COMPUTE));
     ensure!(
         first == Some(&own),
@@ -63,11 +63,11 @@ pub fn join(context: &RunContext) -> Result<End> {
         first.map_or("nothing", String::as_str)
     );
     let begun = Some(&draft.weights).filter(|weights| !weights.0.is_empty());
-    let (mut run, _) = Run::open(recipe, begun, host, context)?;
+    let (mut run, _) = Run::open_run(recipe, begun, host, context)?;
     let checkpoint;
     (checkpoint, run.recipe) = receive()?;
     run.require_same_data()?;
-    let settings = run.settings()?;
-    let (end, _) = run.steps(checkpoint, &settings, Path::new(""), context.listener)?;
+    let settings = run.run_settings()?;
+    let (end, _) = run.take_steps(checkpoint, &settings, Path::new(""), context.listener)?;
     Ok(end)
 }

@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use crate::run::Host;
 use crate::run::folder::{self, RunFolder};
 use crate::run::recipe::Recipe;
-use crate::run::report::{ShownRun, of_unfinished, unfinished};
+use crate::run::report::{ShownRun, of_unfinished, unfinished_state};
 
 /// Fewest seconds between two writes of the page, so that short runs lose no time by it.
 const INTERVAL: f64 = 1.0;
@@ -41,56 +41,56 @@ impl<'a> LivePage<'a> {
     }
 
     /// Leaves the page of the complete run as it is.
-    pub fn complete(self) {
-        *self.written() = None;
+    pub fn keep_page(self) {
+        *self.lock_written() = None;
     }
 
-    fn written(&self) -> MutexGuard<'_, Option<f64>> {
+    fn lock_written(&self) -> MutexGuard<'_, Option<f64>> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, in_progress: bool) -> Result<()> {
+    fn write_page(&self, in_progress: bool) -> Result<()> {
         let mut run = self.run.clone();
-        run.page.rows = log::read(&run.folder.join(folder::LOG))?;
+        run.page.rows = log::read_rows(&run.folder.join(folder::LOG))?;
         let step = run.page.rows.last().map_or(0, |row| row.step);
-        run.page.state = unfinished(step, Some(self.steps));
+        run.page.state = unfinished_state(step, Some(self.steps));
         let page = of_unfinished(&run, in_progress, &self.host);
-        Ok(output::write(&run.folder.join(folder::REPORT), page.as_bytes())?)
+        Ok(output::write_file(&run.folder.join(folder::REPORT), page.as_bytes())?)
     }
 }
 
 impl Drop for LivePage<'_> {
     fn drop(&mut self) {
-        if self.written().is_some() {
-            let _ = self.write(false);
+        if self.lock_written().is_some() {
+            let _ = self.write_page(false);
         }
     }
 }
 
 impl Progress for LivePage<'_> {
-    fn stop(&self) -> bool {
-        self.host.listener.stop()
+    fn should_stop(&self) -> bool {
+        self.host.listener.should_stop()
     }
 
-    fn seconds(&self) -> f64 {
-        self.host.listener.seconds()
+    fn elapsed_seconds(&self) -> f64 {
+        self.host.listener.elapsed_seconds()
     }
 
-    fn remark(&self, text: &str) {
-        self.host.listener.remark(text);
+    fn report_remark(&self, text: &str) {
+        self.host.listener.report_remark(text);
     }
 
-    fn step(&self, step: &TrainStep) {
-        self.host.listener.step(step);
+    fn report_step(&self, step: &TrainStep) {
+        self.host.listener.report_step(step);
     }
 
-    fn row(&self, row: &Row) {
-        self.host.listener.row(row);
-        let (now, mut written) = (self.seconds(), self.written());
+    fn report_validation(&self, row: &Row) {
+        self.host.listener.report_validation(row);
+        let (now, mut written) = (self.elapsed_seconds(), self.lock_written());
         if written.is_none_or(|then| now - then >= INTERVAL) {
             *written = Some(now);
             // That the page cannot be written is an error at the end.
-            let _ = self.write(true);
+            let _ = self.write_page(true);
         }
     }
 }

@@ -32,8 +32,8 @@ pub(super) fn open_net_data(
     let joins = base.filter(|_| section.tune_base);
     let terms = joins.map(|base| base_terms_at(base, begun)).transpose()?;
     let encoder = match (&terms, base) {
-        (Some(terms), _) => Encoder::sum(net, RunTerms::of_base(terms).encoder(terms)),
-        (None, base) => Encoder::net(net).on(base.map(base::open_base).transpose()?),
+        (Some(terms), _) => Encoder::for_sum(net, RunTerms::of_base(terms).terms_encoder(terms)),
+        (None, base) => Encoder::for_net(net).with_base(base.map(base::open_base).transpose()?),
     };
     let read = ReadPlan { needs_colours: encoder.needs_colours(), ..data_plan::read_plan(config) };
     let rounds = config.file.target.learn != Objective::Values;
@@ -53,12 +53,13 @@ pub(super) fn open_net_data(
     let facts = ScanFacts { positions, lengths };
     let order = data_plan::pass_order(config, Some(scan.counts.train));
     let layout = data_plan::choose_layout(config, host.device.1, &order, &facts, &scan.some);
-    let sizes: Vec<f64> = section.sets.iter().map(|set| section.start_size.of(set)).collect();
+    let sizes: Vec<f64> =
+        section.sets.iter().map(|set| section.start_size.size_of_set(set)).collect();
     let mut weights = initial_of_size(net, config.file.seed, &sizes);
     if base.is_some() {
         // So the sum starts as its base.
         for part in [ArrayKind::Output, ArrayKind::OutputBias] {
-            let name = net.array(part).expect("every net has it").name;
+            let name = net.find_array(part).expect("every net has it").name;
             weights.0.get_mut(&name).expect("a net has its arrays").values.fill(0.0);
         }
     }
@@ -91,7 +92,7 @@ fn base_terms_at(base: &export::StoredBase, begun: Option<&Weights>) -> Result<H
 /// Checks the rows of feature sets on some of the positions of a sample.
 fn check_sets(net: &Architecture, sample: &[Sample]) -> Result<()> {
     let check = |(number, sample): (usize, &Sample)| {
-        net.inputs.check(&sample.position, number % BOUNDED == 0)
+        net.inputs.check_position(&sample.position, number % BOUNDED == 0)
     };
     // The first alone: a panic of a set of the user's own is printed once.
     sample.first().map_or(Ok(()), |first| check((0, first))).map_err(Error::msg)?;

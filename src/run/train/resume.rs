@@ -20,13 +20,13 @@ const SETTABLE: [&str; 4] =
 const EDITED: &str = "config.edited.toml";
 
 /// Resumes a run; returns its result, or none if it was interrupted again.
-pub fn resume(
+pub fn resume_run(
     path: &Path,
     overrides: &[String],
     context: &RunContext,
 ) -> Result<Option<FinishedRun>> {
     let folder = RunFolder::of_run(path, context.listener)?;
-    let last = folder.file(folder::LAST);
+    let last = folder.path_of(folder::LAST);
     if !last.exists() {
         ensure!(
             overrides.is_empty(),
@@ -34,57 +34,59 @@ pub fn resume(
              --set",
             path.display()
         );
-        let config = Config::read(&folder.file(folder::STAGES), &[])?;
+        let config = Config::read_file(&folder.path_of(folder::STAGES), &[])?;
         return stages::go_on(&config, &folder, context);
     }
-    let (mut checkpoint, recipe) = recipe::open(&last)?;
-    let longer = longer(&recipe.config, overrides, &checkpoint.state)?;
-    let best_path = folder.file(folder::BEST);
-    let mut best = Checkpoint::read(&best_path)
+    let (mut checkpoint, recipe) = recipe::open_checkpoint(&last)?;
+    let longer = lengthen_config(&recipe.config, overrides, &checkpoint.state)?;
+    let best_path = folder.path_of(folder::BEST);
+    let mut best = Checkpoint::read_file(&best_path)
         .context("a run goes on with its best weights; restore them, or begin a new run")?;
-    let host = context.host(&recipe.config)?;
+    let host = context.open_host(&recipe.config)?;
     join::broadcast_recipe(&recipe, Some(&checkpoint), &host, context.ranks)?;
-    let (mut run, _) = Run::open(recipe, Some(&checkpoint.weights), host, context)?;
+    let (mut run, _) = Run::open_run(recipe, Some(&checkpoint.weights), host, context)?;
     run.require_same_data()?;
     let is_longer = longer.is_some();
     if let Some(config) = longer {
         run.recipe.config = config;
     }
-    let (settings, done) = (run.settings()?, checkpoint.state.step);
+    let (settings, done) = (run.run_settings()?, checkpoint.state.step);
     if is_longer {
         ensure!(
             settings.steps > done,
             "this run has done {done} steps already, and its new length is {}; give a larger one",
             settings.steps
         );
-        checkpoint.facts.extend(run.recipe.facts()?);
-        checkpoint.write(&last)?;
+        checkpoint.facts.extend(run.recipe.header_facts()?);
+        checkpoint.write_file(&last)?;
     }
     // Older files that a kill left are replaced by those of the last checkpoint.
     if best.facts != checkpoint.facts {
         best.facts.clone_from(&checkpoint.facts);
-        best.write(&best_path)?;
+        best.write_file(&best_path)?;
     }
-    let (config, text) = (folder.file(folder::CONFIG), run.recipe.config.to_toml());
-    let changed = input::text(&config, input::TEXT).is_ok_and(|found| found != text);
+    let (config, text) = (folder.path_of(folder::CONFIG), run.recipe.config.to_toml());
+    let changed = input::read_text(&config, input::TEXT).is_ok_and(|found| found != text);
     if changed && !is_longer {
-        let edited = folder.file(EDITED);
+        let edited = folder.path_of(EDITED);
         fs::rename(&config, &edited)
             .with_context(|| format!("cannot rename {}", config.display()))?;
-        context.listener.remark(&format!(
+        context.listener.report_remark(&format!(
             "a run goes on as it began: its config was changed, and what it became is {} now",
             edited.display()
         ));
     }
     if settings.steps == done {
-        context.listener.remark("the run is complete; --set schedule.epochs=N makes it longer");
+        context
+            .listener
+            .report_remark("the run is complete; --set schedule.epochs=N makes it longer");
     }
-    output::write(&config, text.as_bytes())?;
-    run.train(checkpoint, &settings, &folder)
+    output::write_file(&config, text.as_bytes())?;
+    run.train_from(checkpoint, &settings, &folder)
 }
 
 /// Config of a run that is made longer; none if its length stays.
-fn longer(config: &Config, overrides: &[String], state: &State) -> Result<Option<Config>> {
+fn lengthen_config(config: &Config, overrides: &[String], state: &State) -> Result<Option<Config>> {
     for set in overrides {
         let key = set.split('=').next().unwrap_or_default().trim();
         ensure!(
@@ -94,7 +96,7 @@ fn longer(config: &Config, overrides: &[String], state: &State) -> Result<Option
             SETTABLE.join(", ")
         );
     }
-    let longer = Config::parse(&config.to_toml(), "the run's config", overrides)?;
+    let longer = Config::parse_text(&config.to_toml(), "the run's config", overrides)?;
     if longer.to_toml() == config.to_toml() {
         return Ok(None);
     }
@@ -102,11 +104,11 @@ fn longer(config: &Config, overrides: &[String], state: &State) -> Result<Option
         !state.converged,
         "this run has converged: no step makes its loss fall, and a longer one would be the same"
     );
-    let (before, until_step) = (config.file.schedule.length(), state.step);
-    if longer.file.schedule.length() == before {
+    let (before, until_step) = (config.file.schedule.total_length(), state.step);
+    if longer.file.schedule.total_length() == before {
         return Ok(Some(longer));
     }
-    let longer = longer.with(|file| {
+    let longer = longer.with_changes(|file| {
         // If it is made longer twice at one step, only the last length counts.
         file.schedule.extended.retain(|earlier| earlier.until_step < until_step);
         if until_step > 0 {

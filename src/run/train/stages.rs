@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 use super::data::scan_data;
-use super::{FinishedRun, RunContext, begin_or_resume, begin_run, check};
+use super::{FinishedRun, RunContext, begin_or_resume, begin_run, check_run};
 use crate::config::Config;
 use crate::output;
 use crate::run::data_plan::read_plan;
@@ -15,13 +15,14 @@ use crate::run::folder::{self, RunFolder, is_finished};
 use crate::run::recipe::{self, Recipe};
 
 /// The runs of a config in a folder, each with its own: one a stage, or one alone.
-fn runs(config: &Config, folder: &Path) -> Result<Vec<(Config, PathBuf)>> {
-    let stages = config.stages();
+fn list_runs(config: &Config, folder: &Path) -> Result<Vec<(Config, PathBuf)>> {
+    let stages = config.list_stages();
     let last = stages.len();
     let run = |(number, stage): (usize, Config)| {
-        let path = if number == last { folder.into() } else { folder::stage(folder, number) };
-        let before = (number > 1).then(|| folder::stage(folder, number - 1));
-        let stage = stage.with(|file| {
+        let path =
+            if number == last { folder.into() } else { folder::stage_folder(folder, number) };
+        let before = (number > 1).then(|| folder::stage_folder(folder, number - 1));
+        let stage = stage.with_changes(|file| {
             // Data that two stages share come in another order.
             file.seed = file.seed.wrapping_add(number as u64 - 1);
             if let (Some(before), Some(net)) = (before, &mut file.net) {
@@ -35,7 +36,7 @@ fn runs(config: &Config, folder: &Path) -> Result<Vec<(Config, PathBuf)>> {
 
 /// Starts the first stage, once the data of all are checked; returns the result of the last one, or
 /// none if it was interrupted.
-pub(super) fn begin(
+pub(super) fn begin_stages(
     config: &Config,
     folder: &RunFolder,
     context: &RunContext,
@@ -45,16 +46,16 @@ pub(super) fn begin(
         "stages run in one process; start it without mpirun, or start each stage as a run with \
          `net.start` and `net.start_optimizer`"
     );
-    for (number, stage) in (1..).zip(config.stages()) {
+    for (number, stage) in (1..).zip(config.list_stages()) {
         let checked = scan_data(&read_plan(&stage), 0, &stage, context.listener)
             .map_err(anyhow::Error::from)
-            .and_then(|scan| check(&stage, scan.counts.train, context));
+            .and_then(|scan| check_run(&stage, scan.counts.train, context));
         checked.with_context(|| format!("stage {number}"))?;
     }
-    folder.clear()?;
+    folder.clear_runs()?;
     // A folder of a stage may have the run of somebody's own.
     require_same(config, &folder.path)?;
-    output::write(&folder.file(folder::STAGES), config.to_toml().as_bytes())?;
+    output::write_file(&folder.path_of(folder::STAGES), config.to_toml().as_bytes())?;
     go_on(config, folder, context)
 }
 
@@ -64,19 +65,19 @@ pub(super) fn go_on(
     folder: &RunFolder,
     context: &RunContext,
 ) -> Result<Option<FinishedRun>> {
-    let mut runs = runs(config, &folder.path)?;
+    let mut runs = list_runs(config, &folder.path)?;
     let (last, _) = runs.pop().context("a config has a run")?;
     for (number, (stage, path)) in (1..).zip(&runs) {
         let begun = require_same(stage, path)?;
         if begun.is_some() && is_finished(path) {
             continue;
         }
-        context.listener.remark(&format!("stage {number} of {}", runs.len() + 1));
+        context.listener.report_remark(&format!("stage {number} of {}", runs.len() + 1));
         if !begin_or_resume(stage, path, context)? {
             return Ok(None);
         }
     }
-    context.listener.remark(&format!("stage {0} of {0}", runs.len() + 1));
+    context.listener.report_remark(&format!("stage {0} of {0}", runs.len() + 1));
     begin_run(last, folder, context, RunFolder::clear_run)
 }
 
@@ -84,13 +85,17 @@ pub(super) fn go_on(
 /// config, or a stage before it does.
 pub fn require_same(config: &Config, path: &Path) -> Result<Option<Recipe>> {
     let mut last = None;
-    for (wanted, path) in runs(config, path)? {
+    for (wanted, path) in list_runs(config, path)? {
         let file = path.join(folder::LAST);
-        last = file.exists().then(|| recipe::open(&file)).transpose()?.map(|(_, recipe)| recipe);
+        last = file
+            .exists()
+            .then(|| recipe::open_checkpoint(&file))
+            .transpose()?
+            .map(|(_, recipe)| recipe);
         let Some(recipe) = &last else { continue };
         let found = &recipe.config;
         // Facts that change the data of a run.
-        let wanted = wanted.with(|file| {
+        let wanted = wanted.with_changes(|file| {
             file.data.window = file.data.window.or(found.file.data.window);
             file.data.positions = file.data.positions.or(found.file.data.positions);
             file.target.scale = file.target.scale.or(found.file.target.scale);
@@ -98,14 +103,14 @@ pub fn require_same(config: &Config, path: &Path) -> Result<Option<Recipe>> {
         ensure!(
             wanted.to_toml() == found.to_toml() && recipe.term_list == recipe::term_list(&wanted)?,
             "{}",
-            other(&path)
+            foreign_run_error(&path)
         );
     }
     Ok(last)
 }
 
 /// The error of a folder with the run of another config.
-pub fn other(path: &Path) -> String {
+pub fn foreign_run_error(path: &Path) -> String {
     format!(
         "{} holds a run of another config or other data; choose another folder with --out",
         path.display()

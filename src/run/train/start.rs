@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
-use super::grow::grow;
+use super::grow::grow_weights;
 use crate::config::Config;
-use crate::digest::digest;
+use crate::digest::sha256_prefix;
 use crate::evaluation::Evaluation;
 use crate::export::{self, EmbeddedNet, Sidecar, StartNet, StoredEvaluation};
 use crate::input;
@@ -28,7 +28,7 @@ pub struct Start {
 }
 
 /// Recipe of a new run before its data are read, and the start of its net.
-pub fn recipe(config: Config, host: &Host) -> Result<(Recipe, Option<Start>)> {
+pub fn prepare_recipe(config: Config, host: &Host) -> Result<(Recipe, Option<Start>)> {
     let mut recipe = Recipe {
         term_list: recipe::term_list(&config)?,
         config,
@@ -39,11 +39,11 @@ pub fn recipe(config: Config, host: &Host) -> Result<(Recipe, Option<Start>)> {
         start: None,
         base: None,
     };
-    recipe.terms()?;
+    recipe.run_terms()?;
     let Some(net) = recipe.config.file.net.clone() else { return Ok((recipe, None)) };
     let mut start = None;
     if let Some(name) = &net.start {
-        let opened = open(Path::new(name), &recipe.config, host.listener);
+        let opened = open_start(Path::new(name), &recipe.config, host.listener);
         let (began, from, origin) = opened.context("`net.start`")?;
         (recipe.start, start) = (Some(from), Some(began));
         join_sketches(&mut recipe, origin);
@@ -51,7 +51,7 @@ pub fn recipe(config: Config, host: &Host) -> Result<(Recipe, Option<Start>)> {
     if let Some(name) = &net.base {
         let opened = open_base(name, &recipe.config, host);
         let (base, origin) = opened.context("`net.base`")?;
-        recipe.config = recipe.config.with(|file| file.target.scale = Some(base.scale))?;
+        recipe.config = recipe.config.with_changes(|file| file.target.scale = Some(base.scale))?;
         recipe.base = Some(base);
         join_sketches(&mut recipe, origin);
     }
@@ -61,13 +61,13 @@ pub fn recipe(config: Config, host: &Host) -> Result<(Recipe, Option<Start>)> {
 /// Adds the games of a run's start to its own.
 fn join_sketches(recipe: &mut Recipe, origin: Option<Recipe>) {
     if let Some(origin) = origin {
-        recipe.sketch.join(&origin.sketch);
-        recipe.validation_sketch.join(&origin.validation_sketch);
+        recipe.sketch.join_sketch(&origin.sketch);
+        recipe.validation_sketch.join_sketch(&origin.validation_sketch);
     }
 }
 
 /// Opens the start of a net, of its shape or a smaller one, with its recipe.
-fn open(
+fn open_start(
     given: &Path,
     config: &Config,
     listener: &dyn Progress,
@@ -77,28 +77,32 @@ fn open(
     let path = in_folder(given, if goes_on { LAST } else { BEST })?;
     let name = path.display();
     let bytes =
-        input::read(&path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
+        input::read_bytes(&path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
     let beside = match kind_of(&bytes) {
         FileKind::Weights => Sidecar::Nothing,
         _ => export::sidecar_of(&path, &bytes)?,
     };
     // A file without a description of its net is read as the net of the config.
     let wants = || Hints { net: wanted.clone(), ..Hints::default() };
-    let hints = beside.hints().unwrap_or_else(wants);
-    let mut source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
+    let hints = beside.to_hints().unwrap_or_else(wants);
+    let mut source = export::import_weights(&bytes, &hints).with_context(|| name.to_string())?;
     if source.architecture.inputs.has_merged_kings() {
         (source.weights, source.architecture) =
             export::with_kings(&source.weights, &source.architecture, false)
                 .with_context(|| name.to_string())?;
     }
-    let (found, merged) = (&source.architecture, source.architecture.merged());
-    let larger = wanted.merged();
+    let (found, merged) = (&source.architecture, source.architecture.without_factoriser());
+    let larger = wanted.without_factoriser();
     let weights = if merged == larger {
         export::factorised_as(&source.weights, found, wanted)
     } else {
         let small = export::factorised_as(&source.weights, found, &merged);
-        let grown =
-            grow(&small.with_context(|| name.to_string())?, &merged, &larger, config.file.seed);
+        let grown = grow_weights(
+            &small.with_context(|| name.to_string())?,
+            &merged,
+            &larger,
+            config.file.seed,
+        );
         let grown = grown.with_context(|| {
             format!(
                 "{name} is a net of shape {found}, which cannot grow into {wanted}: a net may get \
@@ -116,17 +120,17 @@ fn open(
     let mut origin = match &beside {
         _ if goes_on => None,
         Sidecar::Manifest(manifest) => Recipe::of_manifest(&manifest.provenance),
-        _ => Recipe::read(&source.facts).with_context(|| name.to_string())?,
+        _ => Recipe::read_header(&source.facts).with_context(|| name.to_string())?,
     };
     if goes_on {
         let (end, recipe) = open_end(&path, config)?;
         (start, origin) = (end, Some(recipe));
     }
-    listener.remark(&format!("starts from {name}: {found}, {}", source.format.name));
-    let doubt = doubt(&path, origin.as_ref(), config, listener);
+    listener.report_remark(&format!("starts from {name}: {found}, {}", source.format.name));
+    let doubt = report_doubt(&path, origin.as_ref(), config, listener);
     let from = StartNet {
         file: name.to_string(),
-        sha256: digest(&bytes),
+        sha256: sha256_prefix(&bytes),
         doubt,
         recipe: origin.as_ref().map(|it| it.config.to_toml()),
         data: origin.as_ref().map(|it| it.data.clone()).unwrap_or_default(),
@@ -145,7 +149,7 @@ fn open_end(path: &Path, config: &Config) -> Result<(Start, Recipe)> {
         )
     };
     let (Checkpoint { weights, optimizer, .. }, origin) =
-        recipe::open(path).with_context(without)?;
+        recipe::open_checkpoint(path).with_context(without)?;
     ensure!(!optimizer.is_empty(), without());
     let kind = |config: &Config| {
         let averages = config.optimizer.average_decay.is_some();
@@ -160,15 +164,15 @@ fn open_end(path: &Path, config: &Config) -> Result<(Start, Recipe)> {
 }
 
 /// Returns and reports why the start may have been trained on games that a run holds out.
-fn doubt(
+fn report_doubt(
     path: &Path,
     origin: Option<&Recipe>,
     config: &Config,
     listener: &dyn Progress,
 ) -> Option<String> {
     let name = path.display();
-    let split = config.split();
-    let found = origin.map(|it| (it.config.split(), it.config.test_share.0));
+    let split = config.game_split();
+    let found = origin.map(|it| (it.config.game_split(), it.config.test_share.0));
     let doubt = match found {
         None => Some(format!("the training data of {name} are unknown")),
         // A smaller share of the same seed is a part of a larger one.
@@ -187,7 +191,8 @@ fn doubt(
         }),
     };
     if let Some(doubt) = &doubt {
-        listener.remark(&format!("caution: {doubt}: it may know games that are held out here"));
+        listener
+            .report_remark(&format!("caution: {doubt}: it may know games that are held out here"));
     }
     doubt
 }
@@ -204,11 +209,11 @@ fn open_base(
         "there is no file or folder {name}; name the folder of a run, a checkpoint, a net, handcrafted \
          terms (JSON), or \"material\""
     );
-    let evaluator = Evaluator::open(name, &host.device, host.listener)?;
-    let (below, usual) = below(name, &evaluator)?;
+    let evaluator = Evaluator::open_evaluation(name, &host.device, host.listener)?;
+    let (below, usual) = evaluate_base(name, &evaluator)?;
     let origin = evaluator.recipe.as_ref();
     let doubt =
-        evaluator.is_trained().then(|| doubt(path, origin, config, host.listener)).flatten();
+        evaluator.is_trained().then(|| report_doubt(path, origin, config, host.listener)).flatten();
     // Centipawns are added up.
     let scale = config.file.target.scale.unwrap_or(usual.round().max(1.0));
     let (name, sha256) = (name.to_string(), evaluator.digest);
@@ -216,11 +221,11 @@ fn open_base(
 }
 
 /// Terms or integers of an evaluation, and its centipawns per logit.
-fn below(name: &str, evaluator: &Evaluator) -> Result<(StoredEvaluation, f64)> {
-    if let Some(terms) = evaluator.terms() {
+fn evaluate_base(name: &str, evaluator: &Evaluator) -> Result<(StoredEvaluation, f64)> {
+    if let Some(terms) = evaluator.built_in_terms() {
         return Ok((StoredEvaluation::Terms(terms.to_json()), terms.scale));
     }
-    let evaluation = evaluator.evaluation();
+    let evaluation = evaluator.engine_evaluation();
     let evaluation = evaluation.map_err(|why| anyhow!("{name} has no integers: {why}"))?;
     let net = match evaluation {
         Some(Evaluation::Net(net)) => net,

@@ -8,12 +8,12 @@ use super::Run;
 use super::data::Data;
 use crate::config::{Config, Net, Objective};
 use crate::data_file::{DataFile, are_few_for_nets};
-use crate::digits::{counted, grouped, positions_of_games};
+use crate::digits::{count_noun, group_digits, positions_of_games};
 use crate::loader::{HeldOut, RejectCounts, Scan};
-use crate::report::fit::fit;
+use crate::report::fit::fit_scale;
 use crate::report::{NO_BREAK, Table};
 use crate::run::device::describe_compute;
-use crate::run::measure::rest;
+use crate::run::measure::score_share;
 use crate::sample::{Sample, scores_and_results};
 use crate::train::Settings;
 use crate::train::schedule::{Schedule, Span};
@@ -28,16 +28,16 @@ const MOST_PASSES: u64 = 200;
 const MOST_FILES: usize = 8;
 
 /// Data, model, length, target and device of a run, and its page, if it has one.
-pub fn opening(run: &Run, settings: &Settings, page: Option<&Path>) -> Result<Table> {
+pub fn opening_table(run: &Run, settings: &Settings, page: Option<&Path>) -> Result<Table> {
     let Run { recipe, data: Data { scan, terms, .. }, host, .. } = run;
     let (config, terms) = (&recipe.config, terms.as_ref().map(|it| &it.terms));
-    let mut table = data(scan);
-    let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
+    let mut table = data_table(scan);
+    let mut row = |name: &str, value: String| table.add_row([name.to_string(), value]);
     if let Some(net) = config.architecture() {
-        let weights: usize = net.arrays().iter().map(|array| array.len()).sum();
-        row("net", format!("{net}, {} weights", grouped(weights as u64)));
+        let weights: usize = net.list_arrays().iter().map(|array| array.len()).sum();
+        row("net", format!("{net}, {} weights", group_digits(weights as u64)));
     }
-    if let (Some(terms), Some(requested)) = (terms, recipe.terms()?) {
+    if let (Some(terms), Some(requested)) = (terms, recipe.run_terms()?) {
         let count = |chosen: &[bool]| chosen.iter().filter(|it| **it).count();
         let [present, moving, requested] =
             [&terms.present.terms, &terms.chosen.terms, &requested.chosen.terms]
@@ -53,27 +53,27 @@ pub fn opening(run: &Run, settings: &Settings, page: Option<&Path>) -> Result<Ta
         row("added to", base.name.clone());
     }
     let optimizer = &settings.optimizer;
-    let Span { steps, batch, superbatch, epoch } = config.span(scan.counts.train);
+    let Span { steps, batch, superbatch, epoch } = config.run_span(scan.counts.train);
     if optimizer.name.is_direct() {
-        row("length", format!("at most {}, each over all positions", counted(steps, "step")));
-        row("optimiser", optimizer.name.text());
+        row("length", format!("at most {}, each over all positions", count_noun(steps, "step")));
+        row("optimiser", optimizer.name.display_name());
     } else {
         let epochs = (steps * batch) as f64 / epoch as f64;
         let mut length =
-            format!("{} of {}: {epochs:.1} epochs", counted(steps, "step"), grouped(batch));
+            format!("{} of {}: {epochs:.1} epochs", count_noun(steps, "step"), group_digits(batch));
         if config.file.schedule.superbatches.is_some() {
             length += &format!(", {:.1} superbatches", steps as f64 / superbatch as f64);
         }
         row("length", length);
-        let rates = values(&settings.learning_rate, steps);
-        row("optimiser", format!("{}, rate {rates}", optimizer.name.text()));
+        let rates = format_values(&settings.learning_rate, steps);
+        row("optimiser", format!("{}, rate {rates}", optimizer.name.display_name()));
     }
-    row("target", target(config, settings, steps));
+    row("target", format_target(config, settings, steps));
     if terms.is_some() && config.file.target.learn != Objective::Moves {
         let k = 400.0 / (std::f64::consts::LN_10 * config.scale);
         row("scale", format!("{} centipawns a logit (Texel's K {k:.4})", config.scale));
     }
-    row("device", format!("{}, {}", host.name(), describe_compute(&host.device.1)));
+    row("device", format!("{}, {}", host.describe_host(), describe_compute(&host.device.1)));
     if let Some(page) = page {
         row("page", format!("{}, reloads itself while this trains", page.display()));
     }
@@ -81,25 +81,30 @@ pub fn opening(run: &Run, settings: &Settings, page: Option<&Path>) -> Result<Ta
 }
 
 /// The files and the uses of their positions.
-fn data(scan: &Scan) -> Table {
+fn data_table(scan: &Scan) -> Table {
     let own = &scan.validating;
-    let mut table = Table::facts();
-    let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
+    let mut table = Table::of_facts();
+    let mut row = |name: &str, value: String| table.add_row([name.to_string(), value]);
     let mut of = |name: &str, files: &[DataFile], rejected: &RejectCounts| {
         if files.len() > MOST_FILES {
             let sum = |of: fn(&DataFile) -> u64| files.iter().map(of).sum::<u64>();
             let positions = sum(|it| it.positions.unwrap_or(0));
-            let amounts = amounts(positions, sum(|it| it.games), sum(DataFile::unknown));
+            let amounts = format_amounts(
+                positions,
+                sum(|it| it.games),
+                sum(DataFile::positions_of_unknown_games),
+            );
             row(name, format!("{amounts}{} files", files.len()));
         } else {
             for it in files {
-                let amounts = amounts(it.positions.unwrap_or(0), it.games, it.gameless);
+                let amounts = format_amounts(it.positions.unwrap_or(0), it.games, it.gameless);
                 let format = it.format.as_deref().unwrap_or("unknown");
                 row(name, format!("{amounts}{format}: {}", it.path.display()));
             }
         }
-        let counts =
-            rejected.counts().map(|(key, count)| format!("{}{NO_BREAK}{key}", grouped(count)));
+        let counts = rejected
+            .counts_by_key()
+            .map(|(key, count)| format!("{}{NO_BREAK}{key}", group_digits(count)));
         let counts: Vec<String> = counts.collect();
         if !counts.is_empty() {
             row("skipped", counts.join(", "));
@@ -107,34 +112,34 @@ fn data(scan: &Scan) -> Table {
     };
     of("data", &scan.files, &scan.counts.rejected);
     of("for validation", &own.files, &own.counts.rejected);
-    let mut training = format!("{} positions", grouped(scan.counts.train));
+    let mut training = format!("{} positions", group_digits(scan.counts.train));
     if !scan.is_whole {
         training +=
-            &format!(", estimated from {}; an epoch counts them", grouped(scan.counts.read));
+            &format!(", estimated from {}; an epoch counts them", group_digits(scan.counts.read));
     }
     row("training", training);
     for (name, held) in [("validation", &scan.validation), ("test", &scan.test)] {
-        let mut text = format!("{} positions", grouped(held.total));
+        let mut text = format!("{} positions", group_digits(held.total));
         if scan.counts.games + own.counts.games > 0 {
-            text += &format!(" of {}", groups(scan, held));
+            text += &format!(" of {}", format_groups(scan, held));
         }
         if !scan.is_whole {
             text += ", of those read";
         }
         let used = held.samples.len() as u64;
         if used < held.total {
-            text += &format!("; {} used, of whole games", grouped(used));
+            text += &format!("; {} used, of whole games", group_digits(used));
         }
         row(name, text);
     }
     if scan.counts.left_out > 0 {
-        row("left out", format!("{} positions, by data.share", grouped(scan.counts.left_out)));
+        row("left out", format!("{} positions, by data.share", group_digits(scan.counts.left_out)));
     }
     table
 }
 
 /// "1,554,109 positions of 12,453 games, "; empty where they are not counted.
-fn amounts(positions: u64, games: u64, gameless: u64) -> String {
+fn format_amounts(positions: u64, games: u64, gameless: u64) -> String {
     match positions {
         0 => String::new(),
         _ => positions_of_games(positions, games, gameless) + ", ",
@@ -142,24 +147,26 @@ fn amounts(positions: u64, games: u64, gameless: u64) -> String {
 }
 
 /// Number of games that are held out, and of positions whose game is unknown.
-fn groups(scan: &Scan, held: &HeldOut) -> String {
+fn format_groups(scan: &Scan, held: &HeldOut) -> String {
     let mut files = scan.files.iter().chain(&scan.validating.files);
-    let count = held.groups() as u64;
+    let count = held.group_count() as u64;
     match scan.counts.games + scan.validating.counts.games {
-        0 => counted(count, "position"),
-        _ if files.any(|it| it.unknown() > 0) => counted(count, "game") + " or single positions",
-        _ => counted(count, "game"),
+        0 => count_noun(count, "position"),
+        _ if files.any(|it| it.positions_of_unknown_games() > 0) => {
+            count_noun(count, "game") + " or single positions"
+        }
+        _ => count_noun(count, "game"),
     }
 }
 
-fn target(config: &Config, settings: &Settings, steps: u64) -> String {
+fn format_target(config: &Config, settings: &Settings, steps: u64) -> String {
     let score = format!("sigmoid(score / {})", config.win_rate.scale);
-    let (low, high) = settings.wdl.range();
+    let (low, high) = settings.wdl.value_range();
     let target = match low {
         0.0 if high == 0.0 => score,
         1.0 => "result".to_string(),
-        wdl if wdl == high => format!("{wdl} result + {} {score}", rest(wdl)),
-        _ => format!("wdl result + (1 - wdl) {score}, wdl {}", values(&settings.wdl, steps)),
+        wdl if wdl == high => format!("{wdl} result + {} {score}", score_share(wdl)),
+        _ => format!("wdl result + (1 - wdl) {score}, wdl {}", format_values(&settings.wdl, steps)),
     };
     let quiet = match config.file.target.learn {
         Objective::Moves => return "the moves played".to_string(),
@@ -170,34 +177,34 @@ fn target(config: &Config, settings: &Settings, steps: u64) -> String {
 }
 
 /// Values of a schedule from the first step to the last.
-fn values(schedule: &Schedule, steps: u64) -> String {
+fn format_values(schedule: &Schedule, steps: u64) -> String {
     const POINTS: u64 = 5;
-    let (low, high) = schedule.range();
+    let (low, high) = schedule.value_range();
     if low == high {
         return format!("{low}");
     }
     let at = |point: u64| (point * (steps - 1) / (POINTS - 1)) as f64 / steps as f64;
-    let values = (0..POINTS).map(|point| format!("{:.1e}", schedule.at(at(point))));
+    let values = (0..POINTS).map(|point| format!("{:.1e}", schedule.value_at(at(point))));
     values.collect::<Vec<_>>().join(" ")
 }
 
 /// Reasons why losses of a run may mislead, a clause each.
-pub fn doubts(config: &Config, scan: &Scan) -> Vec<String> {
+pub fn list_doubts(config: &Config, scan: &Scan) -> Vec<String> {
     let (own, holds) = (&scan.validating, config.file.data.held_out > 0.0);
     let mut lines = Vec::new();
     let is_new = |net: &Net| net.base.is_none() && net.start.is_none();
     if config.file.net.as_ref().is_some_and(is_new) && are_few_for_nets(&scan.files) {
         let positions = scan.files.iter().filter_map(|file| file.positions).sum();
-        let unknown = scan.files.iter().map(DataFile::unknown).sum();
-        let amounts = amounts(positions, scan.counts.games, unknown);
+        let unknown = scan.files.iter().map(DataFile::positions_of_unknown_games).sum();
+        let amounts = format_amounts(positions, scan.counts.games, unknown);
         lines.push(format!("{amounts}too few for a net: tune handcrafted terms, or play more"));
     }
     let held = [
-        (&scan.validation, "validate", config.file.data.validates()),
+        (&scan.validation, "validate", config.file.data.has_validation()),
         (&scan.test, "are the test", holds && config.test_share.0 > 0.0),
     ];
-    let few = held.into_iter().filter(|(held, _, expected)| *expected && held.groups() < FEW);
-    let few = few.map(|(held, what, _)| format!("{} {what}", groups(scan, held)));
+    let few = held.into_iter().filter(|(held, _, expected)| *expected && held.group_count() < FEW);
+    let few = few.map(|(held, what, _)| format!("{} {what}", format_groups(scan, held)));
     let few: Vec<String> = few.collect();
     if !few.is_empty() {
         lines.push(format!("{}: too few to compare evaluations", few.join(", ")));
@@ -206,7 +213,7 @@ pub fn doubts(config: &Config, scan: &Scan) -> Vec<String> {
         for (i, file) in files.iter().enumerate() {
             let path = file.path.display();
             if let Some(bad @ 1..) = file.bad_records {
-                lines.push(format!("{path}: {} left out", counted(bad, "bad record")));
+                lines.push(format!("{path}: {} left out", count_noun(bad, "bad record")));
             }
             let seen = seen.filter(|_| file.games == 0 || file.gameless > 0);
             if seen.is_some_and(|games| file.positions.is_some() || games == 0) {
@@ -220,15 +227,15 @@ pub fn doubts(config: &Config, scan: &Scan) -> Vec<String> {
             }
         }
     }
-    let shared = own.sketch.shared(&scan.sketch);
+    let shared = own.sketch.count_shared(&scan.sketch);
     if shared > 0 {
         lines.push(format!(
             "`data.validation` and `data.files` share games or positions, {} or more: take them \
              out of one",
-            grouped(shared as u64)
+            group_digits(shared as u64)
         ));
     }
-    lines.extend(sameness(config, scan).map(String::from));
+    lines.extend(doubt_of_sameness(config, scan).map(String::from));
     lines.extend(scale_doubt(config, scan));
     lines.extend(length_doubt(config, scan.counts.train));
     lines
@@ -236,13 +243,13 @@ pub fn doubts(config: &Config, scan: &Scan) -> Vec<String> {
 
 /// A doubt where a net sees the same positions again and again.
 fn length_doubt(config: &Config, positions: u64) -> Option<String> {
-    let span = config.span(positions);
-    let passes = config.steps(positions) * span.batch / positions.max(1);
+    let span = config.run_span(positions);
+    let passes = config.step_count(positions) * span.batch / positions.max(1);
     (config.is_net() && passes > MOST_PASSES).then(|| {
         format!(
             "{} passes over {} positions are rarely meant: set schedule.epochs = 10",
-            grouped(passes),
-            grouped(positions)
+            group_digits(passes),
+            group_digits(positions)
         )
     })
 }
@@ -254,7 +261,7 @@ fn scale_doubt(config: &Config, Scan { some, .. }: &Scan) -> Option<String> {
         config.file.data.source.is_empty() && target.score_offset.is_none_or(|it| it == 0.0);
     let scale = target.score_scale.filter(|_| is_plain && config.final_wdl() < 1.0)?;
     let (scores, results) = scores_and_results(some)?;
-    let fit = fit(&scores, &results);
+    let fit = fit_scale(&scores, &results);
     let measured = fit.scale.filter(|_| !fit.at_border)?;
     let ratio = scale / measured;
     (!(1.0 / FAR..=FAR).contains(&ratio)).then(|| {
@@ -266,7 +273,7 @@ fn scale_doubt(config: &Config, Scan { some, .. }: &Scan) -> Option<String> {
 }
 
 /// A doubt where all scores, or all results, are the same and teach nothing.
-fn sameness(config: &Config, Scan { some, .. }: &Scan) -> Option<&'static str> {
+fn doubt_of_sameness(config: &Config, Scan { some, .. }: &Scan) -> Option<&'static str> {
     let wdl = config.final_wdl();
     let is_same = |same: fn(&[Sample]) -> bool| some.len() > 1 && some.windows(2).all(same);
     if wdl < 1.0 && is_same(|pair| pair[0].score.is_some() && pair[0].score == pair[1].score) {

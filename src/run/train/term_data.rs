@@ -10,7 +10,7 @@ use crate::config::{Config, LEAST_SCALE, MOST_SCALE, Objective};
 use crate::hce::{HceWeights, TermCounts};
 use crate::loader::{Encoder, ScanFacts, Store, StreamPlan, TERMS_PIECE, read_traces};
 use crate::model::{Compute, HceShape, Kind, Model, try_to_host};
-use crate::report::fit::fit;
+use crate::report::fit::fit_scale;
 use crate::run::terms::RunTerms;
 use crate::run::{Host, data_plan};
 use crate::weights::Weights;
@@ -48,37 +48,37 @@ pub(super) fn open_term_data(
     let positions = scan.is_whole.then_some(scan.counts.train);
     let facts = ScanFacts { positions, ..ScanFacts::default() };
     let order = data_plan::pass_order(config, Some(scan.counts.train));
-    let encoder = |terms: &RunTerms| Encoder::Hce(Arc::new(terms.encoder(&start)));
+    let encoder = |terms: &RunTerms| Encoder::Hce(Arc::new(terms.terms_encoder(&start)));
     let (source, counts, fitted);
     match scan.kept.take() {
         _ if rounds => {
             let samples = to_prepare(&read, config, host.listener)?;
-            let seen = terms.encoder(&start).counts(&samples);
+            let seen = terms.terms_encoder(&start).count_terms(&samples);
             freeze_rare(&mut terms, &seen);
             let every = (samples.len() / FIT_ON).max(1);
             let some = match config.learns_moves() {
                 true => scan.some.clone(),
                 false => samples.chunks(TERMS_PIECE).step_by(every).flatten().copied().collect(),
             };
-            (fitted, counts) = (encoder(&terms).encode(&some), Some(seen));
+            (fitted, counts) = (encoder(&terms).encode_samples(&some), Some(seen));
             scan.counts.train = samples.len() as u64;
             source = BatchSource::Prepared { samples, by: None };
         }
         Some(records) => {
-            let mut store = Store::encode(records, &terms.encoder(&start));
+            let mut store = Store::encode_records(records, &terms.terms_encoder(&start));
             freeze_rare_of(&mut store, &mut terms, &start);
-            (fitted, counts) = (store.subsample(FIT_ON), Some(store.counts.clone()));
-            source = stored(store, config, host.device.1);
+            (fitted, counts) = (store.subsample_positions(FIT_ON), Some(store.counts.clone()));
+            source = batch_source(store, config, host.device.1);
         }
         None => {
-            (fitted, counts) = (encoder(&terms).encode(&scan.some), None);
+            (fitted, counts) = (encoder(&terms).encode_samples(&scan.some), None);
             let plan = StreamPlan { facts, ..StreamPlan::new(read, order) };
             source = BatchSource::Files { plan: Box::new(plan), kept: None };
         }
     }
     let encoder = encoder(&terms);
     let weights = starting_weights(config, &terms, &start, &fitted, host)?;
-    let term_counts = TermCounts::of(&scan.some);
+    let term_counts = TermCounts::count_terms(&scan.some);
     let validation = validation_batches(config, &encoder, &scan.validation.samples);
     let terms = Some(TermData { terms, start, counts, term_counts });
     Ok((Data { scan, validation, encoder: Some(encoder), source, terms }, weights))
@@ -95,19 +95,21 @@ pub(super) fn open_trace_data(
     let plan = data_plan::read_plan(config);
     let mut scan = scan_data(&plan, u64::MAX, config, host.listener)?;
     let ([mut store, mut validation], term_counts) =
-        read_traces(&plan, &own, &terms.encoder(&start))?;
+        read_traces(&plan, &own, &terms.terms_encoder(&start))?;
     freeze_rare_of(&mut store, &mut terms, &start);
-    validation.freeze(&terms.encoder(&start));
-    let weights = starting_weights(config, &terms, &start, &store.subsample(FIT_ON), host)?;
+    validation.freeze_terms(&terms.terms_encoder(&start));
+    let weights =
+        starting_weights(config, &terms, &start, &store.subsample_positions(FIT_ON), host)?;
     scan.counts.train = store.len() as u64;
-    let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
+    let validation =
+        if validation.is_empty() { Vec::new() } else { vec![validation.whole_batch()] };
     let terms = Some(TermData { terms, start, counts: Some(store.counts.clone()), term_counts });
-    let source = stored(store, config, host.device.1);
+    let source = batch_source(store, config, host.device.1);
     Ok((Data { scan, validation, encoder: None, source, terms }, weights))
 }
 
 /// Terms in memory, grouped by term if the CPU takes gradients over all of them again and again.
-fn stored(mut store: Store, config: &Config, compute: Compute) -> BatchSource {
+fn batch_source(mut store: Store, config: &Config, compute: Compute) -> BatchSource {
     let is_whole = config.batch_size.is_none() && !config.optimizer.name.is_direct();
     if is_whole && matches!(compute, Compute::Fused { .. }) {
         store.by_term();
@@ -118,7 +120,7 @@ fn stored(mut store: Store, config: &Config, compute: Compute) -> BatchSource {
 /// Freezes the terms that too few positions have, in their store as well.
 fn freeze_rare_of(store: &mut Store, terms: &mut RunTerms, start: &HceWeights) {
     if freeze_rare(terms, &store.counts) {
-        store.freeze(&terms.encoder(start));
+        store.freeze_terms(&terms.terms_encoder(start));
     }
 }
 
@@ -143,14 +145,14 @@ fn starting_weights(
     let weights = start.to_weights();
     if config.file.target.scale.is_none() {
         // With one centipawn per logit, logits are centipawns.
-        let shape = HceShape { scale: 1.0, ..terms.shape(config) };
+        let shape = HceShape { scale: 1.0, ..terms.hce_shape(config) };
         let model = Model::new(&Kind::Hce(shape), &weights, device, *compute)?;
         let exact = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
         let cp = exact(&try_to_host(model.logits(&batch.inputs))?);
-        let scale = fit(&cp, &exact(&batch.results)).scale.unwrap_or(config.scale);
+        let scale = fit_scale(&cp, &exact(&batch.results)).scale.unwrap_or(config.scale);
         // Three digits are far finer than the data resolve.
         let scale = ((scale * 10.0).round() / 10.0).clamp(LEAST_SCALE, MOST_SCALE);
-        *config = config.with(|file| file.target.scale = Some(scale))?;
+        *config = config.with_changes(|file| file.target.scale = Some(scale))?;
     }
     Ok(weights)
 }

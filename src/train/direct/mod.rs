@@ -66,7 +66,7 @@ impl Direct {
 
     /// One step on all positions, with targets and [shares](Goal::Results). Fails with a
     /// [`problem::ProblemError`].
-    pub fn step(
+    pub fn step_once(
         &mut self,
         kind: &Kind,
         weights: Weights,
@@ -78,7 +78,7 @@ impl Direct {
             panic!("direct methods are for handcrafted terms");
         };
         let shape = *shape;
-        let [start, mut point] = points(&weights, shape)?;
+        let [start, mut point] = to_points(&weights, shape)?;
         let reported = choices.map(|choices| {
             let (point, scale) = (&point, shape.scale);
             let logit = move |terms, row| point.value(terms, row) as f32 / scale;
@@ -95,7 +95,7 @@ impl Direct {
         let (loss, converged) = match &mut self.state {
             State::GaussNewton { damping } => {
                 let prior = Some(Prior { start: start.clone(), centipawns: self.prior });
-                let movable = movable(pieces, shape);
+                let movable = movable_weights(pieces, shape);
                 let mut newton = Newton { damping: *damping, movable, prior };
                 let stepped = newton.step(&problem, &mut point)?;
                 *damping = newton.damping;
@@ -105,7 +105,9 @@ impl Direct {
             State::LocalSearch { step } => {
                 let search = match &mut self.search {
                     Some(search) => search,
-                    none => none.insert(Search::new(&problem, &point, &movable(pieces, shape))?),
+                    none => {
+                        none.insert(Search::new(&problem, &point, &movable_weights(pieces, shape))?)
+                    }
                 };
                 let loss = search.loss();
                 let idle = search.sweep(*step).moved == 0;
@@ -117,7 +119,7 @@ impl Direct {
                 (loss, idle && finest)
             }
         };
-        Ok(DirectStep { weights: changed(weights, &start, &point), loss, converged })
+        Ok(DirectStep { weights: with_changes(weights, &start, &point), loss, converged })
     }
 }
 
@@ -132,18 +134,18 @@ pub fn standard_errors(
     loss: Loss,
     prior: Option<f64>,
 ) -> Result<Vec<Option<f64>>, TrainError> {
-    let [start, now] = points(weights, shape)?;
+    let [start, now] = to_points(weights, shape)?;
     let goal = Goal::Results { targets, scale: shape.scale.into(), loss, shares: &[] };
     let problem = Problem::new(pieces, shape.terms, goal)?;
     let equations = Equations::of(&problem, &now)?;
     let prior = prior.map(|centipawns| Prior { start, centipawns });
-    let movable = movable(pieces, shape);
+    let movable = movable_weights(pieces, shape);
     let errors = newton::standard_errors(&problem, &equations, &movable, prior.as_ref());
     Ok(errors.into_iter().map(|error| error.filter(|error| error.is_finite())).collect())
 }
 
 /// Marks weights with an effect: of terms with entries, and the tempo if it is trained.
-fn movable(pieces: &[Arc<Terms>], shape: HceShape) -> Vec<bool> {
+fn movable_weights(pieces: &[Arc<Terms>], shape: HceShape) -> Vec<bool> {
     let mut movable = vec![false; 2 * shape.terms + 1];
     movable[2 * shape.terms] = shape.tempo;
     for piece in pieces {
@@ -158,7 +160,7 @@ fn movable(pieces: &[Arc<Terms>], shape: HceShape) -> Vec<bool> {
     movable
 }
 
-fn points(weights: &Weights, shape: HceShape) -> Result<[Point; 2], WeightsError> {
+fn to_points(weights: &Weights, shape: HceShape) -> Result<[Point; 2], WeightsError> {
     let all = |part: &str| -> Result<Vec<f64>, WeightsError> {
         let terms = weights.get(&format!("terms.{part}"), &[shape.terms, 2])?;
         let tempo = weights.get(&format!("tempo.{part}"), &[1])?;
@@ -169,7 +171,7 @@ fn points(weights: &Weights, shape: HceShape) -> Result<[Point; 2], WeightsError
     Ok([Point(start), Point(now)])
 }
 
-fn changed(mut weights: Weights, start: &Point, now: &Point) -> Weights {
+fn with_changes(mut weights: Weights, start: &Point, now: &Point) -> Weights {
     let change = now.0.iter().zip(&start.0).map(|(now, start)| (now - start) as f32);
     let mut terms: Vec<f32> = change.collect();
     let tempo = terms.split_off(2 * now.pairs().len());

@@ -193,7 +193,7 @@ impl System {
         let scaled =
             self.free.iter().zip(&self.scales).map(|(weight, scale)| right[*weight] / scale);
         let mut solution = Matrix { rows: self.free.len(), columns: 1, values: scaled.collect() };
-        factors.solve(&mut solution);
+        factors.solve_in_place(&mut solution);
         let mut step = vec![0.0; right.len()];
         for ((weight, scale), element) in self.free.iter().zip(&self.scales).zip(solution.values) {
             step[*weight] = element / scale;

@@ -206,18 +206,18 @@ impl Jacobian {
         let (value, slopes) = point.value_and_slopes(terms, row);
         let [mg, eg] = slopes.normal;
         self.found.clear();
-        self.found.extend(terms.normal.row(row).map(|(term, count)| {
+        self.found.extend(terms.normal.entries_of_row(row).map(|(term, count)| {
             let count = f64::from(count);
             (term as u32, [count * mg, count * eg])
         }));
         let [white, black] = slopes.safety;
-        self.found.extend(terms.safety.row(row).map(|(term, counts)| {
+        self.found.extend(terms.safety.entries_of_row(row).map(|(term, counts)| {
             let [own, other] = counts.map(f64::from);
             let slope = |phase: usize| own * white[phase] + other * black[phase];
             (term as u32, [slope(0), slope(1)])
         }));
         let complexity = slopes.complexity;
-        self.found.extend(terms.complexity.row(row).map(|(term, count)| {
+        self.found.extend(terms.complexity.entries_of_row(row).map(|(term, count)| {
             let count = f64::from(count);
             (term as u32, [0.0, count * complexity])
         }));
@@ -277,7 +277,7 @@ impl Jacobian {
         let of = |row: usize| &entries[ends[row]..ends[row + 1]];
         let ChoiceLoss { loss, slopes, curvatures } = choices.position_loss(position, &values, 1.0);
         self.loss += loss;
-        let signs = &choices.signs[choices.rows(position)];
+        let signs = &choices.signs[choices.move_rows(position)];
         let signed = |row: usize, share: f64| {
             let sign = share * f64::from(signs[row]);
             of(row).iter().map(move |(term, [mg, eg])| (*term, [sign * mg, sign * eg]))

@@ -93,7 +93,7 @@ impl<'a> Problem<'a> {
             while start < rows {
                 let (mut end, first) = (rows.min(start + CHUNK), choice);
                 if let Goal::Moves(choices) = goal {
-                    let behind = |choice: usize| choices.rows(choice).end - positions;
+                    let behind = |choice: usize| choices.move_rows(choice).end - positions;
                     while choice < choices.ends.len() && behind(choice) <= rows {
                         choice += 1;
                         if behind(choice - 1) >= end {
@@ -115,7 +115,7 @@ impl<'a> Problem<'a> {
             positions += rows;
         }
         let count = match goal {
-            Goal::Moves(choices) => choices.count(),
+            Goal::Moves(choices) => choices.loss_divisor(),
             Goal::Results { .. } => positions as f64,
         };
         match count > 0.0 {
@@ -152,7 +152,7 @@ impl<'a> Problem<'a> {
                 let expected = sigmoid(logit);
                 let derivative = expected * (1.0 - expected) / scale;
                 Cost {
-                    loss: factor * loss.of(logit, target),
+                    loss: factor * loss.value_at(logit, target),
                     derivative: factor * (loss.derivative(logit, target) / scale),
                     // For squares; the methods of other losses do not use it.
                     curvature: factor * (2.0 * derivative * derivative),
@@ -188,7 +188,7 @@ impl<'a> Problem<'a> {
     /// The rows of a position of moves, in the chunk's block. Panics without moves.
     pub fn rows(&self, chunk: &Chunk, position: usize) -> Range<usize> {
         let Goal::Moves(choices) = self.goal else { panic!("no moves") };
-        let Range { start, end } = choices.rows(position);
+        let Range { start, end } = choices.move_rows(position);
         let shift = chunk.first - chunk.rows.start;
         start - shift..end - shift
     }
@@ -211,12 +211,16 @@ impl Point {
 
     /// Centipawns for White, the tempo included.
     pub fn value(&self, terms: &Terms, row: usize) -> f64 {
-        self.with_tempo(terms, row, terms.sums(row, self.pairs()).white(shares(terms, row)))
+        self.with_tempo(
+            terms,
+            row,
+            terms.sum_row(row, self.pairs()).white_centipawns(shares(terms, row)),
+        )
     }
 
     pub fn value_and_slopes(&self, terms: &Terms, row: usize) -> (f64, SumDerivatives) {
-        let (sums, shares) = (terms.sums(row, self.pairs()), shares(terms, row));
-        (self.with_tempo(terms, row, sums.white(shares)), sums.derivatives(shares))
+        let (sums, shares) = (terms.sum_row(row, self.pairs()), shares(terms, row));
+        (self.with_tempo(terms, row, sums.white_centipawns(shares)), sums.derivatives(shares))
     }
 
     fn with_tempo(&self, terms: &Terms, row: usize, value: f64) -> f64 {

@@ -94,7 +94,7 @@ impl Search {
                     counts: counts.get(position).copied().unwrap_or(1.0),
                     loss: 0.0,
                 };
-                (state, terms.sums(row, still.pairs()))
+                (state, terms.sum_row(row, still.pairs()))
             };
             (chunk.first..).zip(chunk.rows.clone()).map(state).collect::<Vec<_>>()
         };
@@ -191,8 +191,8 @@ impl Search {
             sums.safety = [0, 1].map(|side| pair(sums.safety[side], still.safety[side]));
             sums.complexity += still.complexity;
         }
-        let value = sums.white(state.shares.map(f64::from)) + state.tempo;
-        self.loss.of(value / self.scale, f64::from(state.target)) * f64::from(state.counts)
+        let value = sums.white_centipawns(state.shares.map(f64::from)) + state.tempo;
+        self.loss.value_at(value / self.scale, f64::from(state.target)) * f64::from(state.counts)
     }
 }
 
@@ -219,10 +219,10 @@ fn columns(problem: &Problem, movable: &[bool]) -> Result<Vec<Column>, ProblemEr
         let terms = problem.piece(chunk);
         for (position, row) in (chunk.first..).zip(chunk.rows.clone()) {
             let one = |kind| move |(term, count)| (Some(kind), term, [count, 0]);
-            let entries = terms.normal.row(row).map(one(Kind::Normal));
-            let safety = terms.safety.row(row);
+            let entries = terms.normal.entries_of_row(row).map(one(Kind::Normal));
+            let safety = terms.safety.entries_of_row(row);
             let safety = safety.map(|(term, counts)| (Some(Kind::Safety), term, counts));
-            let complexity = terms.complexity.row(row).map(one(Kind::Complexity));
+            let complexity = terms.complexity.entries_of_row(row).map(one(Kind::Complexity));
             let tempo = [(None, problem.terms, [terms.turn[row], 0])];
             for (kind, term, counts) in entries.chain(safety).chain(complexity).chain(tempo) {
                 if !moves(term) {

@@ -192,7 +192,7 @@ fn configs_shown_are_valid() {
             let config = block.lines.join("\n");
             let name = page.display().to_string();
             match config.contains("version = ") {
-                true => drop(Config::parse(&config, &name, &[]).expect("a config")),
+                true => drop(Config::parse_text(&config, &name, &[]).expect("a config")),
                 false => drop(config.parse::<toml::Table>().expect(&name)),
             }
         }
@@ -213,7 +213,7 @@ fn deep_config_has_bullets_size() {
     fs::write(described, net.to_string()).expect("a file");
     for (bytes, fits) in [(15_880_768, true), (15_880_704, false)] {
         fs::write(&bin, vec![0; bytes]).expect("a file");
-        assert_eq!(nnuance::export::load(&bin).is_ok(), fits, "{bytes}");
+        assert_eq!(nnuance::export::load_net(&bin).is_ok(), fits, "{bytes}");
     }
 }
 

@@ -18,7 +18,7 @@ learning_rate = 0.001
 
 fn parse(text: &str, overrides: &[&str]) -> Result<Config, String> {
     let overrides: Vec<String> = overrides.iter().map(|text| text.to_string()).collect();
-    Config::parse(text, "runs/x.toml", &overrides).map_err(|error| error.to_string())
+    Config::parse_text(text, "runs/x.toml", &overrides).map_err(|error| error.to_string())
 }
 
 fn set(overrides: &[&str]) -> Result<Config, String> {
@@ -41,7 +41,7 @@ fn step(from: f64, factor: f64, every: f64) -> Result<Schedule, String> {
     let (factor, every) = (Some(factor), Some(Length::Share(every)));
     let (shape, to, length) = (Shape::Step, None, None);
     let stages = Stages::new(vec![Stage { shape, from, to, factor, every, length }])?;
-    stages.over(&Span { steps: 10, batch: 1, superbatch: 1, epoch: 10 })
+    stages.fit_to_span(&Span { steps: 10, batch: 1, superbatch: 1, epoch: 10 })
 }
 
 #[test]
@@ -126,18 +126,18 @@ fn values_out_of_bounds() {
 fn ranges_of_steps() {
     let schedule = step(1.0, 2.0, 0.1).expect("a schedule");
     for (done, value) in [(0.0, 1.0), (0.29, 4.0), (0.3, 8.0), (0.95, 512.0), (1.0, 512.0)] {
-        assert_eq!(schedule.at(done), value, "at {done}");
+        assert_eq!(schedule.value_at(done), value, "at {done}");
     }
-    assert_eq!(schedule.range(), (1.0, 512.0));
-    assert_eq!(step(0.5, 2.0, 0.5).expect("a schedule").range(), (0.5, 1.0));
-    assert_eq!(step(1.0, 0.5, 0.3).expect("a schedule").range(), (0.125, 1.0));
+    assert_eq!(schedule.value_range(), (1.0, 512.0));
+    assert_eq!(step(0.5, 2.0, 0.5).expect("a schedule").value_range(), (0.5, 1.0));
+    assert_eq!(step(1.0, 0.5, 0.3).expect("a schedule").value_range(), (0.125, 1.0));
 }
 
 #[test]
 fn no_length_overflows() {
     let longest = set(&["schedule.epochs=1e6", "schedule.batch=1"]).expect("a long run");
-    assert_eq!(longest.steps(u64::MAX), 1 << 53);
-    assert_eq!(longest.steps(10), 10_000_000);
+    assert_eq!(longest.step_count(u64::MAX), 1 << 53);
+    assert_eq!(longest.step_count(10), 10_000_000);
 }
 
 #[test]
@@ -188,10 +188,10 @@ fn complete_config_reads_back() {
 fn rates(stages: &str) -> Vec<f64> {
     let text = CONFIG.replace("epochs = 2", "superbatches = 40").replace("0.001", stages);
     let config = parse(&text, &[]).expect(stages);
-    let span = config.span(1_000_000);
+    let span = config.run_span(1_000_000);
     assert_eq!(span.steps, 40 * 6104);
-    let schedule = config.learning_rate.over(&span).expect(stages);
-    let at = |superbatch: u64| schedule.at((superbatch * 6104) as f64 / span.steps as f64);
+    let schedule = config.learning_rate.fit_to_span(&span).expect(stages);
+    let at = |superbatch: u64| schedule.value_at((superbatch * 6104) as f64 / span.steps as f64);
     (0..40).map(at).collect()
 }
 
@@ -204,9 +204,9 @@ fn steps_fall_as_in_bullet() {
     }
     // Just before it is due.
     let config = parse(&CONFIG.replace("0.001", every), &["schedule.superbatches=40"]).unwrap();
-    let span = config.span(1_000_000);
-    let schedule = config.learning_rate.over(&span).expect("a schedule");
-    let at = |step: u64| schedule.at(step as f64 / span.steps as f64);
+    let span = config.run_span(1_000_000);
+    let schedule = config.learning_rate.fit_to_span(&span).expect("a schedule");
+    let at = |step: u64| schedule.value_at(step as f64 / span.steps as f64);
     assert_eq!((at(8 * 6104 - 1), at(8 * 6104)), (0.001, 0.001 * 0.3));
     // The same in every unit.
     let same = rates(every);
@@ -248,7 +248,7 @@ fn stages_with_lengths() {
             parse(&config.to_toml(), &[]).expect("it reads back").to_toml(),
             config.to_toml()
         );
-        config.learning_rate.over(&config.span(1_000_000)).map(drop)
+        config.learning_rate.fit_to_span(&config.run_span(1_000_000)).map(drop)
     };
     config("superbatches = 22").expect("nothing is left for the constant");
     let said = config("superbatches = 21").expect_err("too short");
@@ -261,7 +261,7 @@ fn stages_with_lengths() {
     let over = |steps: u64| {
         let length = format!("schedule.positions={}", 16_384 * steps);
         let config = parse(&all, &[&length]).expect("a config");
-        config.learning_rate.over(&config.span(1000)).map(drop)
+        config.learning_rate.fit_to_span(&config.run_span(1000)).map(drop)
     };
     over(12).expect("they fit");
     over(20).expect("the last value holds");
@@ -285,7 +285,7 @@ fn encodings_of_files() {
     let work = Workdir::empty();
     let read = |bytes: &[u8]| {
         let path = work.write("my.toml", bytes);
-        Config::read(Path::new(&path), &[]).map_err(|error| error.to_string())
+        Config::read_file(Path::new(&path), &[]).map_err(|error| error.to_string())
     };
     let utf16: Vec<u8> =
         [0xfeff].into_iter().chain(CONFIG.encode_utf16()).flat_map(u16::to_le_bytes).collect();
@@ -309,9 +309,9 @@ fn layers_by_the_names_of_arrays() {
     let config = layers(text).expect("names");
     let found = config.optimizer.layers.clone();
     let (rate, decay) = (Some(0.5), Some(0.0));
-    assert_eq!(found.of("head.0.weight"), Layer { clip: Some(1.0), rate, decay });
-    assert_eq!(found.of("head.0.bias"), Layer { clip: Some(0.0), rate, decay });
-    assert_eq!(found.of("output.weight"), Layer::default());
+    assert_eq!(found.layer_of("head.0.weight"), Layer { clip: Some(1.0), rate, decay });
+    assert_eq!(found.layer_of("head.0.bias"), Layer { clip: Some(0.0), rate, decay });
+    assert_eq!(found.layer_of("output.weight"), Layer::default());
     assert_eq!(parse(&config.to_toml(), &[]).expect("what it wrote").to_toml(), config.to_toml());
     assert!(!parse(&deep, &[]).expect("a config").to_toml().contains("layers"));
 
@@ -376,11 +376,11 @@ fn nets_are_mirrored_by_default() {
             "version = 3\ndata.files = ['a']\n[net]\ninputs = '{inputs}'\nhidden = 8\n{said}\n\
              [schedule]\nepochs = 1\nlearning_rate = 1"
         );
-        let config = Config::parse(&text, "it", &[]).unwrap();
+        let config = Config::parse_text(&text, "it", &[]).unwrap();
         let net = config.architecture().unwrap().clone();
         assert_eq!(net.inputs.kings().mirror, mirrored, "{text}");
         // Read again from a run's complete config.
-        let again = Config::parse(&config.to_toml(), "again", &[]).unwrap();
+        let again = Config::parse_text(&config.to_toml(), "again", &[]).unwrap();
         assert_eq!(again.to_toml(), config.to_toml());
         assert!(config.to_toml().contains(&format!("mirror = {mirrored}")));
     }

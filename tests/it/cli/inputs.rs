@@ -56,13 +56,13 @@ fn files_have_a_limit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     fs::write(&path, b"12345").unwrap();
-    assert_eq!(input::read(&path, 5).unwrap(), b"12345");
-    input::read(&path, 4).unwrap_err();
+    assert_eq!(input::read_bytes(&path, 5).unwrap(), b"12345");
+    input::read_bytes(&path, 4).unwrap_err();
     fs::write(&path, b"ok\nno\xff\n").unwrap();
-    assert!(input::text(&path, 99).unwrap_err().to_string().contains("line 2"));
-    assert!(input::read(folder.path(), 9).is_err());
+    assert!(input::read_text(&path, 99).unwrap_err().to_string().contains("line 2"));
+    assert!(input::read_bytes(folder.path(), 9).is_err());
     assert_eq!(
-        input::regular(Path::new("no/such")).unwrap_err().kind(),
+        input::require_regular(Path::new("no/such")).unwrap_err().kind(),
         std::io::ErrorKind::NotFound
     );
 }
@@ -129,7 +129,7 @@ fn weights_that_are_no_numbers() {
     });
     fails(&["eval", &path, FEN]);
 
-    let json = HceWeights::material().to_json();
+    let json = HceWeights::material_only().to_json();
     let hce = work.write("hce.json", json.replace("\"mg\": 320", "\"mg\": 1e300"));
     let said = fails(&["eval", &hce, FEN]);
     assert!(said.contains("`material.knight.mg`"), "{said}");
@@ -158,7 +158,8 @@ fn nets_without_neurons() {
     let path = floats(&work, |weights| {
         weights.insert("output.weight", &[3], vec![0.0; 3]);
     });
-    let error = import(&fs::read(path).unwrap(), &Default::default()).unwrap_err().to_string();
+    let error =
+        import_weights(&fs::read(path).unwrap(), &Default::default()).unwrap_err().to_string();
     assert!(error.contains("output.weight") && error.contains("[64]"), "{error}");
 }
 
@@ -172,7 +173,7 @@ fn windows_of_zstd_are_bounded() {
         std::io::copy(&mut Cursor::new(&text), &mut encoder).unwrap();
         let path = folder.path().join(format!("{log}.epd.zst"));
         fs::write(&path, encoder.finish().unwrap()).unwrap();
-        let mut source = Source::open(&path, None, 0)?;
+        let mut source = Source::open_file(&path, None, 0)?;
         source.next_block(&mut Vec::new())
     };
     assert!(read(27).unwrap());

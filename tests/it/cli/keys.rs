@@ -69,7 +69,7 @@ fn page_has_every_key() {
         ("stage.", "stage=[{ unknown = 1 }]"),
         ("", "schedule.learning_rate={ unknown = 1 }"),
     ] {
-        let error = Config::parse("version = 3", "least", &[set.into()]).expect_err(set);
+        let error = Config::parse_text("version = 3", "least", &[set.into()]).expect_err(set);
         let error = error.to_string();
         let (_, names) = error.split_once(", expected ").expect(&error);
         for name in quoted(names.lines().next().expect("a line")) {
@@ -99,7 +99,7 @@ fn keys_take_defaults_and_examples() {
             }
             let set = format!("{path}={text}");
             let taken = LEAST.iter().any(|own| {
-                let config = Config::parse(&least(own), "least", std::slice::from_ref(&set));
+                let config = Config::parse_text(&least(own), "least", std::slice::from_ref(&set));
                 config.is_ok_and(|it| value(&it, path) == Some(parsed(text)))
             });
             assert!(taken, "no config takes --set {set}");
@@ -113,7 +113,7 @@ fn in_source(name: &str, text: &str) -> bool {
         "version = 3\nnet = {{ inputs = 'perspective', hidden = 1 }}\n\
          schedule = {{ epochs = 1, learning_rate = 1 }}\n[[data.source]]\n{files}\n{name} = {text}"
     );
-    let config = Config::parse(&config, "source", &[]).expect("a config");
+    let config = Config::parse_text(&config, "source", &[]).expect("a config");
     let sources = value(&config, "data.source").expect("a source");
     sources[0].get(name) == Some(&parsed(text))
 }

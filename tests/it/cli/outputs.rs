@@ -88,7 +88,7 @@ fn nothing_is_replaced_unasked() {
     let folder = folder();
     let at = folder.path();
     let net = absolute("nets/quickstart-32.bin");
-    fs::write(at.join("t.json"), HceWeights::material().to_json()).unwrap();
+    fs::write(at.join("t.json"), HceWeights::material_only().to_json()).unwrap();
     let export = format!("export {net} -o x.bin");
     let snippet = format!("export {net} --snippet c -o nnue.h");
     for (words, mine) in [

@@ -100,7 +100,7 @@ fn library_trains_and_evaluates() {
     let out = folder.path().join("run");
     let mut train = example("train_from_code", &[]);
     let [values, _] = said(train.arg(&out).args(["data.limit=20000", "schedule.epochs=1"]));
-    let net = nnuance::export::load(&out.join("net.bin")).expect("a net").net;
+    let net = nnuance::export::load_net(&out.join("net.bin")).expect("a net").net;
     let start = Position::from_fen(START).expect("legal");
     let value = format!("\n{} cp before the first move\n", net.evaluate(&start));
     assert!(values.ends_with(&value), "{values}");
@@ -153,14 +153,14 @@ fn formats_are_read() {
     install();
     let file = scratch("games.mine", format!("\0mine\n{START} c9 \"1-0\";\n").as_bytes());
     let mine = Format::named("mine").expect("it is there");
-    let mut source = Source::open(&file.path, Some(mine), 0).expect("a file");
+    let mut source = Source::open_file(&file.path, Some(mine), 0).expect("a file");
     let mut samples = Vec::new();
     source.next_block(&mut samples).expect("a sample");
     assert_eq!(
-        (source.format().name, samples[0].position.fen(), samples[0].result),
+        (source.format().name, samples[0].position.to_fen(), samples[0].result),
         ("mine", START.to_string(), 1.0)
     );
-    assert_eq!(format::all().last().map(|format| format.name), Some("mine"));
+    assert_eq!(format::all_formats().last().map(|format| format.name), Some("mine"));
 }
 
 #[test]
@@ -184,7 +184,7 @@ impl FeatureSet for Fixed {
         self.name
     }
 
-    fn rows(&self) -> usize {
+    fn row_count(&self) -> usize {
         10
     }
 
@@ -192,16 +192,16 @@ impl FeatureSet for Fixed {
         2
     }
 
-    fn active(&self, _: &Board, perspective: Color, rows: &mut Rows) {
+    fn add_active_rows(&self, _: &Board, perspective: Color, rows: &mut Rows) {
         (self.rows)(perspective).iter().for_each(|row| rows.push(*row));
     }
 
-    fn describe(&self, row: u32) -> String {
+    fn describe_row(&self, row: u32) -> String {
         format!("row {row}")
     }
 
     /// Too small for row 0.
-    fn bounds(&self, weights: &[i32]) -> [i64; 2] {
+    fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
         let most = |sign: i64| -> i64 {
             let mut values: Vec<i64> =
                 weights[1..].iter().map(|it| sign * i64::from(*it)).collect();
@@ -226,7 +226,7 @@ fn sets_keep_their_word() {
         (by_color, Some("colours")),
     ] {
         let inputs = of(Views::Perspective, "fixed", rows);
-        let checked = inputs.check(&position, true);
+        let checked = inputs.check_position(&position, true);
         let expected = match (&checked, fault) {
             (Ok(()), None) => true,
             (Err(why), Some(fault)) => why.contains(fault) && why.contains("`fixed`"),
@@ -234,13 +234,15 @@ fn sets_keep_their_word() {
         };
         assert!(expected, "{fault:?}: {checked:?}");
     }
-    of(Views::Plain, "fixed", by_color).check(&position, true).expect("White's rows alone");
+    of(Views::Plain, "fixed", by_color)
+        .check_position(&position, true)
+        .expect("White's rows alone");
     // Arrays are named by their sets.
     let pieces = Set::new(Pieces(Kings::NONE));
     for (name, is_free) in [("outputs", true), ("output", false), ("accumulator", false)] {
         let sets = vec![pieces.clone(), Set::new(Fixed { name, rows: |_| &[] })];
         let inputs = Inputs::new(Views::Perspective, sets, false);
         let simple = Architecture::simple(Views::Perspective, 2, Activation::ReLU);
-        assert_eq!(Architecture { inputs, ..simple }.check().is_ok(), is_free, "{name}");
+        assert_eq!(Architecture { inputs, ..simple }.check_layers().is_ok(), is_free, "{name}");
     }
 }

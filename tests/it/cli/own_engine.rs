@@ -118,13 +118,15 @@ fn guide_engine_traces_its_evaluation() {
         fs::write(&trace, run("--trace", lines)).unwrap();
         let values = String::from_utf8(run("--eval", lines)).unwrap();
         let mut traces = Vec::new();
-        trace::read(&trace, &own, 0, GivenViews::default(), |traced| traces.push(traced.clone()))
-            .unwrap();
+        trace::read_traces(&trace, &own, 0, GivenViews::default(), |traced| {
+            traces.push(traced.clone())
+        })
+        .unwrap();
         let samples = read(lines).unwrap();
         assert_eq!([values.lines().count(), traces.len()], [samples.len(); 2]);
         for ((value_text, sample), traced) in values.lines().zip(samples).zip(traces) {
             let theirs = value_text.parse::<f64>().unwrap();
-            let ours = traced.value(&own, &weights, own.list.tempo);
+            let ours = traced.evaluate_white(&own, &weights, own.list.tempo);
             assert!((theirs - ours).abs() < 1e-9, "{theirs} and {ours}");
             // The counts belong to the input's positions.
             assert_eq!(traced.sample, sample);

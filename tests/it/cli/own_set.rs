@@ -13,7 +13,7 @@ impl FeatureSet for AttackKinds {
         "attack-kinds"
     }
 
-    fn rows(&self) -> usize {
+    fn row_count(&self) -> usize {
         144
     }
 
@@ -21,19 +21,19 @@ impl FeatureSet for AttackKinds {
         256 // 32 pieces attack at most eight others each
     }
 
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
-        let seen = Perspective::mirrored(board, perspective);
+    fn add_active_rows(&self, board: &Board, perspective: Color, rows: &mut Rows) {
+        let seen = Perspective::mirrored_by_king(board, perspective);
         for Threat { attacker, victim } in board.threats() {
-            rows.push((12 * seen.kind(*attacker) + seen.kind(*victim)) as u32);
+            rows.push((12 * seen.piece_kind(*attacker) + seen.piece_kind(*victim)) as u32);
         }
     }
 
-    fn describe(&self, row: u32) -> String {
+    fn describe_row(&self, row: u32) -> String {
         let [attacker, victim] = [row / 12, row % 12].map(|kind| KINDS[kind as usize]);
         format!("{attacker}s attack {victim}s")
     }
 
-    fn repeats(&self) -> bool {
+    fn has_repeats(&self) -> bool {
         true // two own knights may attack two enemy pawns
     }
 }
@@ -78,5 +78,5 @@ fn set_of_the_page_counts_threats() {
             assert_eq!(rows(&own, &position, perspective), right);
         }
     }
-    assert!((0..144).all(|row| own.describe(row) == built_in.describe(row)));
+    assert!((0..144).all(|row| own.describe_row(row) == built_in.describe_row(row)));
 }

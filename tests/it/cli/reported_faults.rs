@@ -1,7 +1,7 @@
 //! Kinds of input that users of other programs reported as faults there.
 
 use nnuance::engine::opening::{Openings, StartPosition};
-use nnuance::engine::{SelfplayJob, selfplay};
+use nnuance::engine::{SelfplayJob, play_games};
 use nnuance::format::pgn::FORMAT as PGN;
 use nnuance::format::{binpack, book, epd, marlinformat, text, viriformat};
 
@@ -17,7 +17,7 @@ const BISHOP: &str = "rnbqkb1r/pp2pppp/3p1n2/8/3NP3/8/PPP2PPP/RNBQKB1R w KQkq -"
 
 fn scores(moves: &str) -> (Vec<Option<i16>>, Option<String>) {
     let file = scratch("games", game(moves).as_bytes());
-    let mut source = Source::open(&file.path, None, 0).unwrap();
+    let mut source = Source::open_file(&file.path, None, 0).unwrap();
     let samples = read_source(&mut source).unwrap();
     let unread = source.unread_comments().map(ToString::to_string);
     (samples.iter().map(|sample| sample.score).collect(), unread)
@@ -222,7 +222,7 @@ fn forfeits_are_filtered() {
 
 fn fens(text: &str) -> Vec<String> {
     let samples = read_as(&PGN, text.as_bytes()).unwrap();
-    samples.iter().map(|sample| sample.position.fen()).collect()
+    samples.iter().map(|sample| sample.position.to_fen()).collect()
 }
 
 #[test]
@@ -324,14 +324,14 @@ fn counters_of_epd() {
     ] {
         let line = format!("{BISHOP} {operations}");
         let path = work.write("book.epd", &line);
-        assert_eq!(book::read(Path::new(&path)).unwrap()[0].fen(), same, "{line}");
+        assert_eq!(book::read_book(Path::new(&path)).unwrap()[0].to_fen(), same, "{line}");
         let [said, _] = said(nnuance().args(["eval", "material", "--fens"]).arg(&path));
         assert_eq!(said, format!("{same};0\n"), "{line}");
         for line in
             [format!("{line} c9 \"1/2-1/2\";"), format!("{line} [0.5]"), format!("{line} 1/2-1/2")]
         {
             let sample = read_as(&epd::FORMAT, line.as_bytes()).expect(&line)[0];
-            assert_eq!(sample.position.fen(), same, "{line}");
+            assert_eq!(sample.position.to_fen(), same, "{line}");
         }
     }
     for (operations, counters) in [("hmvc 3;", "3 1"), ("fmvn 12;", "0 12"), ("", "0 1")] {
@@ -339,7 +339,7 @@ fn counters_of_epd() {
             [format!("{BISHOP} c9 \"1-0\"; {operations}"), format!("{BISHOP} {operations} [1.0]")]
         {
             let sample = read_as(&epd::FORMAT, line.as_bytes()).expect(&line)[0];
-            assert_eq!(sample.position.fen(), format!("{BISHOP} {counters}"), "{line}");
+            assert_eq!(sample.position.to_fen(), format!("{BISHOP} {counters}"), "{line}");
         }
     }
     for wrong in ["hmvc x; [0.5]", "hmvc 3 [0.5]", "hmvc 3; fmvn 12 c9 \"1-0\";"] {
@@ -416,7 +416,7 @@ fn scores_of_epd_operations() {
     assert!(labels(&format!("{BISHOP} ce 5; [1-0] 5")).unwrap_err().contains("two scores"));
     // The file's point of view changes results alone.
     let file = scratch("a.epd", format!("{black} ce 54; c9 \"1-0\";\n{black} [1-0] 5").as_bytes());
-    let source = Source::open(&file.path, None, 0).unwrap();
+    let source = Source::open_file(&file.path, None, 0).unwrap();
     let mover = Some(PointOfView::SideToMove);
     let mut source = source.seen_by(GivenViews { scores: mover, results: mover }).unwrap();
     let read = read_source(&mut source).unwrap();
@@ -469,9 +469,9 @@ fn games_without_moves() {
         let empty = format!("[Event \"a\"]\n[Result \"{result}\"]\n\n{text}");
         for games in [format!("{empty}{sound}"), format!("{sound}{empty}")] {
             let file = scratch("games", games.as_bytes());
-            let mut source = Source::open(&file.path, None, 0).unwrap();
+            let mut source = Source::open_file(&file.path, None, 0).unwrap();
             assert_eq!(read_source(&mut source).unwrap().len(), 2, "{games}");
-            assert_eq!(source.unfinished(), unfinished, "{games}");
+            assert_eq!(source.unfinished_games(), unfinished, "{games}");
         }
     }
     let untagged = format!("[Event \"a\"]\n\n{sound}");
@@ -568,7 +568,7 @@ fn archives_are_named() {
                 let error = complaint(nnuance().args(arguments).arg(&path));
                 assert!(error.contains(name) && error.contains("unpack it first"), "{error}");
             }
-            assert!(book::read(Path::new(&path)).unwrap_err().to_string().contains(name));
+            assert!(book::read_book(Path::new(&path)).unwrap_err().to_string().contains(name));
         }
     }
 }
@@ -620,7 +620,7 @@ fn text_of_other_encodings() {
                 stats(&packed),
                 eval("material"),
                 eval(&json),
-                book::read(Path::new(&data)).unwrap_err().to_string(),
+                book::read_book(Path::new(&data)).unwrap_err().to_string(),
                 complaint(&mut work.train("out", &[])),
             ] {
                 assert!(error.contains(name) && error.contains("save it as UTF-8"), "{error}");
@@ -639,7 +639,7 @@ fn text_of_other_encodings() {
     said(nnuance().args(["eval", &json, "--fens", &fens]));
     // Occupied squares may be the bytes of a mark.
     let start = "4k3/8/8/8/8/8/1PPPPPPP/RNBQKBNR w KQ - 0 1";
-    let sample = Sample::of(Position::from_fen(start).unwrap());
+    let sample = Sample::from_position(Position::from_fen(start).unwrap());
     let bytes = write(&marlinformat::FORMAT, &[Sample { score: Some(3), ..sample }]).unwrap();
     assert!(bytes.starts_with(b"\xff\xfe"));
     assert_eq!(read_as(&marlinformat::FORMAT, &bytes.repeat(3)).unwrap().len(), 3);
@@ -728,7 +728,8 @@ fn en_passant_counts_where_a_capture_is_legal() {
         let lines = format!("{board} {square} 0 1 | 20 | 0.5\n{board} - 0 1 | 20 | 0.5\n");
         assert_eq!(dedup(&lines), count, "{board}");
         let fen = |square: &str| Position::from_fen(&format!("{board} {square} 0 1")).unwrap();
-        let [with, without] = [square, "-"].map(|square| Sample::of(fen(square)).group());
+        let [with, without] =
+            [square, "-"].map(|square| Sample::from_position(fen(square)).split_group());
         assert_eq!(with == without, count == 1, "{board}");
     }
 }
@@ -800,7 +801,7 @@ fn moves_without_a_score() {
         let job = selfplay_job(folder.path(), name, format, players.clone());
         let openings = Openings { start: StartPosition::Standard, ..job.openings };
         let job = SelfplayJob { openings, ..job };
-        let report = selfplay(&job, &Quiet).unwrap();
+        let report = play_games(&job, &Quiet).unwrap();
         assert_eq!((report.written, report.skipped.len()), (8, 0));
         let samples = read(&job.output).unwrap();
         let unscored = samples.iter().filter(|sample| sample.score.is_none()).count();

@@ -31,7 +31,7 @@ fn rows_are_those_of_stockfish() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let buckets = format!("king_buckets = {:?}\nsets", mirrored_squares().numbers());
+    let buckets = format!("king_buckets = {:?}\nsets", mirrored_squares().bucket_numbers());
     let path = written(&folder, &config(&LISTED).replace("sets", &buckets));
     let [out, _] = said(nnuance().args(["rows", &path, "--fens", LISTS]));
     assert!(out.lines().all(|line| line.chars().count() <= 80));

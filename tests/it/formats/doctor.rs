@@ -88,7 +88,7 @@ fn counts_equal_a_slow_pass() {
     assert_eq!(it["white"]["wins"], count(&|it| it.result == white(it)));
     assert_eq!(it["in_check"], count(&|it| it.position.in_check()));
     assert_eq!(it["scored"], count(&|it| it.score.is_some()));
-    let distinct: HashSet<_> = all.iter().map(|it| it.position.key()).collect();
+    let distinct: HashSet<_> = all.iter().map(|it| it.position.zobrist_key()).collect();
     let repeated = 1.0 - distinct.len() as f64 / all.len() as f64;
     assert!((it["repeats"]["positions"].as_f64().unwrap() - repeated).abs() < 1e-12);
     let (many, _) = json(&[SCORED, "--min-pieces", "20"]);
@@ -186,13 +186,13 @@ fn damage_is_found() {
 fn thinned_keys_keep_the_shares() {
     let sample = samples(SCORED, 1)[0];
     let mut keys = [Keys::default(), Keys::default()];
-    let game = |number: u64| std::num::NonZeroU64::new(mix(3, number).max(1));
+    let game = |number: u64| std::num::NonZeroU64::new(mix_hash(3, number).max(1));
     for number in 0..2_500_000u64 {
         // Each game is new to the first; one in five of them is in the second too.
         keys[0].add(&Sample { game: game(number), ..sample });
         let other = if number % 5 == 0 { number } else { number + 10_000_000 };
         keys[1].add(&Sample { game: game(other), ..sample });
     }
-    let share = keys[0].overlap(&keys[1]).games.unwrap();
+    let share = keys[0].measure_overlap(&keys[1]).games.unwrap();
     assert!((share - 0.2).abs() < 0.005, "{share}");
 }

@@ -11,7 +11,7 @@ const GAMES: &str = "data/selfplay_sf151_200games.pgn";
 fn extract(per_game: usize, seed: u64, samples: &[Sample]) -> Vec<Sample> {
     let (mut extract, mut drawn) = (Extract::new(Some(per_game), seed), Vec::new());
     samples.iter().for_each(|sample| extract.push(sample, &mut drawn));
-    extract.finish(&mut drawn);
+    extract.finish_game(&mut drawn);
     assert_eq!(extract.left_out as usize + drawn.len(), samples.len());
     drawn
 }

@@ -30,7 +30,7 @@ fn real_positions_are_read_alike() {
 fn either_side_to_move() {
     let (mut legal, mut refused) = (0, 0);
     for position in games::positions(20_000, 29) {
-        let fen = position.fen();
+        let fen = position.to_fen();
         for fen in [fen.replacen(" b ", " w ", 1), fen.replacen(" w ", " b ", 1)] {
             assert_same(&fen);
             *if slow(&fen).is_some() { &mut legal } else { &mut refused } += 1;
@@ -102,7 +102,7 @@ fn boards() -> impl Strategy<Value = String> {
 
 fn read(format: &Format, line: &str) -> Option<Position> {
     let mut samples = Vec::new();
-    let more = (format.reader)(Box::new(Cursor::new(line.to_string()))).read(&mut samples);
+    let more = (format.reader)(Box::new(Cursor::new(line.to_string()))).read_samples(&mut samples);
     more.ok().and_then(|_| samples.first().map(|sample| sample.position))
 }
 

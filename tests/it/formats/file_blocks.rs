@@ -6,15 +6,15 @@ use crate::formats::registry::{first, write};
 use crate::support::kit::*;
 
 fn source(path: &Path, format: &'static Format, limit: u64) -> Source {
-    Source::open(path, Some(format), limit).expect("a file of this format")
+    Source::open_file(path, Some(format), limit).expect("a file of this format")
 }
 
 /// Samples and bad records of all blocks in order, and the number of blocks with samples.
 fn in_pieces(path: &Path, format: &'static Format) -> (Vec<Sample>, Vec<String>, usize) {
-    let pieces = source(path, format, 9).pieces().expect("a format that is cut");
+    let pieces = source(path, format, 9).file_blocks().expect("a format that is cut");
     let (mut samples, mut bad, mut count) = (Vec::new(), Vec::new(), 0);
-    for number in 0..pieces.count() {
-        let (before, mut piece) = (samples.len(), pieces.open(number, 9).unwrap());
+    for number in 0..pieces.block_count() {
+        let (before, mut piece) = (samples.len(), pieces.open_block(number, 9).unwrap());
         while piece.next_block(&mut samples).unwrap() {}
         bad.extend(piece.bad_records().first.iter().map(|bad| bad.to_string()));
         count += usize::from(samples.len() > before);

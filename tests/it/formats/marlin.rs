@@ -33,7 +33,7 @@ fn contradicted_castling_rights_are_dropped() {
     };
     assert_eq!(changed(&[]), plain);
     // The pieces are a rook on a1, a king on e1, a rook on h1, and Black's king.
-    assert_eq!(changed(&[(8, 0x56)]).position.fen(), "4k3/8/8/8/8/8/8/R3K2R w Q - 0 1");
+    assert_eq!(changed(&[(8, 0x56)]).position.to_fen(), "4k3/8/8/8/8/8/8/R3K2R w Q - 0 1");
     assert_eq!(changed(&[(24, 0x80 | 40)]).position.ep_square(), None);
     let moved = samples("4k3/8/8/8/8/8/4K3/R6R w - - 0 1 | 0 | 0.5")[0];
     let mut bytes = write(&marlinformat::FORMAT, &[moved]).unwrap();
@@ -54,7 +54,7 @@ fn slices_of_any_length() {
         let mut reader = (marlinformat::FORMAT.reader)(Box::new(input));
         let mut samples = Vec::new();
         let calls = std::iter::repeat_with(|| {
-            let read = reader.read(&mut samples);
+            let read = reader.read_samples(&mut samples);
             (samples.len(), read.map_err(|fault| format!("{fault:?}")))
         });
         calls.take_while(|(_, read)| *read != Ok(false)).collect::<Vec<_>>()
@@ -102,7 +102,7 @@ fn quick_rules_equal_slow_rules() {
     for (i, record) in bytes.chunks(32).enumerate() {
         let mut record = record.to_vec();
         for round in 0..8u64 {
-            let random = nnuance::sample::mix(i as u64, round);
+            let random = nnuance::sample::mix_hash(i as u64, round);
             record[8 + random as usize % 17] ^= 1 << (random >> 61);
             let mut turn_ep = record[24] & 127;
             if turn_ep > 64 {

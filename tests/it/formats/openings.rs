@@ -1,6 +1,6 @@
 //! Books of openings: lines and games, packed or not.
 
-use nnuance::format::book::read;
+use nnuance::format::book::read_book;
 
 use crate::formats::registry::gz;
 use crate::support::kit::*;
@@ -17,7 +17,7 @@ const GAMES: &str = "[Event \"?\"]\n[Result \"1/2-1/2\"]\n\n1. e4 {best} e5 (1..
 
 fn boards(book: &[Position]) -> Vec<String> {
     let board = |position: &Position| -> String {
-        position.fen().split(' ').take(4).collect::<Vec<_>>().join(" ")
+        position.to_fen().split(' ').take(4).collect::<Vec<_>>().join(" ")
     };
     book.iter().map(board).collect()
 }
@@ -25,8 +25,9 @@ fn boards(book: &[Position]) -> Vec<String> {
 #[test]
 fn lines_and_games_packed_or_not() {
     let work = Workdir::empty();
-    let write =
-        |name: &str, content: &[u8]| boards(&read(Path::new(&work.write(name, content))).unwrap());
+    let write = |name: &str, content: &[u8]| {
+        boards(&read_book(Path::new(&work.write(name, content))).unwrap())
+    };
     let lines = write("lines.epd", LINES.as_bytes());
     assert_eq!(lines.len(), 3);
     assert_eq!(write("games.pgn", GAMES.as_bytes()), lines);
@@ -51,8 +52,8 @@ fn faults_name_their_place() {
         (b"\xff\xfe\x00\x01", "line 1"),
     ] {
         fs::write(&path, content).unwrap();
-        let said = read(&path).unwrap_err().to_string();
+        let said = read_book(&path).unwrap_err().to_string();
         assert!(said.contains(expected), "{said}");
     }
-    assert!(read(&folder.path().join("none")).is_err());
+    assert!(read_book(&folder.path().join("none")).is_err());
 }

@@ -86,7 +86,7 @@ fn plies_results_and_games() {
     assert!(games[3] == games[4] && games[3] != games[0]);
     // A game's hash covers its start and moves, not its result.
     assert_eq!(games[5..], games[..3]);
-    let fens: Vec<_> = samples.iter().map(|sample| sample.position.fen()).collect();
+    let fens: Vec<_> = samples.iter().map(|sample| sample.position.to_fen()).collect();
     assert_eq!(fens[3], "4k3/8/8/8/8/8/4P3/4K3 b - - 0 40");
     assert_eq!(fens[4], "8/3k4/8/8/8/8/4P3/4K3 w - - 1 41");
 }
@@ -186,9 +186,9 @@ fn games_without_a_result_are_counted() {
     let unknown = by_tag.replace('*', "?");
     let text = format!("{by_tag}{sound}{by_end}{sound}{unknown}");
     let file = scratch("games", text.as_bytes());
-    let mut source = Source::open(&file.path, None, 0).unwrap();
+    let mut source = Source::open_file(&file.path, None, 0).unwrap();
     let samples = read_source(&mut source).unwrap();
-    assert_eq!((samples.len(), source.unfinished(), source.bad_records().count), (6, 3, 0));
+    assert_eq!((samples.len(), source.unfinished_games(), source.bad_records().count), (6, 3, 0));
 
     let error = read_bytes(by_tag.as_bytes()).unwrap_err().to_string();
     assert!(error.contains("no positions (0 bad records were skipped, and 1 games"), "{error}");
@@ -210,7 +210,7 @@ fn cut_files_give_whole_games() {
     }
     let mut reader =
         (FORMAT.reader)(Box::new(std::io::Cursor::new(one[..one.len() - 3].to_owned())));
-    let fault = reader.read(&mut Vec::new()).unwrap_err();
+    let fault = reader.read_samples(&mut Vec::new()).unwrap_err();
     assert!(matches!(fault, format::Fault::CutOff(_)), "{fault:?}");
 }
 
@@ -232,7 +232,7 @@ fn viriformat_to_pgn_and_back() {
     let bytes = fs::read("data/selfplay-sf15.vf").unwrap();
     let mut reader = (viriformat::FORMAT.reader)(Box::new(std::io::Cursor::new(bytes.clone())));
     let mut samples = Vec::new();
-    while samples.len() < 100_000 && reader.read(&mut samples).unwrap() {}
+    while samples.len() < 100_000 && reader.read_samples(&mut samples).unwrap() {}
     let text = write(&FORMAT, &samples).unwrap();
     assert!(text.split(|&byte| byte == b'\n').all(|line| line.len() <= 80));
     let back = read_bytes(&text).unwrap();
@@ -422,7 +422,7 @@ fn chess960_castles_by_either_notation() {
             let last = samples.last().unwrap();
             let mut chess = last.position.to_chess().unwrap();
             chess.play_unchecked(last.played.unwrap().legal_move(&chess).unwrap());
-            assert_eq!(Position::from_chess(&chess).fen(), end);
+            assert_eq!(Position::from_chess(&chess).to_fen(), end);
 
             // The written start position includes the files of rooks.
             let written = String::from_utf8(write(&FORMAT, &samples).unwrap()).unwrap();

@@ -21,7 +21,7 @@ pub const QUIET: &str = "data/selfplay_sf151_quiet.epd";
 pub const BULLET: &str = "../shared/data/formats/bullet_batch.bf";
 
 pub fn open(path: &Path) -> Result<Source, ReadError> {
-    Source::open(path, None, 0)
+    Source::open_file(path, None, 0)
 }
 
 pub fn read_source(source: &mut Source) -> Result<Vec<Sample>, ReadError> {
@@ -51,7 +51,7 @@ pub fn read_bytes(bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
 }
 
 pub fn read_as(format: &'static Format, bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
-    read_source(&mut Source::open(&scratch("positions", bytes).path, Some(format), 0)?)
+    read_source(&mut Source::open_file(&scratch("positions", bytes).path, Some(format), 0)?)
 }
 
 pub fn gz(bytes: &[u8]) -> Vec<u8> {
@@ -68,9 +68,9 @@ pub fn write(format: &Format, samples: &[Sample]) -> Result<Vec<u8>, String> {
     let mut writer = format.writer.expect("a format that can be written")();
     let mut bytes = Vec::new();
     for sample in samples {
-        writer.write(sample, &mut bytes)?;
+        writer.write_sample(sample, &mut bytes)?;
     }
-    writer.finish(&mut bytes);
+    writer.finish_output(&mut bytes);
     Ok(bytes)
 }
 
@@ -89,7 +89,7 @@ pub fn kept(format: &Format, sample: &Sample) -> Sample {
     if format.facts.colours == Presence::Never {
         let turned = match sample.position.turn() {
             Color::White => sample.position,
-            Color::Black => sample.position.flipped(),
+            Color::Black => sample.position.flip_colours(),
         };
         // Rooks that may castle become rooks.
         let mut pieces = turned.nibbles();
@@ -201,7 +201,7 @@ fn viriformat_golden_bytes() {
     let plies: Vec<_> = samples.iter().map(|sample| sample.ply.unwrap()).collect();
     assert_eq!(plies, [0, 1, 2, 3, 4]);
     assert!(samples.iter().all(|sample| sample.game.is_some() && sample.game == samples[0].game));
-    assert_eq!(samples[0].position.fen(), START);
+    assert_eq!(samples[0].position.to_fen(), START);
     let captures: Vec<_> =
         samples.iter().map(|sample| sample.played.unwrap().is_capture(&sample.position)).collect();
     assert_eq!(captures, [false, false, false, false, true]);
@@ -223,7 +223,7 @@ fn viriformat_reads_the_quickstart_games() {
     let quiet = samples.iter().filter(|sample| {
         let played = sample.played.unwrap();
         sample.ply.unwrap() >= 16
-            && sample.position.count() >= 4
+            && sample.position.piece_count() >= 4
             && sample.score.unwrap().unsigned_abs() <= 10_000
             && !played.is_capture(&sample.position)
             && played.promotion().is_none()
@@ -285,13 +285,14 @@ pub fn chess960_games() -> Vec<Sample> {
         setup.board = Board::chess960(start);
         setup.castling_rights = setup.board.rooks();
         let mut chess = Chess::from_setup(setup, CastlingMode::Chess960).unwrap();
-        let (first, mut hash) = (samples.len(), GameHash::of(&Position::from_chess(&chess)));
+        let (first, mut hash) =
+            (samples.len(), GameHash::from_start(&Position::from_chess(&chess)));
         for ply in 0..80 {
             let moves = chess.legal_moves();
             if moves.is_empty() {
                 break;
             }
-            let random = mix(u64::from(start), ply) as usize;
+            let random = mix_hash(u64::from(start), ply) as usize;
             let rare = moves.iter().find(|legal| legal.is_castle() || legal.is_en_passant());
             let legal = *rare.unwrap_or(&moves[random % moves.len()]);
             let white_result = (start % 3) as f32 / 2.0;
@@ -301,12 +302,12 @@ pub fn chess960_games() -> Vec<Sample> {
                 score: Some((random >> 20) as i16 / 2),
                 ply: Some(ply as u16),
                 played: PlayedMove::from_move(&legal),
-                ..Sample::of(position)
+                ..Sample::from_position(position)
             });
-            hash.play(PlayedMove::from_move(&legal).unwrap());
+            hash.add_move(PlayedMove::from_move(&legal).unwrap());
             chess.play_unchecked(legal);
         }
-        samples[first..].iter_mut().for_each(|sample| sample.game = Some(hash.game()));
+        samples[first..].iter_mut().for_each(|sample| sample.game = Some(hash.to_game()));
     }
     samples
 }
@@ -317,20 +318,20 @@ fn positions_pack_as_their_pieces_stand() {
     for sample in chess960_games() {
         let position = sample.position;
         let chess = position.to_chess().unwrap();
-        assert_eq!(position.board(), *chess.board());
+        assert_eq!(position.to_board(), *chess.board());
         assert_eq!(position.in_check(), chess.is_check());
         let rights = chess.castles().castling_rights();
         for (found, (square, piece)) in position.pieces().zip(chess.board().iter()) {
             assert_eq!((found.square, found.color, found.role), (square, piece.color, piece.role));
             assert_eq!(found.castles, rights.contains(square));
         }
-        let flipped = position.flipped();
+        let flipped = position.flip_colours();
         let flip = |it: Piece| Piece { square: it.square.flip_vertical(), color: !it.color, ..it };
         let mut pieces: Vec<_> = position.pieces().map(flip).collect();
         pieces.sort_by_key(|piece| piece.square);
         assert!(flipped.pieces().eq(pieces));
-        assert_eq!(flipped.flipped(), position);
-        assert_eq!(flipped.key(), position.key());
+        assert_eq!(flipped.flip_colours(), position);
+        assert_eq!(flipped.zobrist_key(), position.zobrist_key());
     }
 }
 
@@ -402,7 +403,7 @@ fn wrong_lines_are_named() {
         assert!(error.contains(&name) && error.contains("line 3: "), "{error}");
 
         // Allowed, it is skipped and counted.
-        let mut source = Source::open(&file.path, None, 1).unwrap();
+        let mut source = Source::open_file(&file.path, None, 1).unwrap();
         let samples = read_source(&mut source).unwrap();
         assert_eq!((samples.len(), source.bad_records().count), (3, 1));
         assert_eq!(source.bad_records().first[0].place, nnuance::format::RecordPlace::Line(3));
@@ -413,7 +414,7 @@ fn wrong_lines_are_named() {
 fn limit_of_bad_records() {
     let sound = format!("{START} | 3 | 0.5\n");
     let file = scratch("positions", format!("{sound}bad\n{sound}bad\nbad\n{sound}").as_bytes());
-    let count = |limit| read_source(&mut Source::open(&file.path, None, limit).unwrap());
+    let count = |limit| read_source(&mut Source::open_file(&file.path, None, limit).unwrap());
     assert_eq!(count(3).unwrap().len(), 3);
     let error = count(2).unwrap_err().to_string();
     assert!(error.contains("line 5"), "{error}");
@@ -563,13 +564,13 @@ fn unfit_samples_are_refused() {
         (&epd::FORMAT, lowest),
         (&viriformat::FORMAT, sample),
     ] {
-        let mut sink = Sink::create(&path, format).unwrap();
+        let mut sink = Sink::create_file(&path, format).unwrap();
         let mut number = 1;
         if format.facts.moves == Presence::Never {
-            sink.write(&sample).unwrap();
+            sink.write_sample(&sample).unwrap();
             number = 2;
         }
-        let error = sink.write(&bad).unwrap_err().to_string();
+        let error = sink.write_sample(&bad).unwrap_err().to_string();
         let place = format!("position {number} to");
         assert!(error.contains(&place) && error.contains(format.name), "{error}");
     }
@@ -612,7 +613,7 @@ fn zip_archives_of_one_file() {
     assert!(read_bytes(&bytes).unwrap_err().to_string().contains("damaged"));
     let book = "../shared/data/books/noob_3moves.epd.zip";
     if need::shared(book) {
-        let lines = unpack::open(Path::new(book)).unwrap().lines();
+        let lines = unpack::open_unpacked(Path::new(book)).unwrap().lines();
         assert_eq!(lines.map(Result::unwrap).filter(|line| !line.is_empty()).count(), 150_932);
     }
 }

@@ -1,7 +1,7 @@
 //! Several sources of positions in one run.
 
 use nnuance::loader::{DataSource, ReadOptions};
-use nnuance::train::target::{SourceTarget, targets};
+use nnuance::train::target::{SourceTarget, blend_targets};
 
 use crate::support::kit::*;
 
@@ -67,7 +67,7 @@ fn cached_positions_equal_streamed() {
             scan(&plan.read, found.counts.train - 1, &|_| ()).expect("good data").kept.is_none()
         );
         let encoder = games::lists(Views::Perspective);
-        let from = |kept| Stream::resume(plan.clone(), encoder.clone(), 0, kept, None);
+        let from = |kept| Stream::resume_stream(plan.clone(), encoder.clone(), 0, kept, None);
         let streams = [found.kept, None].map(from);
         let [kept, read] = streams.map(|stream| stream.take(25).collect::<Result<Vec<_>, _>>());
         assert!(kept.expect("good data") == read.expect("good data"));
@@ -79,7 +79,7 @@ fn results_stand_beside_sources() {
     for source in [0, 1, 2, 255] {
         let of = |result| Sample { source, result, ..games::samples(1, 3)[0] };
         for result in [0.0, 0.5, 1.0, 0.3, 0.123_456] {
-            let batch = games::lists(Views::SideToMove).encode(&[of(result)]);
+            let batch = games::lists(Views::SideToMove).encode_samples(&[of(result)]);
             let exact = result * 2.0 == (result * 2.0).round();
             let off = (batch.results[0] - result).abs();
             assert!(if exact { off == 0.0 } else { off < 1e-7 }, "{source} {result} {off}");
@@ -101,14 +101,14 @@ fn sources_have_their_own_targets() {
     let rare = [4096, -4096, 4097, -4097, 30_000, -32_767];
     let scored = samples.iter_mut().filter(|sample| sample.score.is_some());
     scored.zip(rare).for_each(|(sample, score)| sample.score = Some(score));
-    let batch = games::lists(Views::SideToMove).encode(&samples);
+    let batch = games::lists(Views::SideToMove).encode_samples(&samples);
     let source_targets = [
-        SourceTarget::from(WinRateModel::scale(400.0)),
-        SourceTarget::new(WinRateModel::scale(100.0), Some(0.9)),
-        SourceTarget::from(WinRateModel { offset: 50.0, ..WinRateModel::scale(200.0) }),
-        SourceTarget::new(WinRateModel::scale(400.0), Some(1.0)),
+        SourceTarget::from(WinRateModel::from_scale(400.0)),
+        SourceTarget::new(WinRateModel::from_scale(100.0), Some(0.9)),
+        SourceTarget::from(WinRateModel { offset: 50.0, ..WinRateModel::from_scale(200.0) }),
+        SourceTarget::new(WinRateModel::from_scale(400.0), Some(1.0)),
     ];
-    let found = targets(&batch, 0.25, &source_targets);
+    let found = blend_targets(&batch, 0.25, &source_targets);
     for (sample, target) in samples.iter().zip(&found[..]) {
         let score = sample.score.map_or(f64::NAN, f64::from);
         let result = f64::from(sample.result);

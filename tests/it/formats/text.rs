@@ -17,7 +17,7 @@ fn plain_golden() {
     let samples = read_bytes(RECORD.as_bytes()).unwrap();
     let [sample] = samples[..] else { panic!("{samples:?}") };
     assert_eq!((sample.score, sample.result, sample.ply), (Some(-27), 0.0, Some(1)));
-    assert_eq!(sample.played.unwrap().to(), shakmaty::Square::C5);
+    assert_eq!(sample.played.unwrap().target_square(), shakmaty::Square::C5);
     assert_eq!(write(&plain::FORMAT, &samples).unwrap(), RECORD.as_bytes());
     // Castling is the king's move there, king takes rook here.
     let castling = "fen r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 3 20\nmove e8c8\nscore 32002\nply 39\n\
@@ -99,10 +99,10 @@ pub fn read_seen_by(
     bytes: &[u8],
 ) -> Result<Vec<Sample>, String> {
     let file = scratch("positions", bytes);
-    let source = Source::open(&file.path, Some(format), 0).unwrap().seen_by(given);
+    let source = Source::open_file(&file.path, Some(format), 0).unwrap().seen_by(given);
     let mut source = source.map_err(|error| error.to_string())?;
     for kind in LabelKind::ALL {
-        assert!(given.view(kind).is_none_or(|view| source.view(kind).view == view));
+        assert!(given.given_view(kind).is_none_or(|view| source.read_view(kind).view == view));
     }
     Ok(read_source(&mut source).unwrap())
 }
@@ -155,7 +155,7 @@ fn read(bytes: &[u8], piece: usize) -> (usize, Vec<String>) {
     let mut reader: Box<dyn Reader> = (text::FORMAT.reader)(Box::new(input));
     let (mut samples, mut faults) = (Vec::new(), Vec::new());
     loop {
-        match reader.read(&mut samples) {
+        match reader.read_samples(&mut samples) {
             Ok(true) => {}
             Ok(false) => return (samples.len(), faults),
             Err(Fault::Skipped(bad)) => faults.push(bad.place.to_string()),

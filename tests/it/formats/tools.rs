@@ -32,7 +32,7 @@ fn write(path: &Path, format: &str, samples: &[Sample]) {
 /// Records of bulletformat that differ: the score counts them.
 fn numbered(count: i16) -> Vec<Sample> {
     let position = Position::from_fen("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1").unwrap();
-    let sample = |score| Sample { score: Some(score), ..Sample::of(position) };
+    let sample = |score| Sample { score: Some(score), ..Sample::from_position(position) };
     (0..count).map(sample).collect()
 }
 
@@ -47,7 +47,7 @@ fn buckets<const N: usize>(records: &[[u8; N]], seed: u64, memory: u64) -> Vec<V
         out.push(bucket.to_vec());
         Ok(())
     };
-    shuffle.finish(take).unwrap();
+    shuffle.finish_shuffle(take).unwrap();
     out
 }
 
@@ -152,7 +152,7 @@ fn shuffle_refuses_cut_files_and_inputs() {
 fn temporary_records_drop_the_game_alone() {
     for path in ["data/selfplay_sf151_quiet.epd", TEXT, GAMES] {
         for sample in read(path).unwrap().into_iter().step_by(7) {
-            let back = Record::pack(&sample).unpack().unwrap();
+            let back = Record::pack_sample(&sample).unpack_sample().unwrap();
             assert_eq!(back, Sample { game: None, ..sample });
         }
     }
@@ -207,8 +207,11 @@ fn filters_equal_those_of_training() {
         ..Filter::default()
     };
     let games = read(GAMES).unwrap();
-    let kept: Vec<_> =
-        games.iter().filter(|it| filter.rejects(it).is_none()).map(|it| it.position).collect();
+    let kept: Vec<_> = games
+        .iter()
+        .filter(|it| filter.rejecting_key(it).is_none())
+        .map(|it| it.position)
+        .collect();
     let found: Vec<_> = folder.samples("quiet.epd").iter().map(|it| it.position).collect();
     assert!(kept.len() > 1000 && kept == found);
     let error = fails(&["filter", TEXT, "-o", &folder.name("x.txt"), "--min-ply", "16"]);
@@ -218,7 +221,7 @@ fn filters_equal_those_of_training() {
 #[test]
 fn borders_of_filters() {
     let sample = Sample { ply: Some(16), score: Some(-1000), ..numbered(1)[0] };
-    let pieces = sample.position.count();
+    let pieces = sample.position.piece_count();
     let filters = |by: usize| {
         let none = Filter::default();
         [
@@ -229,8 +232,8 @@ fn borders_of_filters() {
         ]
     };
     for (at, beyond) in filters(0).into_iter().zip(filters(1)) {
-        assert!(at.rejects(&sample).is_none(), "{at:?}");
-        assert!(beyond.rejects(&sample).is_some(), "{beyond:?}");
+        assert!(at.rejecting_key(&sample).is_none(), "{at:?}");
+        assert!(beyond.rejecting_key(&sample).is_some(), "{beyond:?}");
     }
 }
 
@@ -250,7 +253,7 @@ fn misses_are_scores_against_the_result() {
         (0.5, -2501, false),
     ] {
         let sample = Sample { result, score: Some(score), ..numbered(1)[0] };
-        assert_eq!(filter.rejects(&sample).is_none(), passes, "{result} {score}");
+        assert_eq!(filter.rejecting_key(&sample).is_none(), passes, "{result} {score}");
     }
 }
 
@@ -259,13 +262,13 @@ fn misses_are_scores_against_the_result() {
 fn random_filters_keep_their_shares() {
     let games = read(GAMES).unwrap();
     let passed = |filter: Filter| {
-        let passes = games.iter().filter(|it| filter.rejects(it).is_none());
+        let passes = games.iter().filter(|it| filter.rejecting_key(it).is_none());
         passes.count() as f64 / games.len() as f64
     };
     let found = passed(Filter { random_skip: Some(0.15), ..Filter::default() });
     assert!((found - 0.85).abs() < 0.02, "{found}");
     let line = |pieces: f64| (0.2 + 0.8 * (pieces - 10.0) / 20.0).clamp(0.2, 1.0);
-    let wanted = games.iter().map(|it| line(it.position.count() as f64)).sum::<f64>();
+    let wanted = games.iter().map(|it| line(it.position.piece_count() as f64)).sum::<f64>();
     let accept_pieces = vec![[10.0, 0.2], [30.0, 1.0]];
     let found = passed(Filter { accept_pieces, ..Filter::default() });
     assert!((found - wanted / games.len() as f64).abs() < 0.02, "{found}");
@@ -279,7 +282,8 @@ fn samples_equal_splits_of_training() {
     fine(&[&sample[..], &["--seed", "5"]].concat());
     let rule = Split { share: 0.3, seed: 5 };
     let games = read(GAMES).unwrap();
-    let (held, others): (Vec<_>, Vec<_>) = games.iter().partition(|it| rule.holds_out(it.group()));
+    let (held, others): (Vec<_>, Vec<_>) =
+        games.iter().partition(|it| rule.holds_out(it.split_group()));
     assert_eq!(folder.samples("drawn.pgn"), held);
     assert_eq!(folder.samples("rest.pgn"), others);
     // Whole games, and positions where games are unknown: 3,000 expected, 52 the deviation.
@@ -317,7 +321,7 @@ fn dedup_keeps_the_first() {
     fine(&["dedup", GAMES, "-o", &folder.name("real.epd")]);
     let mut seen = HashSet::new();
     let bare = |it: &Sample| {
-        let fen = it.position.fen();
+        let fen = it.position.to_fen();
         fen.split(' ').take(4).collect::<Vec<_>>().join(" ")
     };
     let games = read(GAMES).unwrap();
@@ -335,7 +339,7 @@ fn stats_count() {
     assert_eq!(json["games"], 200);
     assert_eq!(json["draws"], count(&|it| it.result == 0.5));
     assert_eq!(json["in_check"], count(&|it| it.position.in_check()));
-    assert_eq!(json["pieces"][30], count(&|it| it.position.count() == 32));
+    assert_eq!(json["pieces"][30], count(&|it| it.position.piece_count() == 32));
     let close = |it: &Sample| it.score.is_some_and(|score| (26..=50).contains(&score.abs()));
     assert_eq!(json["scores"][1], count(&close));
     fine(&["stats", GAMES]);

@@ -17,7 +17,7 @@ pub fn read(bytes: &[u8], own: Option<&EngineTerms>) -> (Vec<TracedPosition>, Ve
     let mut traces = Traces::new(input, own);
     let (mut all, mut faults) = (Vec::new(), Vec::new());
     loop {
-        match traces.read() {
+        match traces.read_position() {
             Ok(Some(traced)) => all.push(traced),
             Ok(None) => return (all, faults),
             Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => faults.push(bad.to_string()),
@@ -44,7 +44,7 @@ fn line(traced: &TracedPosition) -> String {
     for Entry { term, white, black } in entries {
         line += &format!(" {term}:{white}:{black}");
     }
-    format!("{line} | {}\n", position.fen())
+    format!("{line} | {}\n", position.to_fen())
 }
 
 fn text(traces: &[TracedPosition]) -> String {
@@ -104,7 +104,7 @@ fn row<C: Copy, S: std::iter::Sum>(
     term: usize,
     count: impl Fn(C) -> S,
 ) -> S {
-    rows.row(row).filter(|(of, _)| *of == term).map(|(_, value)| count(value)).sum()
+    rows.entries_of_row(row).filter(|(of, _)| *of == term).map(|(_, value)| count(value)).sum()
 }
 
 proptest! {
@@ -219,7 +219,7 @@ fn rows_follow_the_split() {
     let lines = |positions: &[Position], from: usize| {
         let line = |(i, position): (usize, &Position)| {
             let turn = position.turn().char();
-            format!("1.0 {turn} 24 128 game={} cp={i} | 0:1:0 | {}\n", 1 + i / 3, position.fen())
+            format!("1.0 {turn} 24 128 game={} cp={i} | 0:1:0 | {}\n", 1 + i / 3, position.to_fen())
         };
         let lines = positions.iter().enumerate().map(|(i, it)| line((from + i, it)));
         lines.fold(format!("{HEADER}\n"), |text, line| text + &line)
@@ -249,11 +249,14 @@ fn rows_follow_the_split() {
         );
         assert_eq!(tally.times[0], found.counts.train);
         for (store, part) in [(train, Some(Subset::Train)), (held, Some(Subset::Validation))] {
-            let samples = collect(&plan, part, &|_| ()).unwrap();
+            let samples = collect_samples(&plan, part, &|_| ()).unwrap();
             let white =
                 |it: &Sample| f32::from(it.score.unwrap()) * it.position.turn().fold_wb(1.0, -1.0);
-            assert_eq!(store.all().scores[..], samples.iter().map(white).collect::<Vec<f32>>());
-            assert!(store.all().results.iter().all(|result| *result == 1.0));
+            assert_eq!(
+                store.whole_batch().scores[..],
+                samples.iter().map(white).collect::<Vec<f32>>()
+            );
+            assert!(store.whole_batch().results.iter().all(|result| *result == 1.0));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use nnuance::format::{
     ReadView,
-    view::{ViewCheck, measure},
+    view::{ViewCheck, measure_view},
 };
 
 use crate::formats::registry::{BULLET, GAMES, QUIET, SCORED, read_source, scratch, write};
@@ -19,7 +19,7 @@ const FILES: [&str; 7] = [
 ];
 
 fn first(path: &str, count: usize) -> (Source, Vec<Sample>) {
-    let mut source = Source::open(Path::new(path), None, 0).unwrap();
+    let mut source = Source::open_file(Path::new(path), None, 0).unwrap();
     let mut samples = Vec::new();
     while samples.len() < count && source.next_block(&mut samples).unwrap() {}
     samples.truncate(count);
@@ -45,24 +45,24 @@ fn turned_copies_are_found() {
         let scored = samples.iter().any(|sample| sample.score.is_some());
         for of in [LabelKind::Result, LabelKind::Score] {
             if of == LabelKind::Score && !scored {
-                assert_eq!(measure(&samples, of, colours), ViewCheck::Unsure);
+                assert_eq!(measure_view(&samples, of, colours), ViewCheck::Unsure);
                 continue;
             }
-            let verdict = measure(&samples, of, colours);
+            let verdict = measure_view(&samples, of, colours);
             assert!(matches!(verdict, ViewCheck::Holds(_)), "{path}: {verdict:?}");
-            assert_eq!(verdict.contradiction(source.view(of), "data"), None);
+            assert_eq!(verdict.explain_contradiction(source.read_view(of), "data"), None);
 
-            let verdict = measure(&turned(&samples, false), of, colours);
+            let verdict = measure_view(&turned(&samples, false), of, colours);
             assert!(matches!(verdict, ViewCheck::WrongSign(_)), "{path}: {verdict:?}");
-            assert!(verdict.contradiction(source.view(of), "data").is_some());
+            assert!(verdict.explain_contradiction(source.read_view(of), "data").is_some());
             if colours {
-                let verdict = measure(&turned(&samples, true), of, colours);
+                let verdict = measure_view(&turned(&samples, true), of, colours);
                 assert!(matches!(verdict, ViewCheck::OtherView(_)), "{path}: {verdict:?}");
-                let why = verdict.contradiction(source.view(of), "data").unwrap();
+                let why = verdict.explain_contradiction(source.read_view(of), "data").unwrap();
                 assert!(why.contains(of.view_keys()[1]), "{path}: {why}");
                 // Values of the other view follow a move of Black.
-                let follows = ReadView { follows_move: true, ..source.view(of) };
-                let why = verdict.contradiction(follows, "data").unwrap();
+                let follows = ReadView { follows_move: true, ..source.read_view(of) };
+                let why = verdict.explain_contradiction(follows, "data").unwrap();
                 assert!(why.contains("wrong sign where Black is to move"), "{path}: {why}");
             }
         }
@@ -72,26 +72,29 @@ fn turned_copies_are_found() {
 #[test]
 fn too_little_is_not_judged() {
     let (_, samples) = first(SCORED, 8000);
-    assert_eq!(measure(&[], LabelKind::Result, true), ViewCheck::Unsure);
-    assert_eq!(measure(&turned(&samples[..60], false), LabelKind::Result, true), ViewCheck::Unsure);
+    assert_eq!(measure_view(&[], LabelKind::Result, true), ViewCheck::Unsure);
+    assert_eq!(
+        measure_view(&turned(&samples[..60], false), LabelKind::Result, true),
+        ViewCheck::Unsure
+    );
     // If only White is to move the views are the same, but inverted results still show.
     let white: Vec<_> =
         samples.iter().filter(|sample| sample.position.turn().is_white()).copied().collect();
-    assert_eq!(measure(&white, LabelKind::Result, true), ViewCheck::Unsure);
-    assert!(matches!(measure(&white, LabelKind::Result, false), ViewCheck::Holds(_)));
-    let verdict = measure(&turned(&white, false), LabelKind::Result, true);
+    assert_eq!(measure_view(&white, LabelKind::Result, true), ViewCheck::Unsure);
+    assert!(matches!(measure_view(&white, LabelKind::Result, false), ViewCheck::Holds(_)));
+    let verdict = measure_view(&turned(&white, false), LabelKind::Result, true);
     assert!(matches!(verdict, ViewCheck::WrongSign(_)), "{verdict:?}");
     // Results without information.
     let drawn: Vec<_> = samples.iter().map(|sample| Sample { result: 0.5, ..*sample }).collect();
-    assert_eq!(measure(&drawn, LabelKind::Result, true), ViewCheck::Unsure);
+    assert_eq!(measure_view(&drawn, LabelKind::Result, true), ViewCheck::Unsure);
     // Results at random.
     for seed in 0..40u64 {
         let random = |(i, sample): (usize, &Sample)| Sample {
-            result: (mix(seed, i as u64) % 3) as f32 / 2.0,
+            result: (mix_hash(seed, i as u64) % 3) as f32 / 2.0,
             ..*sample
         };
         let random: Vec<_> = samples.iter().enumerate().map(random).collect();
-        assert_eq!(measure(&random, LabelKind::Result, true), ViewCheck::Unsure);
+        assert_eq!(measure_view(&random, LabelKind::Result, true), ViewCheck::Unsure);
     }
 }
 
@@ -183,7 +186,7 @@ fn cure(format: &'static Format, bytes: &[u8], kind: LabelKind) -> Vec<Sample> {
         cure.split_once(" or ").and_then(|it| it.1.split_once(" to ")).expect(cure);
     let view = PointOfView::named(view).expect(view);
     let words =
-        format!("the {} are read as {}'s, but seem to be {view}'s:", kind.name(), view.other());
+        format!("the {} are read as {}'s, but seem to be {view}'s:", kind.name(), view.opposite());
     assert!(said.starts_with(&words), "{}: {said}", format.name);
     for kind in LabelKind::ALL {
         let still = problem(&file.path, kind, &[option, view.name()]);
@@ -193,7 +196,7 @@ fn cure(format: &'static Format, bytes: &[u8], kind: LabelKind) -> Vec<Sample> {
         LabelKind::Score => GivenViews { scores: Some(view), results: None },
         LabelKind::Result => GivenViews { scores: None, results: Some(view) },
     };
-    let source = Source::open(&file.path, Some(format), 0).expect("a file");
+    let source = Source::open_file(&file.path, Some(format), 0).expect("a file");
     read_source(&mut source.seen_by(given).expect("colours")).expect("samples")
 }
 
@@ -214,7 +217,7 @@ fn cures_end_complaints_in_every_format() {
         let format = Format::named(name).expect("a format");
         let right = write(format, &lines).expect("fit");
         let right =
-            read_source(&mut Source::open(&scratch("right", &right).path, None, 0).unwrap());
+            read_source(&mut Source::open_file(&scratch("right", &right).path, None, 0).unwrap());
         for kind in LabelKind::ALL {
             let bytes = write(format, &seen_otherwise(&lines, kind)).expect("fit");
             assert_eq!(&cure(format, &bytes, kind), right.as_ref().expect("samples"), "{name}");
@@ -258,7 +261,7 @@ fn cures_end_complaints_about_comments() {
             text.replace('{', before).replace("/0}", behind)
         };
         let right = scratch("right.pgn", pgn(false).as_bytes());
-        let samples = read_source(&mut Source::open(&right.path, None, 0).expect("games"));
+        let samples = read_source(&mut Source::open_file(&right.path, None, 0).expect("games"));
         assert_eq!(problem(&right.path, LabelKind::Score, &[]), None, "{before}");
         let cured = cure(format, pgn(true).as_bytes(), LabelKind::Score);
         assert_eq!(cured, samples.expect("samples"), "{before}");

@@ -20,7 +20,7 @@ type Games = HashMap<Option<NonZeroU64>, Vec<u64>>;
 
 fn by_game(samples: &[Sample]) -> Games {
     let mut games = Games::new();
-    samples.iter().for_each(|it| games.entry(it.game).or_default().push(it.position.key()));
+    samples.iter().for_each(|it| games.entry(it.game).or_default().push(it.position.zobrist_key()));
     games
 }
 

@@ -3,7 +3,7 @@
 use nnuance::architecture::Inputs;
 use nnuance::batch::{ActiveRows, ChunkPlan, OneHot, Pairs, Planner};
 use nnuance::model::ops::cpu::{
-    Gradients, Kernel, Level, Precision, Scratch, Weights, logits, loss,
+    Gradients, Kernel, Level, Precision, Scratch, Weights, compute_logits, loss_and_gradients,
 };
 use rand::prelude::*;
 
@@ -60,9 +60,9 @@ impl Case {
         let mut tensor =
             |len: usize, size: f32| (0..len).map(|_| rng.random_range(-size..size)).collect();
         let mut weights = Tensors {
-            accumulator: tensor(net.rows() * net.hidden, 0.4),
+            accumulator: tensor(net.row_count() * net.hidden, 0.4),
             bias: tensor(net.hidden, 1.0),
-            output: tensor(net.features(), 2.0 / (net.hidden as f32).sqrt()),
+            output: tensor(net.feature_count(), 2.0 / (net.hidden as f32).sqrt()),
             output_bias: [0.3],
         };
         if seed % 2 == 1 || kernel.precision == Precision::Mixed {
@@ -72,7 +72,7 @@ impl Case {
             }
         }
         let targets: Vec<f32> = (0..batch).map(|_| rng.random_range(0.0..=1.0)).collect();
-        let mut indices = vec![net.rows() as u16; batch * net.views() * PLACES];
+        let mut indices = vec![net.row_count() as u16; batch * net.views() * PLACES];
         for position in indices.chunks_exact_mut(net.views() * PLACES) {
             let pieces = rng.random_range(0..=PLACES);
             for list in position.chunks_exact_mut(PLACES) {
@@ -100,14 +100,14 @@ impl Case {
     /// Plans of chunks of these sizes, the last with the rest.
     fn plans(&self, sizes: &[usize]) -> Vec<Arc<ChunkPlan>> {
         let (mut planner, mut start) = (Planner::default(), 0);
-        let pairs = Arc::new(Pairs::none(ROWS));
+        let pairs = Arc::new(Pairs::without_pairs(ROWS));
         let rest = self.targets.len() - sizes.iter().sum::<usize>();
         let plan = |size: &usize| {
             let chosen: Vec<u32> = (start..start + *size as u32).collect();
             start += *size as u32;
             let mut plan = ChunkPlan::default();
-            planner.order(&self.kernel.net, &self.lists, &chosen, &pairs, &mut plan);
-            planner.invert(&mut plan);
+            planner.order_items(&self.kernel.net, &self.lists, &chosen, &pairs, &mut plan);
+            planner.invert_lists(&mut plan);
             Arc::new(plan)
         };
         sizes.iter().chain([&rest]).map(plan).collect()
@@ -115,7 +115,7 @@ impl Case {
 
     fn logits(&self, scratch: &mut Scratch) -> Vec<f32> {
         let mut out = vec![0.0; self.targets.len()];
-        logits(&self.kernel, &self.weights(), self.positions(), &mut out, scratch);
+        compute_logits(&self.kernel, &self.weights(), self.positions(), &mut out, scratch);
         out
     }
 
@@ -130,7 +130,7 @@ impl Case {
         let gradients = Gradients::new(&self.kernel.net, arrays.into_iter());
         let weights = self.weights();
         let (aim, positions) = (Aim::Targets(&self.targets), (positions, None));
-        (loss(&self.kernel, &weights, positions, aim, gradients, scratch), all)
+        (loss_and_gradients(&self.kernel, &weights, positions, aim, gradients, scratch), all)
     }
 
     fn right(&self) -> Right {
@@ -151,7 +151,7 @@ impl Case {
                 .chunks_exact(PLACES)
                 .map(|list| {
                     let rows = list.iter().map(|&row| usize::from(row));
-                    rows.filter(|&row| row < self.kernel.net.rows()).collect()
+                    rows.filter(|&row| row < self.kernel.net.row_count()).collect()
                 })
                 .collect();
             let accumulator = |view: usize, column: usize| {
@@ -218,7 +218,7 @@ fn errors(got: &[f32], right: &[f64], floor: f64) -> (f64, f64) {
 
 fn nets(precision: Precision) -> impl Iterator<Item = Kernel> {
     let sizes = [1, 3, 8, 16, 31, 32, 64, 100, 128, 256, 257, 512];
-    Level::available().into_iter().flat_map(move |level| {
+    Level::list_available().into_iter().flat_map(move |level| {
         sizes.into_iter().flat_map(move |hidden| {
             let nets = crate::support::kit::of_accumulators()
                 .flat_map(move |activation| [1, 2].map(|views| net(views, hidden, activation)));
@@ -246,7 +246,13 @@ fn compare(precision: Precision, tolerance: f64) {
             let (case, right) = found.expect("there are such cases");
             let (got_loss, got) = case.run(&mut scratch);
             let mut got_logits = vec![0.0; batch];
-            logits(&case.kernel, &case.weights(), case.positions(), &mut got_logits, &mut scratch);
+            compute_logits(
+                &case.kernel,
+                &case.weights(),
+                case.positions(),
+                &mut got_logits,
+                &mut scratch,
+            );
             let Right { loss: right_loss, gradients, size, .. } = &right;
             let mut all = vec![("loss", ((got_loss - right_loss).abs() / right_loss, 0.0))];
             all.push(("logits", errors(&got_logits, &right.logits, 1.0)));
@@ -280,7 +286,7 @@ fn mixed_matches_the_reference() {
 
 #[test]
 fn mixed_saturates_at_8() {
-    for level in Level::available() {
+    for level in Level::list_available() {
         let kernel = Kernel::new(&net(1, 1, Activation::ReLU), Precision::Mixed, level);
         let weights = Tensors {
             accumulator: [100.0, -100.0].repeat(ROWS / 2),
@@ -305,7 +311,7 @@ fn mixed_saturates_at_8() {
 fn same_bits_for_any_threads() {
     for precision in [Precision::F32, Precision::Mixed] {
         for (hidden, batch) in [(3, 5000), (64, 5000), (512, 3000)] {
-            for level in Level::available() {
+            for level in Level::list_available() {
                 let kernel = Kernel::new(&net(2, hidden, Activation::SCReLU), precision, level);
                 let case = Case::random(&kernel, batch, 7);
                 same_for_threads(&[2, 3, 8], &format!("{kernel:?}"), || {
@@ -327,7 +333,7 @@ fn derivatives_at_kinks() {
         (Activation::SCReLU, 1.0, 2.0),
     ] {
         for precision in [Precision::F32, Precision::Mixed] {
-            for level in Level::available() {
+            for level in Level::list_available() {
                 let kernel = Kernel::new(&net(1, 1, activation), precision, level);
                 let weights = Tensors {
                     accumulator: [0.25, -0.25].repeat(ROWS / 2),
@@ -351,7 +357,7 @@ fn derivatives_at_kinks() {
 
 #[test]
 fn nets_of_many_rows() {
-    for level in Level::available() {
+    for level in Level::list_available() {
         for (precision, tolerance) in [(Precision::F32, 1e-5), (Precision::Mixed, 3e-3)] {
             for buckets in [10, 11, 64] {
                 let table = std::array::from_fn::<u8, 64, _>(|square| square as u8 % buckets);
@@ -359,7 +365,7 @@ fn nets_of_many_rows() {
                 let inputs = Inputs::of_pieces(Views::Perspective, kings, false);
                 let net = Architecture { inputs, ..net(2, 5, Activation::SCReLU) };
                 let kernel = Kernel::new(&net, precision, level);
-                let rows = kernel.net.rows() as u16;
+                let rows = kernel.net.row_count() as u16;
                 let mut case = Case::random(&kernel, 40, 9);
                 let mut indices = near(&case.lists).to_vec();
                 for row in indices.iter_mut().filter(|row| **row < rows) {
@@ -415,7 +421,7 @@ fn plans_made_before() {
 
 #[test]
 fn no_pieces_and_no_positions() {
-    for level in Level::available() {
+    for level in Level::list_available() {
         for precision in [Precision::F32, Precision::Mixed] {
             let kernel = Kernel::new(&net(2, 20, Activation::CReLU), precision, level);
             let mut case = Case::random(&kernel, 3, 5);

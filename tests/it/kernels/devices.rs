@@ -7,15 +7,15 @@ use crate::support::kit::*;
 
 #[test]
 fn names_have_numbers() {
-    let choice = |text| DeviceChoice::named(text).expect("a choice");
+    let choice = |text| DeviceChoice::parse_name(text).expect("a choice");
     assert_eq!(choice("flex"), DeviceChoice { backend: Backend::Flex, index: 0 });
     assert_eq!(choice("wgpu:3"), DeviceChoice { backend: Backend::Wgpu, index: 3 });
     for text in ["cuda", "wgpu:", "wgpu:-1", "wgpu:one", ":1", ""] {
-        let error = DeviceChoice::named(text).expect_err(text);
+        let error = DeviceChoice::parse_name(text).expect_err(text);
         assert!(matches!(error, DeviceError::Unknown(_)), "{text}: {error}");
     }
-    DeviceChoice { backend: Backend::Flex, index: 2 }.device().expect_err("there is one");
-    let auto = choice("auto").device().expect("flex is always there");
+    DeviceChoice { backend: Backend::Flex, index: 2 }.open_device().expect_err("there is one");
+    let auto = choice("auto").open_device().expect("flex is always there");
     assert!(!is_gpu(&auto) || cfg!(feature = "wgpu"));
 }
 
@@ -38,7 +38,7 @@ fn nets_beyond_a_gpu_are_refused() {
              learning_rate = 1e-3 }}\nnet = {{ inputs = \"perspective\", sets = [\"pieces\", \
              \"threats\"], hidden = {hidden} }}\n"
         );
-        Config::parse(&text, "large", &[]).unwrap()
+        Config::parse_text(&text, "large", &[]).unwrap()
     };
     let memory = Some(4 << 30);
     let check = |hidden, batch| {

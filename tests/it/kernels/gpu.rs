@@ -15,14 +15,14 @@ pub fn with_room(room: usize) -> Compute {
 
 #[track_caller]
 pub fn gpu() -> Option<Device> {
-    let device = Backend::Wgpu.device();
+    let device = Backend::Wgpu.first_device();
     let what = device.as_ref().err().map(ToString::to_string).unwrap_or_default();
     need::found("gpu", &what, device.is_ok()).then(|| device.expect("it is there"))
 }
 
 pub fn net(views: Views, hidden: usize, activation: Activation) -> (Kind, Weights) {
     let net = Architecture::simple(views, hidden, activation);
-    let mut weights = initial(&net, 4);
+    let mut weights = initial_weights(&net, 4);
     drawn::shake(&mut weights, 0.2, 7);
     (Kind::Net(net), weights)
 }
@@ -51,7 +51,7 @@ pub fn check_within(what: &str, got: &(f32, Weights), right: &(f32, Weights), ro
 }
 
 pub fn batch(views: Views, positions: usize, seed: u64) -> Batch {
-    games::lists(views).encode(&games::samples(positions, seed))
+    games::lists(views).encode_samples(&games::samples(positions, seed))
 }
 
 #[test]
@@ -72,16 +72,18 @@ fn gradients_and_logits_equal_plain_ones() {
                     let plain = model_of(&kind, &weights, &flex(), Compute::Plain);
                     let fused = model_of(&kind, &weights, &gpu, GPU);
                     let of = |model: &Model| {
-                        model.gradients(&batch.inputs, Aim::Targets(&batch.results))
+                        model.compute_gradients(&batch.inputs, Aim::Targets(&batch.results))
                     };
                     check(&what, &of(&fused), &of(&plain));
                     let forces = games::forces(positions);
-                    let of = |model: &Model| model.gradients(&batch.inputs, Aim::Forces(&forces)).1;
+                    let of = |model: &Model| {
+                        model.compute_gradients(&batch.inputs, Aim::Forces(&forces)).1
+                    };
                     check(&what, &(1.0, of(&fused)), &(1.0, of(&plain)));
                     // The error of a single decided position is all rounding.
                     if positions > 1 {
                         games::for_each_aim(&batch.results, |aim| {
-                            let of = |model: &Model| model.gradients(&batch.inputs, aim);
+                            let of = |model: &Model| model.compute_gradients(&batch.inputs, aim);
                             let [mut got, mut right] = [&fused, &plain].map(of);
                             if aim.loss_inputs().is_none() {
                                 (got.0, right.0) = (1.0, 1.0);
@@ -114,7 +116,7 @@ fn nan_shows_in_the_loss() {
         biases.values[7] = f32::NAN;
         let batch = batch(Views::Perspective, 40, 3);
         let model = model_of(&kind, &weights, &gpu, GPU);
-        let (loss, _) = model.gradients(&batch.inputs, Aim::Targets(&batch.results));
+        let (loss, _) = model.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
         assert!(loss.is_nan(), "{activation:?}: {loss}");
         assert!(to_host(model.logits(&batch.inputs)).iter().all(|logit| logit.is_nan()));
     }
@@ -137,7 +139,7 @@ fn any_lists_in_any_parts() {
         let [got, right] =
             [(&gpu, with_room(room)), (&flex(), fastest())].map(|(device, compute)| {
                 let model = model_of(&kind, &weights, device, compute);
-                model.gradients(&inputs, Aim::Targets(&results[..count]))
+                model.compute_gradients(&inputs, Aim::Targets(&results[..count]))
             });
         check(&format!("{room} bytes"), &got, &right);
     }
@@ -189,7 +191,7 @@ fn slopes_of_inputs() {
             inputs,
             ..Architecture::simple(Views::Perspective, hidden, Activation::ReLU)
         };
-        let mut weights = initial(&net, 4);
+        let mut weights = initial_weights(&net, 4);
         for (name, array) in &mut weights.0 {
             // Accumulators are positive, and gradients are forces times the perspective's number.
             let value = |i: usize| match &name[..] {
@@ -199,12 +201,12 @@ fn slopes_of_inputs() {
             };
             array.values = (0..array.values.len()).map(value).collect();
         }
-        let lists = any_lists(positions * views, places, net.rows() / 768);
+        let lists = any_lists(positions * views, places, net.row_count() / 768);
         let forces: Vec<f32> = (0..positions).map(|i| (i % 7) as f32 - 2.0).collect();
-        let mut right = vec![0.0; net.rows() * hidden];
+        let mut right = vec![0.0; net.row_count() * hidden];
         for (number, list) in lists.iter().enumerate() {
             let slope = forces[number / views] * (1 + number % views) as f32;
-            for input in list.iter().filter(|input| usize::from(**input) < net.rows()) {
+            for input in list.iter().filter(|input| usize::from(**input) < net.row_count()) {
                 let row = &mut right[usize::from(*input) * hidden..][..hidden];
                 row.iter_mut().for_each(|sum| *sum += slope);
             }
@@ -214,7 +216,7 @@ fn slopes_of_inputs() {
         // All at once, and in parts of which the last is small.
         for room in [ROOM, 4 * hidden * views * 13_328] {
             let model = model_of(&Kind::Net(net.clone()), &weights, &gpu, with_room(room));
-            let gradients = model.gradients(&inputs, Aim::Forces(&forces)).1;
+            let gradients = model.compute_gradients(&inputs, Aim::Forces(&forces)).1;
             assert!(gradients.0["accumulator.weight"].values == right, "{net}, {room} bytes");
         }
     }

@@ -16,12 +16,12 @@ const BATCHES: usize = 4;
 fn batches(net: &Architecture, pairs: usize, passes: usize) -> Vec<Batch> {
     let positions = BATCHES * BATCH - CHUNK / 2;
     let read =
-        ReadPlan::new(vec!["data/selfplay_sf151_scored.txt".into()]).limited(positions as u64);
+        ReadPlan::new(vec!["data/selfplay_sf151_scored.txt".into()]).with_limit(positions as u64);
     let order = PassOrder { batch: BATCH, chunk: CHUNK, ..PassOrder::default() };
     let layout =
         InputLayout::CachedPlans { max_bytes: MAX_PLAN_BYTES, max_pairs: pairs, inverted: false };
     let plan = StreamPlan { layout, ..stream_plan(read, order, Some(positions as u64)) };
-    let stream = Stream::new(plan, Encoder::net(net), 0);
+    let stream = Stream::new(plan, Encoder::for_net(net), 0);
     stream.take(passes * BATCHES).map(|batch| batch.expect("a batch")).collect()
 }
 
@@ -34,12 +34,12 @@ fn resident_lists_equal_sent_ones() {
         (Architecture { buckets: 3, ..simple(Views::Perspective, 24) }, 50),
         (simple(Views::SideToMove, 24), 50),
     ] {
-        let mut weights = initial(&net, 3);
+        let mut weights = initial_weights(&net, 3);
         drawn::shake(&mut weights, 0.1, 7);
         let kind = Kind::Net(net.clone());
         let model = |compute| model_of(&kind, &weights, &gpu, compute);
         let of = |model: &Model, inputs: &Inputs, batch: &Batch| {
-            let (loss, gradients) = model.gradients(inputs, Aim::Targets(&batch.results));
+            let (loss, gradients) = model.compute_gradients(inputs, Aim::Targets(&batch.results));
             (loss.to_bits(), bits(&gradients))
         };
         // The batch in one part, and memory for the lists of half of the data.

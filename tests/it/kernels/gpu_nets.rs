@@ -47,7 +47,7 @@ fn nets_of_sets() -> Vec<(Architecture, u64)> {
     let squares: Vec<u8> = (0..32).map(|square| square / 4).collect();
     let kings = Kings::new(true, &squares).expect("the buckets have no gaps");
     let net = |names: &[&str], kings, factorised, pairwise| {
-        let sets = names.iter().map(|name| features::named(name, kings).expect("a set"));
+        let sets = names.iter().map(|name| features::set_named(name, kings).expect("a set"));
         let inputs = Inputs::new(Views::Perspective, sets.collect(), factorised);
         let simple = Architecture::simple(Views::Perspective, 6, Activation::CReLU);
         let head = if pairwise { vec![Layer::new(3, Activation::Dual)] } else { Vec::new() };
@@ -59,7 +59,7 @@ fn nets_of_sets() -> Vec<(Architecture, u64)> {
         (net(&["pieces", "threats"], kings, true, true), 2),
         (net(&["pieces", "threats", "pawn-pairs"], kings, true, false), 3),
     ];
-    nets.extend(features::names().iter().map(|name| (net(&[name], kings, false, true), 4)));
+    nets.extend(features::set_names().iter().map(|name| (net(&[name], kings, false, true), 4)));
     nets
 }
 
@@ -68,7 +68,7 @@ fn model(net: &Architecture, weights: &Weights, device: &Device, compute: Comput
 }
 
 fn batch(net: &Architecture, positions: usize, seed: u64) -> Batch {
-    Encoder::net(net).encode(&games::samples(positions, seed))
+    Encoder::for_net(net).encode_samples(&games::samples(positions, seed))
 }
 
 #[test]
@@ -77,18 +77,19 @@ fn gradients_equal_the_plain_ones() {
     for (net, seed) in nets().into_iter().chain(nets_of_sets()) {
         let (weights, batch) = (drawn::weights(&net, seed), batch(&net, 70, seed));
         let plain = model(&net, &weights, &flex(), Compute::Plain);
-        let right = plain.gradients(&batch.inputs, Aim::Targets(&batch.results));
+        let right = plain.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
         // In one part, and in parts of 16 positions.
         for compute in [GPU, with_room(0)] {
             let fused = model(&net, &weights, &gpu, compute);
-            let got = fused.gradients(&batch.inputs, Aim::Targets(&batch.results));
-            let again = fused.gradients(&batch.inputs, Aim::Targets(&batch.results));
+            let got = fused.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
+            let again = fused.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
             assert_eq!((got.0.to_bits(), bits(&got.1)), (again.0.to_bits(), bits(&again.1)));
             check_within(&format!("{net} {compute:?}"), &got, &right, 1.0);
             let [got, right] = [&fused, &plain].map(|it| to_host(it.logits(&batch.inputs)));
             assert!(distance(&got, &right) < 1e-5, "{net}");
             games::for_each_aim(&batch.results, |aim| {
-                let [got, right] = [&fused, &plain].map(|it| it.gradients(&batch.inputs, aim));
+                let [got, right] =
+                    [&fused, &plain].map(|it| it.compute_gradients(&batch.inputs, aim));
                 let (apart, room) = (f64::from((got.0 / right.0 - 1.0).abs()), room(aim));
                 let what = format!("{net} {compute:?} {aim:?}");
                 assert!(aim.loss_inputs().is_none() || apart < room * 1e-5, "{what}");
@@ -109,7 +110,7 @@ fn steps_equal_the_cpu() {
 fn steps_equal_the_formulas() {
     let Some(gpu) = gpu() else { return };
     for rule in RULES {
-        let states = rule.at(1).states();
+        let states = rule.at(1).state_count();
         let run = |device: &Device, level: Option<Level>| {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
             let mut tensor = |size: f32| {
@@ -146,16 +147,16 @@ fn steps_of_every_net() {
         let steps = if net.psqt { 100 } else { 10 };
         let train = |device: &Device, compute| {
             let mut model = model(&net, &drawn::weights(&net, seed), device, compute);
-            let mut optimizer = settings.build(compute);
+            let mut optimizer = settings.build_optimizer(compute);
             let mut losses = Vec::new();
             for step in 0..steps {
                 let batch = batch(&net, 50, step % 10);
                 let LossGradients { loss, gradients, touched } =
                     model.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
                 losses.push(to_host(loss)[0]);
-                model = optimizer.step(1e-3, model, gradients, &touched);
+                model = optimizer.step_model(1e-3, model, gradients, &touched);
             }
-            (losses, model.weights())
+            (losses, model.to_weights())
         };
         let (right, _) = train(&flex(), Compute::Plain);
         let (got, end) = train(&gpu, GPU);

@@ -1,6 +1,8 @@
 //! Lists that name pairs of inputs, on a GPU: against those of inputs alone, and against the CPU.
 
-use nnuance::batch::{ActiveRows, ChunkPlan, Indices, Inputs, ListShape, Pairs, Planner, lists};
+use nnuance::batch::{
+    ActiveRows, ChunkPlan, Indices, Inputs, ListShape, Pairs, Planner, expand_lists,
+};
 
 use crate::kernels::gpu::{GPU, gpu, with_room};
 use crate::support::kit::*;
@@ -19,7 +21,7 @@ impl Positions {
     pub fn new(net: &Architecture) -> Self {
         let active = listed::lists(net, 700);
         let (views, places) = (active.views, active.width);
-        let pairs = Arc::new(Pairs::select(net, &active, 120));
+        let pairs = Arc::new(Pairs::select_most_frequent(net, &active, 120));
         let mut planner = Planner::default();
         let mut plan = |(number, lists): (usize, &[u16])| {
             let positions = lists.len() / places / views;
@@ -31,9 +33,9 @@ impl Positions {
             };
             let lists = listed::active(net, lists.to_vec(), places);
             let mut lists = ActiveRows { buckets: buckets.to_vec(), ..lists };
-            pairs.shorten(&mut lists, &mut vec![]);
-            planner.order(net, &lists, &chosen, &pairs, &mut plan);
-            planner.invert(&mut plan);
+            pairs.shorten_lists(&mut lists, &mut vec![]);
+            planner.order_items(net, &lists, &chosen, &pairs, &mut plan);
+            planner.invert_lists(&mut plan);
             Arc::new(plan)
         };
         let chunks = near(&active).chunks(150 * views * places);
@@ -56,7 +58,7 @@ fn nets() -> Vec<Architecture> {
 /// The lists of plans of one king bucket, position after position.
 pub fn unplanned(plans: &[Arc<ChunkPlan>]) -> ActiveRows {
     let ListShape { rows, views, width, buckets, .. } = ListShape::of_plans(plans);
-    let indices = Indices::U16(lists(plans, width));
+    let indices = Indices::U16(expand_lists(plans, width));
     ActiveRows { rows, views, width, indices, king_buckets: Vec::new(), buckets }
 }
 
@@ -65,12 +67,12 @@ fn plans_are_lists_again() {
     for net in nets() {
         let Positions { active, plans, pairs } = Positions::new(&net);
         let listed = unplanned(&plans);
-        assert_eq!((listed.rows, listed.views), (pairs.rows(), net.views()));
+        assert_eq!((listed.rows, listed.views), (pairs.row_count(), net.views()));
         assert_eq!(listed.buckets, active.buckets);
         assert!(listed.width < active.width);
         let mut shortened = active.clone();
-        pairs.shorten(&mut shortened, &mut vec![]);
-        let blank = pairs.rows() as u16;
+        pairs.shorten_lists(&mut shortened, &mut vec![]);
+        let blank = pairs.row_count() as u16;
         for (list, right) in
             near(&listed).chunks(listed.width).zip(near(&shortened).chunks(active.width))
         {
@@ -88,11 +90,12 @@ fn gradients_of_pairs_equal_their_inputs() {
         let Positions { active, plans, .. } = Positions::new(&net);
         let targets = games::eighths(active.len());
         let [listed, planned] = [Inputs::Active(active), Inputs::Planned(plans)];
-        let mut weights = initial(&net, 3);
+        let mut weights = initial_weights(&net, 3);
         drawn::shake(&mut weights, 0.1, 7);
         let kind = Kind::Net(net.clone());
         let of = |device: &Device, compute, inputs| {
-            model_of(&kind, &weights, device, compute).gradients(inputs, Aim::Targets(&targets))
+            model_of(&kind, &weights, device, compute)
+                .compute_gradients(inputs, Aim::Targets(&targets))
         };
         let right = of(&flex(), fastest(), &planned);
         let without = of(&gpu, GPU, &listed);
@@ -122,7 +125,7 @@ fn pairs_of_gpu_and_cpu() {
         (vec![wide, "net.mirror=true", &kings], (true, 256), (false, 0)),
     ] {
         let sets: Vec<String> = sets.into_iter().map(str::to_string).collect();
-        let config = Config::parse(CONFIG, "it", &sets).expect("a config");
+        let config = Config::parse_text(CONFIG, "it", &sets).expect("a config");
         let planned = |compute| {
             let facts = ScanFacts { positions: Some(1_000_000), ..ScanFacts::default() };
             let order = data_plan::pass_order(&config, facts.positions);

@@ -39,7 +39,7 @@ impl Run<'_> {
             ranks: &SingleRank,
         };
         let batches = batches.into_iter().map(Ok::<_, TrainError>);
-        let (end, checkpoint) = train::run(&job, start, batches, progress)?;
+        let (end, checkpoint) = train::train_model(&job, start, batches, progress)?;
         assert_eq!(end, End::Finished);
         Ok(checkpoint)
     }
@@ -100,14 +100,15 @@ fn diverged_run_leaves_the_checkpoint() {
     let run = run.from(fresh(weights), batches, &SilentProgress);
     let Err(error) = run else { panic!("it must fail") };
     assert!(matches!(error, TrainError::Diverged { step: 3, good: 2, .. }), "{error}");
-    let kept = Checkpoint::read(&folder.path().join("last.safetensors")).expect("a checkpoint");
+    let kept =
+        Checkpoint::read_file(&folder.path().join("last.safetensors")).expect("a checkpoint");
     assert_eq!((kept.state.step, kept.weights.non_finite()), (2, None));
 }
 
 struct Thief(burn_cubecl::cubecl::wgpu::WgpuSetup);
 
 impl Progress for Thief {
-    fn step(&self, step: &TrainStep) {
+    fn report_step(&self, step: &TrainStep) {
         if step.step == 5 {
             self.0.device.destroy();
         }
@@ -147,7 +148,8 @@ fn the_device_is_lost() {
     let Err(error) = run.from(fresh(weights), batches, &thief) else { panic!("it must fail") };
     println!("{error}");
     assert!(matches!(error, TrainError::Device { good: 4, .. }), "{error}");
-    let kept = Checkpoint::read(&folder.path().join("last.safetensors")).expect("a checkpoint");
+    let kept =
+        Checkpoint::read_file(&folder.path().join("last.safetensors")).expect("a checkpoint");
     assert_eq!((kept.state.step, kept.weights.non_finite()), (4, None));
 }
 

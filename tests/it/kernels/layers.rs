@@ -48,7 +48,7 @@ const HELD: [(&str, f64, f64); 9] = [
 
 pub fn config(layers: &str, optimizer: &str, clip: f64) -> Config {
     let text = format!("{CONFIG}[optimizer]\nclip = {clip:?}\n{optimizer}\n{layers}");
-    Config::parse(&text, "layers", &[]).expect("a config")
+    Config::parse_text(&text, "layers", &[]).expect("a config")
 }
 
 /// Ranger's lookahead comes after six.
@@ -78,15 +78,17 @@ impl Walk<'_> {
     ) -> (Optimizer, Model) {
         let still = self.model();
         for seed in seeds {
-            let batch = Encoder::net(&self.net).encode(&games::samples(60, seed));
+            let batch = Encoder::for_net(&self.net).encode_samples(&games::samples(60, seed));
             let slope = still.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
-            model = optimizer.step(rate, model, slope.gradients, &slope.touched);
+            model = optimizer.step_model(rate, model, slope.gradients, &slope.touched);
         }
         (optimizer, model)
     }
 
     fn weights(&self, settings: &Settings, rate: f64) -> Weights {
-        self.steps(settings.build(self.compute), self.model(), 0..steps(settings), rate).1.weights()
+        self.steps(settings.build_optimizer(self.compute), self.model(), 0..steps(settings), rate)
+            .1
+            .to_weights()
     }
 }
 
@@ -110,7 +112,7 @@ pub fn check(device: &Device, compute: Compute) {
         let walk = Walk { net, device, compute };
         let settings = config_with(LAYERS, 0.15).optimizer.clone();
         let held = walk.weights(&settings, rate);
-        let before = walk.model().weights();
+        let before = walk.model().to_weights();
         assert_eq!(held.0.len(), HELD.len());
         for (name, clip, factor) in HELD {
             let what = format!("{compute:?}, {optimizer}: {name}");
@@ -127,18 +129,20 @@ pub fn check(device: &Device, compute: Compute) {
             let few = name == "output.bias";
             assert!(clip == 0.0 || few || most(&before) > bound, "{what} needs no clip");
         }
-        let (first, model) = walk.steps(settings.build(compute), walk.model(), 0..2, rate);
+        let (first, model) =
+            walk.steps(settings.build_optimizer(compute), walk.model(), 0..2, rate);
         let state = first.to_bytes().expect("a record");
-        let second = settings.build(compute).load(&state, device).expect("its own record");
+        let second =
+            settings.build_optimizer(compute).load_state(&state, device).expect("its own record");
         let (_, resumed) = walk.steps(second, model, 2..steps(&settings), rate);
-        assert!(resumed.weights() == held, "{compute:?}, {optimizer}: other bits when resumed");
+        assert!(resumed.to_weights() == held, "{compute:?}, {optimizer}: other bits when resumed");
     }
 }
 
 #[test]
 fn arrays_have_settings_of_their_own() {
     computes().for_each(|compute| check(&flex(), compute));
-    for level in Level::available() {
+    for level in Level::list_available() {
         check(&flex(), fused(level, Precision::Mixed));
     }
     #[cfg(feature = "ndarray")]

@@ -8,13 +8,15 @@ use crate::support::kit::*;
 fn slopes_of_losses_are_differences() {
     for loss in games::LOSSES {
         for target in [0.0, 0.3, 0.5, 1.0] {
-            let at_target = loss.of(f64::ln(target / (1.0 - target)).clamp(-40.0, 40.0), target);
+            let at_target =
+                loss.value_at(f64::ln(target / (1.0 - target)).clamp(-40.0, 40.0), target);
             for logit in [-6.0, -1.2, -0.1, 0.07, 0.9, 5.0] {
                 let step = 1e-5;
-                let difference = loss.of(logit + step, target) - loss.of(logit - step, target);
+                let difference =
+                    loss.value_at(logit + step, target) - loss.value_at(logit - step, target);
                 let (slope, right) = (loss.derivative(logit, target), difference / (2.0 * step));
                 assert!((slope - right).abs() < 1e-8, "{loss:?} {logit} {target}: {slope} {right}");
-                assert!(loss.of(logit, target) > at_target, "{loss:?} {logit} {target}");
+                assert!(loss.value_at(logit, target) > at_target, "{loss:?} {logit} {target}");
             }
         }
     }
@@ -22,37 +24,40 @@ fn slopes_of_losses_are_differences() {
 
 #[test]
 fn asymmetric_errors() {
-    for plain in [Loss::SQUARED, Loss::power(2.5), Loss::CROSS_ENTROPY] {
+    for plain in [Loss::SQUARED, Loss::from_power(2.5), Loss::CROSS_ENTROPY] {
         let lopsided = Loss { asymmetry: 0.25, ..plain };
-        assert_eq!(lopsided.of(1.0, 0.2), 1.25 * plain.of(1.0, 0.2));
-        assert_eq!(lopsided.of(-1.0, 0.9), plain.of(-1.0, 0.9));
+        assert_eq!(lopsided.value_at(1.0, 0.2), 1.25 * plain.value_at(1.0, 0.2));
+        assert_eq!(lopsided.value_at(-1.0, 0.9), plain.value_at(-1.0, 0.9));
     }
-    assert_eq!(Loss::power(2.0).of(0.7, 0.1), Loss::SQUARED.of(0.7, 0.1));
+    assert_eq!(Loss::from_power(2.0).value_at(0.7, 0.1), Loss::SQUARED.value_at(0.7, 0.1));
 }
 
 #[test]
 fn win_rates_of_scores() {
-    let plain = WinRateModel::scale(130.0);
-    let with_draws = WinRateModel { offset: 110.0, ..WinRateModel::scale(90.0) };
+    let plain = WinRateModel::from_scale(130.0);
+    let with_draws = WinRateModel { offset: 110.0, ..WinRateModel::from_scale(90.0) };
     for score in [-700.0, -110.0, -3.0, 0.0, 40.0, 110.0, 900.0] {
-        assert_eq!(plain.of(score), sigmoid(score / 130.0));
+        assert_eq!(plain.expected_result(score), sigmoid(score / 130.0));
         let (win, loss) = (sigmoid((score - 110.0) / 90.0), sigmoid((-score - 110.0) / 90.0));
         let draw = 1.0 - win - loss;
         assert!(draw > 0.0);
-        assert!((with_draws.of(score) - (win + 0.5 * draw)).abs() < 1e-15);
-        assert!((with_draws.of(score) + with_draws.of(-score) - 1.0).abs() < 1e-15);
+        assert!((with_draws.expected_result(score) - (win + 0.5 * draw)).abs() < 1e-15);
+        assert!(
+            (with_draws.expected_result(score) + with_draws.expected_result(-score) - 1.0).abs()
+                < 1e-15
+        );
     }
     // Mates count as the bound.
     let clamped = WinRateModel { clamp: 500.0, ..with_draws };
     for (score, counted) in [(32_000.0, 500.0), (-501.0, -500.0), (499.0, 499.0), (-3.0, -3.0)] {
-        assert_eq!(clamped.of(score), with_draws.of(counted));
+        assert_eq!(clamped.expected_result(score), with_draws.expected_result(counted));
     }
     let config = "version = 3\ndata.files = ['a']\nterms = {}\n\
                   schedule = { epochs = 1, learning_rate = 1 }\n\
                   target = { score_scale = 90, score_offset = 110, clamp_score = 500 }";
-    assert_eq!(Config::parse(config, "clamped", &[]).expect("a config").win_rate, clamped);
+    assert_eq!(Config::parse_text(config, "clamped", &[]).expect("a config").win_rate, clamped);
     // At the offset a win has probability one half.
-    assert!((sigmoid(0.0) - 0.5).abs() < 1e-15 && with_draws.of(110.0) > 0.5);
+    assert!((sigmoid(0.0) - 0.5).abs() < 1e-15 && with_draws.expected_result(110.0) > 0.5);
 }
 
 fn weighing() -> PositionWeights {
@@ -78,37 +83,38 @@ fn by_hand(sample: &Sample) -> f64 {
         }
     };
     let PositionWeights { ply, pieces, score, .. } = weighing();
-    line(sample.ply.unwrap().into(), &ply) / 2.0 * line(sample.position.count() as f64, &pieces)
+    line(sample.ply.unwrap().into(), &ply) / 2.0
+        * line(sample.position.piece_count() as f64, &pieces)
         / 3.0
         * line(f64::from(sample.score.unwrap()).abs(), &score)
 }
 
 fn plan() -> ReadPlan {
     let weighing = weighing();
-    ReadPlan { weighing, ..ReadPlan::new(vec!["data/selfplay-sf15.vf".into()]).limited(20_000) }
+    ReadPlan { weighing, ..ReadPlan::new(vec!["data/selfplay-sf15.vf".into()]).with_limit(20_000) }
 }
 
 #[test]
 fn weights_are_interpolated() {
-    let samples = collect(&plan(), None, &|_| {}).expect("games");
+    let samples = collect_samples(&plan(), None, &|_| {}).expect("games");
     for sample in &samples {
-        assert!((weighing().of(sample) - by_hand(sample)).abs() < 1e-12);
+        assert!((weighing().weight_of(sample) - by_hand(sample)).abs() < 1e-12);
     }
-    let weights = weighing().weights(&samples);
+    let weights = weighing().batch_weights(&samples);
     for (weight, sample) in weights.iter().zip(&samples) {
         assert!((f64::from(*weight) - by_hand(sample)).abs() <= 0.5 / 255.0 + 1e-6);
     }
-    assert!(PositionWeights::default().weights(&samples).is_empty());
+    assert!(PositionWeights::default().batch_weights(&samples).is_empty());
     // A missing fact changes nothing.
     let bare = Sample { ply: None, score: None, ..samples[0] };
     let pieces = PositionWeights { pieces: weighing().pieces, ..PositionWeights::default() };
-    assert_eq!(weighing().of(&bare), pieces.of(&samples[0]));
+    assert_eq!(weighing().weight_of(&bare), pieces.weight_of(&samples[0]));
 }
 
 #[test]
 fn batches_carry_weights() {
-    let samples = collect(&plan(), None, &|_| {}).expect("games");
-    let right = weighing().weights(&samples);
+    let samples = collect_samples(&plan(), None, &|_| {}).expect("games");
+    let right = weighing().batch_weights(&samples);
     let expected = Some(samples.len() as u64);
     for window in [samples.len(), 7_000] {
         let order = PassOrder { shuffle: false, window, batch: 5_000, ..PassOrder::default() };
@@ -128,7 +134,7 @@ fn batches_carry_weights() {
         for batch in batches {
             let other = plain.next().expect("no end").expect("good data");
             assert!(other.weights.is_empty() && batch.inputs == other.inputs);
-            let mean = batch.shares().iter().sum::<f32>() / 5_000.0;
+            let mean = batch.normalised_weights().iter().sum::<f32>() / 5_000.0;
             assert!((mean - 1.0).abs() < 1e-4, "{mean}");
         }
     }
@@ -136,8 +142,8 @@ fn batches_carry_weights() {
     let plan = ReadPlan { check_view: false, ..plan() };
     let found = scan(&plan, u64::MAX, &|_| {}).expect("games");
     let Encoder::Hce(terms) = games::all_terms() else { panic!("terms") };
-    let store = Store::encode(found.kept.expect("room for all"), &terms);
-    assert!(store.all().weights == right);
-    let some = store.batch(&[3, 19_000, 4]);
+    let store = Store::encode_records(found.kept.expect("room for all"), &terms);
+    assert!(store.whole_batch().weights == right);
+    let some = store.batch_of(&[3, 19_000, 4]);
     assert_eq!(some.weights[..], [right[3], right[19_000], right[4]]);
 }

@@ -31,7 +31,7 @@ impl Numbers {
 
     fn parts(&mut self, step: Step) -> (&mut [f32], Vec<&mut [f32]>) {
         let [p, states @ ..] = &mut self.0;
-        (p, states.iter_mut().map(|it| &mut it[..]).take(step.states()).collect())
+        (p, states.iter_mut().map(|it| &mut it[..]).take(step.state_count()).collect())
     }
 
     fn bits(&self) -> Vec<u32> {
@@ -65,7 +65,7 @@ fn check(rule: Rule, level: Level, (rows, width, steps): (usize, usize, u64)) {
             of_touched.extend_from_slice(gradient);
         }
         let (p, states) = dense.parts(step);
-        step.take(level, p, &gradients, states);
+        step.take_step(level, p, &gradients, states);
         missed.push(step);
         let (p, states) = lazy.parts(step);
         Step::take_missed(&missed, level, (&touched, &mut taken), p, Some(&of_touched), states);
@@ -86,7 +86,7 @@ fn rules() -> impl Iterator<Item = Rule> {
 
 #[test]
 fn same_bits_later() {
-    for level in Level::available() {
+    for level in Level::list_available() {
         for rule in rules() {
             for size in [(1, 1, 9), (9, 16, 60), (40, 5, 60), (50, 33, 60)] {
                 check(rule, level, size);
@@ -94,7 +94,7 @@ fn same_bits_later() {
         }
     }
     for threads in [1, 2, 3] {
-        with_threads(threads, || check(RULES[0], Level::detect(), (3000, 20, 20)));
+        with_threads(threads, || check(RULES[0], Level::detect_fastest(), (3000, 20, 20)));
     }
 }
 
@@ -108,11 +108,11 @@ fn same_bits_much_later() {
         let (mut gradients, mut taken) = (vec![1e-4; 3 * 17], [0; 3]);
         for (steps, gradients) in [(&steps[..1], Some(&gradients[..])), (&steps, None)] {
             let (rows, (p, states)) = ((&[0, 1, 2][..], &mut taken[..]), lazy.parts(steps[0]));
-            Step::take_missed(steps, Level::detect(), rows, p, gradients, states);
+            Step::take_missed(steps, Level::detect_fastest(), rows, p, gradients, states);
         }
         for step in &steps {
             let (p, states) = dense.parts(*step);
-            step.take(Level::detect(), p, &gradients, states);
+            step.take_step(Level::detect_fastest(), p, &gradients, states);
             gradients.fill(0.0);
         }
         assert!(dense.bits() == lazy.bits(), "{rule:?}");
@@ -134,7 +134,7 @@ impl Walk {
 
     fn slope(&self, seed: u64) -> LossGradients {
         let Model::Net(net) = &self.start else { panic!("it is a net") };
-        let batch = Encoder::net(net.architecture()).encode(&games::samples(2, seed));
+        let batch = Encoder::for_net(net.architecture()).encode_samples(&games::samples(2, seed));
         self.start.loss_gradients(&batch.inputs, Aim::Targets(&batch.results))
     }
 
@@ -164,20 +164,23 @@ impl Walk {
         steps: u64,
         few: impl Fn(u64) -> bool,
     ) -> (Weights, Vec<u8>) {
-        let (mut optimizer, mut model) = (settings.build(self.compute), self.start.clone());
+        let (mut optimizer, mut model) =
+            (settings.build_optimizer(self.compute), self.start.clone());
         for step in 1..=steps {
             let slope = if few(step) { self.few(step % 7) } else { self.slope(step % 7) };
             model = optimizer.catch_up(model, Some(&slope.touched));
-            model = optimizer.step(0.02, model, slope.gradients, &slope.touched);
+            model = optimizer.step_model(0.02, model, slope.gradients, &slope.touched);
             if step == steps / 2 {
                 model = optimizer.catch_up(model, None);
                 let state = optimizer.to_bytes().expect("a record");
-                optimizer =
-                    settings.build(self.compute).load(&state, &self.device).expect("its own");
+                optimizer = settings
+                    .build_optimizer(self.compute)
+                    .load_state(&state, &self.device)
+                    .expect("its own");
             }
         }
         model = optimizer.catch_up(model, None);
-        (model.weights(), optimizer.to_bytes().expect("a record"))
+        (model.to_weights(), optimizer.to_bytes().expect("a record"))
     }
 }
 
@@ -198,7 +201,7 @@ fn check_ends(compute: Compute, lines: &str, steps: u64) {
 #[test]
 fn gradients_of_few_rows() {
     for lines in OPTIMIZERS.into_iter().chain(["name = \"adamw\"\naverage_decay = 0.9"]) {
-        for level in Level::available() {
+        for level in Level::list_available() {
             check_ends(fused(level, Precision::F32), lines, 14);
         }
         check_ends(Compute::Plain, lines, 14);

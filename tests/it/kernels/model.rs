@@ -1,9 +1,9 @@
 //! The Burn models against slow, obvious ones in f64: values, gradients, symmetries.
 
 use nnuance::batch::{Inputs, Terms};
-use nnuance::features::index;
+use nnuance::features::input_index;
 use nnuance::model::HceShape;
-use nnuance::train::target::targets;
+use nnuance::train::target::blend_targets;
 
 use crate::support::kit::*;
 
@@ -15,17 +15,17 @@ fn nets() -> Vec<(Encoder, Kind, Weights)> {
     for views in Views::ALL {
         for activation in crate::support::kit::of_accumulators() {
             let net = Architecture::simple(views, HIDDEN, activation);
-            let mut weights = initial(&net, 7);
+            let mut weights = initial_weights(&net, 7);
             drawn::shake(&mut weights, 0.3, nets.len() as u64);
-            nets.push((Encoder::net(&net), Kind::Net(net), weights));
+            nets.push((Encoder::for_net(&net), Kind::Net(net), weights));
         }
     }
     let simple = Architecture::simple(Views::Perspective, 6, Activation::CReLU);
     let head = vec![Layer::new(3, Activation::SCReLU)];
     let net = Architecture { pairwise: true, head, skip: true, ..simple };
-    let mut weights = initial(&net, 7);
+    let mut weights = initial_weights(&net, 7);
     drawn::shake(&mut weights, 0.3, 5);
-    nets.push((Encoder::net(&net), Kind::Net(net), weights));
+    nets.push((Encoder::for_net(&net), Kind::Net(net), weights));
     nets
 }
 
@@ -42,7 +42,7 @@ fn sums() -> Vec<(Encoder, Kind, Weights)> {
     let (Encoder::Hce(terms), Kind::Hce(shape)) = (terms, of_terms) else { panic!("terms") };
     let joined = |views| {
         let net = Architecture::simple(views, HIDDEN, Activation::SCReLU);
-        let mut both = initial(&net, 7);
+        let mut both = initial_weights(&net, 7);
         drawn::shake(&mut both, 0.3, 11);
         both.0.extend(weights.0.clone());
         (Encoder::Sum(net.clone().into(), terms.clone()), Kind::Sum(net, shape), both)
@@ -58,8 +58,9 @@ fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs, samples: &[Sample]
     match (kind, inputs) {
         (Kind::Net(net), _) => {
             let float = Float::new(weights, net).expect("the weights fit");
-            let logit =
-                |it: &Sample| f64::from(net.inputs.sign(&it.position)) * float.logit(&it.position);
+            let logit = |it: &Sample| {
+                f64::from(net.inputs.sign_of_output(&it.position)) * float.logit(&it.position)
+            };
             samples.iter().map(logit).collect()
         }
         (Kind::Hce(HceShape { scale, .. }), Inputs::Terms(pieces)) => {
@@ -73,7 +74,7 @@ fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs, samples: &[Sample]
                 values.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
             let position = |piece: &Terms, row: usize| {
                 let shares = [piece.middlegame[row], piece.endgame[row]].map(f64::from);
-                let white = piece.sums(row, &pairs).white(shares);
+                let white = piece.sum_row(row, &pairs).white_centipawns(shares);
                 (white + f64::from(piece.turn[row]) * tempo) / f64::from(*scale)
             };
             let rows =
@@ -119,7 +120,7 @@ fn reference_loss(judged: LossInputs, logits: Vec<f64>) -> f64 {
 fn logits_equal_the_definition() {
     for (encoder, kind, weights) in nets().into_iter().chain([hce()]).chain(sums()) {
         let samples = games::samples(300, 1);
-        let batch = encoder.encode(&samples);
+        let batch = encoder.encode_samples(&samples);
         let model = model_of(&kind, &weights, &flex(), Compute::Plain);
         let logits = to_host(model.logits(&batch.inputs));
         let right = reference(&kind, &weights, &batch.inputs, &samples);
@@ -149,7 +150,8 @@ fn mean_activation(kind: &Kind, weights: &Weights, samples: &[Sample]) -> f64 {
         return 0.0;
     }
     let float = Float::new(weights, net).expect("its weights");
-    let activations = samples.iter().map(|it| float.activations(&float.accumulators(&it.position)));
+    let activations =
+        samples.iter().map(|it| float.first_inputs(&float.accumulators(&it.position)));
     let means = activations.map(|it| it.iter().sum::<f64>() / it.len() as f64);
     means.sum::<f64>() / samples.len() as f64
 }
@@ -162,8 +164,8 @@ fn check_gradients(
     loss: Loss,
 ) {
     let samples = games::samples(24, 2);
-    let batch = encoder.encode(&samples);
-    let targets = targets(&batch, 0.3, &[WinRateModel::scale(400.0).into()]);
+    let batch = encoder.encode_samples(&samples);
+    let targets = blend_targets(&batch, 0.3, &[WinRateModel::from_scale(400.0).into()]);
     let base = match kind {
         Kind::Net(_) | Kind::Sum(..) => games::bases(batch.len()),
         Kind::Hce(_) => Vec::new(),
@@ -172,7 +174,7 @@ fn check_gradients(
     let weighed = if loss == Loss::SQUARED { &[][..] } else { &counts };
     let judged = LossInputs { targets: &targets, base: &base, weights: weighed, loss, sparsity };
     let model = model_of(&kind, &weights, &flex(), compute);
-    let (found, gradients) = model.gradients(&batch.inputs, Aim::Losses(judged));
+    let (found, gradients) = model.compute_gradients(&batch.inputs, Aim::Losses(judged));
     let loss_of = |weights: &Weights| {
         let penalty = f64::from(sparsity) * mean_activation(&kind, weights, &samples);
         reference_loss(judged, reference(&kind, weights, &batch.inputs, &samples)) + penalty
@@ -222,9 +224,11 @@ fn lists_hold_every_piece() {
         ];
         for (seen, views) in views {
             let mut lists = vec![0; 32 * views.len()];
-            Architecture::simple(seen, 1, Activation::ReLU).inputs.write(&position, &mut lists);
+            Architecture::simple(seen, 1, Activation::ReLU)
+                .inputs
+                .write_rows(&position, &mut lists);
             for (list, view) in lists.chunks_exact(32).zip(views) {
-                let pieces = position.pieces().map(|piece| index(*view, piece) as u16);
+                let pieces = position.pieces().map(|piece| input_index(*view, piece) as u16);
                 let padding = std::iter::repeat(768);
                 let expected: Vec<u16> = pieces.chain(padding).take(32).collect();
                 assert_eq!(list, expected, "{position:?}");

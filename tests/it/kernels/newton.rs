@@ -31,19 +31,19 @@ fn dense_rows(pieces: &[Arc<Terms>], point: &Point) -> Vec<Vec<f64>> {
         for row in 0..piece.len() {
             let mut derivatives = vec![0.0; point.0.len()];
             let (_, slopes) = point.value_and_slopes(piece, row);
-            for (term, count) in piece.normal.row(row) {
+            for (term, count) in piece.normal.entries_of_row(row) {
                 for phase in 0..2 {
                     derivatives[2 * term + phase] += slopes.normal[phase] * f64::from(count);
                 }
             }
-            for (term, counts) in piece.safety.row(row) {
+            for (term, counts) in piece.safety.entries_of_row(row) {
                 for phase in 0..2 {
                     for (side, count) in slopes.safety.iter().zip(counts) {
                         derivatives[2 * term + phase] += side[phase] * f64::from(count);
                     }
                 }
             }
-            for (term, count) in piece.complexity.row(row) {
+            for (term, count) in piece.complexity.entries_of_row(row) {
                 derivatives[2 * term + 1] += slopes.complexity * f64::from(count);
             }
             derivatives[point.0.len() - 1] = f64::from(piece.turn[row]);
@@ -105,7 +105,7 @@ fn weights_equal_repeated_positions() {
         let shares: Vec<f32> = (0..900).map(|position| often(position) as f32 / mean).collect();
         let repeated = |position: usize| std::iter::repeat_n(position, often(position));
         let rows = (0..900).flat_map(repeated).map(|position| places[position]);
-        let copies = [Arc::new(Terms::gather(rows.map(|(piece, row)| (&*once[piece], row))))];
+        let copies = [Arc::new(Terms::gather_rows(rows.map(|(piece, row)| (&*once[piece], row))))];
         let many: Vec<f32> = (0..900).flat_map(repeated).map(|position| wanted[position]).collect();
         let weighed =
             Goal::Results { targets: &wanted, scale: SCALE, loss: Loss::SQUARED, shares: &shares };

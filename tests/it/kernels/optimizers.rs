@@ -36,7 +36,7 @@ fn config(lines: &str) -> Config {
         "version = 3\ndata.files = [\"games.vf\"]\nschedule = {{ epochs = 1, learning_rate = 1.0 \
          }}\nnet = {{ inputs = \"plain\", hidden = 5 }}\n[optimizer]\nclip = 0.0\n{lines}"
     );
-    Config::parse(&text, "golden", &[]).expect("a config")
+    Config::parse_text(&text, "golden", &[]).expect("a config")
 }
 
 fn net() -> Architecture {
@@ -57,11 +57,12 @@ pub fn check(device: &Device, compute: Compute) {
         let id = parts.bias.id;
         let gradients =
             |step| Gradients::from([(id.val(), Tensor::from_data(gradient(step), device))]);
-        let mut optimizer = settings.build(compute);
+        let mut optimizer = settings.build_optimizer(compute);
         for step in 1..=16 {
-            model = optimizer.step(rate(step), model, gradients(step), &TouchedRows::default());
+            model =
+                optimizer.step_model(rate(step), model, gradients(step), &TouchedRows::default());
         }
-        for (found, right) in model.weights().0[ARRAY].values.iter().zip(right) {
+        for (found, right) in model.to_weights().0[ARRAY].values.iter().zip(right) {
             let error = (f64::from(*found) - right).abs();
             assert!(error < 2e-6, "{compute:?}, {name}: {found} for {right}");
         }

@@ -2,8 +2,8 @@
 
 use nnuance::architecture::Inputs as ArchitectureInputs;
 use nnuance::batch::{ActiveRows, ChunkPlan, Indices, Inputs, OneHot, Pairs, Planner, RowSet};
-use nnuance::features::{Row, named};
-use nnuance::model::ops::cpu::{Gradients, Kernel, Scratch, Weights as Slices, loss};
+use nnuance::features::{Row, set_named};
+use nnuance::model::ops::cpu::{Gradients, Kernel, Scratch, Weights as Slices, loss_and_gradients};
 
 use crate::loader::pairs::assert_same_inputs;
 use crate::support::games::eighths;
@@ -16,7 +16,7 @@ fn kings(count: u8) -> Kings {
 }
 
 fn net(sets: &[&str], buckets: u8, factorised: bool) -> Architecture {
-    let sets = sets.iter().map(|name| named(name, kings(buckets)).expect("it is built in"));
+    let sets = sets.iter().map(|name| set_named(name, kings(buckets)).expect("it is built in"));
     let inputs = ArchitectureInputs::new(Views::Perspective, sets.collect(), factorised);
     Architecture { inputs, ..Architecture::simple(Views::Perspective, 20, Activation::SCReLU) }
 }
@@ -59,25 +59,25 @@ fn shortened(pairs: &Pairs, lists: &ActiveRows) -> ActiveRows {
         ends.push(rows.len());
     }
     let mut short = lists.clone();
-    pairs.list(&rows, &ends, &mut short, &mut vec![]);
+    pairs.fill_lists(&rows, &ends, &mut short, &mut vec![]);
     short
 }
 
 /// The same as chunks of 150 positions, with pairs and multiples of all.
 fn planned(net: &Architecture, lists: &ActiveRows) -> Vec<Arc<ChunkPlan>> {
-    let pairs = Arc::new(Pairs::select(net, lists, 150));
-    assert!(pairs.any());
+    let pairs = Arc::new(Pairs::select_most_frequent(net, lists, 150));
+    assert!(pairs.has_pairs());
     let mut planner = Planner::default();
     let plan = |start: usize| {
         let mut lists = some(lists, start..(start + 150).min(lists.len()));
         let names = lists.indices.iter().filter(|row| *row < lists.rows).count();
         lists = shortened(&pairs, &lists);
-        let fewer = lists.indices.iter().filter(|row| *row < pairs.rows()).count();
+        let fewer = lists.indices.iter().filter(|row| *row < pairs.row_count()).count();
         assert!(fewer * 10 < names * 9, "{fewer} of {names}");
         let (chosen, mut plan): (Vec<u32>, _) =
             ((0..lists.len() as u32).collect(), ChunkPlan::default());
-        planner.order(net, &lists, &chosen, &pairs, &mut plan);
-        planner.invert(&mut plan);
+        planner.order_items(net, &lists, &chosen, &pairs, &mut plan);
+        planner.invert_lists(&mut plan);
         Arc::new(plan)
     };
     (0..lists.len()).step_by(150).map(plan).collect()
@@ -88,10 +88,10 @@ fn planned(net: &Architecture, lists: &ActiveRows) -> Vec<Arc<ChunkPlan>> {
 fn large_counts_take_several_places() {
     for net in nets() {
         let lists = lists(&net, 500);
-        let pairs = Pairs::select(&net, &some(&lists, 0..12), 40);
+        let pairs = Pairs::select_most_frequent(&net, &some(&lists, 0..12), 40);
         let short = shortened(&pairs, &lists);
         assert_same_inputs(&short, &lists, &pairs);
-        assert!(!net.inputs.repeats() || short.width < lists.width, "{net}");
+        assert!(!net.inputs.has_repeats() || short.width < lists.width, "{net}");
     }
 }
 
@@ -107,12 +107,12 @@ fn gradients_of_several_sets() {
             array.values.iter_mut().for_each(|it| *it = (*it * 0.3 * 128.0).round() / 128.0);
         }
         let of = |compute, inputs: &Inputs| {
-            model(&net, &weights, compute).gradients(inputs, Aim::Targets(&targets))
+            model(&net, &weights, compute).compute_gradients(inputs, Aim::Targets(&targets))
         };
         let listed = Inputs::Active(lists);
         let right = of(Compute::Plain, &listed);
         for (precision, bound) in [(Precision::F32, 2e-5), (Precision::Mixed, 1e-2)] {
-            for level in Level::available() {
+            for level in Level::list_available() {
                 for inputs in [&listed, &Inputs::Planned(plans.clone())] {
                     let got = of(fused(level, precision), inputs);
                     assert_near(&net.to_string(), &got, &right, [bound / 10.0, bound]);
@@ -125,16 +125,17 @@ fn gradients_of_several_sets() {
 /// Loss and gradients of the kernel, array by array: those of touched rows, or of all.
 fn run(kernel: &Kernel, positions: OneHot, scratch: &mut Scratch) -> (f64, Vec<Vec<f32>>) {
     let weights = drawn::weights(&kernel.net, 3);
-    let arrays = kernel.net.arrays();
+    let arrays = kernel.net.list_arrays();
     let slices = arrays.iter().map(|array| &weights.0[&array.name].values[..]);
-    let touched = kernel.touched(positions);
+    let touched = kernel.find_touched(positions);
     let lens = kernel.gradient_lens(touched.as_ref()).into_iter();
     let mut gradients: Vec<Vec<f32>> = lens.map(|len| vec![f32::NAN; len]).collect();
     let targets = eighths(positions.len());
     let into = Gradients::new(&kernel.net, gradients.iter_mut().map(|it| &mut it[..]));
     let slices = Slices::new(&kernel.net, slices);
     let positions = (positions, touched.as_ref());
-    let loss = loss(kernel, &slices, positions, Aim::Targets(&targets), into, scratch);
+    let loss =
+        loss_and_gradients(kernel, &slices, positions, Aim::Targets(&targets), into, scratch);
     (loss, gradients)
 }
 
@@ -147,13 +148,14 @@ fn touched_rows_have_all_gradients() {
         let plans = planned(&net, &lists);
         for (precision, bound) in [(Precision::F32, 1e-5), (Precision::Mixed, 1e-5)] {
             for positions in [OneHot::Lists(&lists), OneHot::Plans(&plans)] {
-                let kernel = Kernel::new(&net, precision, Level::detect());
+                let kernel = Kernel::new(&net, precision, Level::detect_fastest());
                 let (loss, got) = run(&kernel, positions, &mut scratch);
                 // Twice, since the first call leaves numbers in the buffers.
                 assert!(run(&kernel, positions, &mut scratch) == (loss, got.clone()));
-                let (right_loss, right) = run(&kernel.clone().dense(), positions, &mut scratch);
+                let (right_loss, right) =
+                    run(&kernel.clone().without_sparsity(), positions, &mut scratch);
                 assert!((loss - right_loss).abs() < 1e-9, "{loss} for {right_loss}");
-                let touched = kernel.touched(positions).expect("a sparse net");
+                let touched = kernel.find_touched(positions).expect("a sparse net");
                 let firsts = kernel.touched_rows(&touched).collect::<Vec<_>>();
                 assert!(!firsts.is_empty());
                 let mut firsts = firsts.into_iter();
@@ -182,12 +184,12 @@ fn touched_rows_equal_the_lists() {
         let mut rows: Vec<u32> = lists.indices.iter().map(|row| row as u32).collect();
         rows.sort_unstable();
         rows.dedup();
-        rows.retain(|row| (*row as usize) < net.rows());
-        let none = Pairs::none(net.rows());
-        assert_eq!(RowSet::of_positions(OneHot::Lists(&lists), &none).rows(), rows);
+        rows.retain(|row| (*row as usize) < net.row_count());
+        let none = Pairs::without_pairs(net.row_count());
+        assert_eq!(RowSet::of_positions(OneHot::Lists(&lists), &none).all_rows(), rows);
         let plans = planned(&net, &lists);
         let of_plans = RowSet::of_positions(OneHot::Plans(&plans), plans[0].pairs());
-        assert_eq!(of_plans.within(0..net.rows()), rows);
+        assert_eq!(of_plans.rows_within(0..net.row_count()), rows);
     }
 }
 
@@ -198,7 +200,7 @@ fn same_bits_for_any_threads() {
         let plans = planned(&net, &lists);
         for precision in [Precision::F32, Precision::Mixed] {
             for positions in [OneHot::Lists(&lists), OneHot::Plans(&plans)] {
-                let kernel = Kernel::new(&net, precision, Level::detect());
+                let kernel = Kernel::new(&net, precision, Level::detect_fastest());
                 let (_, gradients) = same_for_threads(&[2, 5], &net.to_string(), || {
                     run(&kernel, positions, &mut Scratch::default())
                 });
@@ -212,16 +214,16 @@ fn same_bits_for_any_threads() {
 fn nan_in_touched_row_shows() {
     for net in nets() {
         let lists = lists(&net, 500);
-        let row = lists.indices.iter().filter(|row| *row < net.rows()).max().expect("rows");
+        let row = lists.indices.iter().filter(|row| *row < net.row_count()).max().expect("rows");
         let (set, row) = net.inputs.set_of(row);
-        let name = nnuance::architecture::ArrayKind::Rows(set).name(net.inputs.sets());
+        let name = nnuance::architecture::ArrayKind::Rows(set).array_name(net.inputs.sets());
         let mut weights = drawn::weights(&net, 3);
         weights.0.get_mut(&name).expect("rows").values[row * net.hidden + 3] = f32::NAN;
         let (targets, inputs) = (eighths(lists.len()), Inputs::Active(lists));
-        for level in Level::available() {
+        for level in Level::list_available() {
             for precision in [Precision::F32, Precision::Mixed] {
                 let model = model(&net, &weights, fused(level, precision));
-                let (loss, _) = model.gradients(&inputs, Aim::Targets(&targets));
+                let (loss, _) = model.compute_gradients(&inputs, Aim::Targets(&targets));
                 assert!(loss.is_nan(), "{net}");
             }
         }

@@ -42,9 +42,9 @@ const RATE: f64 = 0.01;
 impl Rule {
     pub fn at(self, step: u64) -> Step {
         match self {
-            Rule::Adam(rule) => rule.at(RATE, step),
-            Rule::AdaGrad(clip) => AdaGrad::at(RATE, 1e-8, 0.1, clip),
-            Rule::Sgd(beta) => Sgd::at(RATE, beta, 0.1, 0.0),
+            Rule::Adam(rule) => rule.step_at(RATE, step),
+            Rule::AdaGrad(clip) => AdaGrad::step_at(RATE, 1e-8, 0.1, clip),
+            Rule::Sgd(beta) => Sgd::step_at(RATE, beta, 0.1, 0.0),
             Rule::Mean(share) => Step::Mean(Mean { share: share as f32 }),
         }
     }
@@ -101,7 +101,7 @@ impl Rule {
 
 #[test]
 fn steps_match_the_reference() {
-    for level in Level::available() {
+    for level in Level::list_available() {
         for rule in RULES {
             for len in [0, 1, 15, 16, 17, 1000, 40_000] {
                 check(rule, level, len);
@@ -122,8 +122,8 @@ fn check(rule: Rule, level: Level, len: usize) {
         let g = random(1e-3);
         let step = rule.at(t);
         let mut states: Vec<&mut [f32]> = vec![&mut a, &mut b];
-        states.truncate(step.states());
-        step.take(level, &mut p, &g, states);
+        states.truncate(step.state_count());
+        step.take_step(level, &mut p, &g, states);
         for i in 0..len {
             (rp[i], [ra[i], rb[i]]) = rule.next(t, rp[i], g[i].into(), [ra[i], rb[i]]);
         }
@@ -152,8 +152,8 @@ fn same_bits_for_any_threads() {
             let (mut p, g, mut a, mut b) = (random(), random(), random(), random());
             let step = rule.at(3);
             let mut states: Vec<&mut [f32]> = vec![&mut a, &mut b];
-            states.truncate(step.states());
-            step.take(Level::detect(), &mut p, &g, states);
+            states.truncate(step.state_count());
+            step.take_step(Level::detect_fastest(), &mut p, &g, states);
             (p, a, b)
         });
     }
@@ -163,15 +163,15 @@ fn same_bits_for_any_threads() {
 #[test]
 fn nan_is_not_clipped() {
     let rules = [Rule::Adam(Adam { clip: 1.98, ..ADAM }), Rule::AdaGrad(1.98)];
-    for level in Level::available() {
+    for level in Level::list_available() {
         for rule in rules {
             let (mut p, mut a, mut b) = (vec![0.5; 35], vec![0.0; 35], vec![0.0; 35]);
             let mut g = vec![0.1; 35];
             (g[3], g[34]) = (f32::NAN, f32::NAN);
             let step = rule.at(1);
             let mut states: Vec<&mut [f32]> = vec![&mut a, &mut b];
-            states.truncate(step.states());
-            step.take(level, &mut p, &g, states);
+            states.truncate(step.state_count());
+            step.take_step(level, &mut p, &g, states);
             for (i, p) in p.iter().enumerate() {
                 let is_nan = i == 3 || i == 34;
                 assert_eq!(p.is_nan(), is_nan, "{rule:?}, {}: {i} is {p}", level.name());

@@ -33,7 +33,8 @@ struct Right {
 
 fn job(case: &Case, level: Level) -> TermsJob<'_> {
     let Case { pieces, targets, scale, loss, counts, .. } = case;
-    let judged = LossInputs { weights: counts, loss: *loss, ..LossInputs::squared(targets) };
+    let judged =
+        LossInputs { weights: counts, loss: *loss, ..LossInputs::with_squared_error(targets) };
     TermsJob { pieces, aim: Aim::Losses(judged), scale: *scale, tempo: true, level }
 }
 
@@ -90,7 +91,7 @@ fn both<C: Copy>(
     frozen: [f64; 2],
     count: impl Fn(C) -> i8,
 ) -> [f64; 2] {
-    rows.row(row).fold(frozen, |[mg, eg], (term, counted)| {
+    rows.entries_of_row(row).fold(frozen, |[mg, eg], (term, counted)| {
         let count = f64::from(count(counted));
         [mg + weights[2 * term] * count, eg + weights[2 * term + 1] * count]
     })
@@ -129,27 +130,27 @@ impl Case {
                 let shares = [piece.middlegame[row], piece.endgame[row]].map(f64::from);
                 let turn = f64::from(piece.turn[row]);
                 let scale = f64::from(self.scale);
-                let logit = (sums.white(shares) + tempo * turn) / scale;
+                let logit = (sums.white_centipawns(shares) + tempo * turn) / scale;
                 let target = f64::from(*targets.next().unwrap());
                 let count = self.counts.get(logits.len()).map_or(1.0, |count| f64::from(*count));
                 logits.push(logit);
-                loss += count * self.loss.of(logit, target);
+                loss += count * self.loss.value_at(logit, target);
                 let slope = count * self.loss.derivative(logit, target) / scale;
                 tempo_gradient += slope * turn;
                 tempo_size += slope.abs();
                 let slopes = sums.derivatives(shares);
-                for (term, count) in piece.normal.row(row) {
+                for (term, count) in piece.normal.entries_of_row(row) {
                     let count = f64::from(count);
                     (0..2).for_each(|k| add(term, k, slope * slopes.normal[k] * count));
                 }
-                for (term, [white, black]) in piece.safety.row(row) {
+                for (term, [white, black]) in piece.safety.entries_of_row(row) {
                     let [by_white, by_black] = slopes.safety;
                     let (white, black) = (f64::from(white), f64::from(black));
                     (0..2).for_each(|k| {
                         add(term, k, slope * (by_white[k] * white + by_black[k] * black));
                     });
                 }
-                for (term, count) in piece.complexity.row(row) {
+                for (term, count) in piece.complexity.entries_of_row(row) {
                     add(term, 1, slope * slopes.complexity * f64::from(count));
                 }
             }
@@ -198,7 +199,7 @@ fn norm(numbers: impl Iterator<Item = f64>) -> f64 {
 fn every_level_matches_the_formula() {
     let shapes: [&[usize]; 6] =
         [&[1], &[0, 3, 0], &[255, 256, 257], &[1023, 1, 1025], &[4096, 700, 4096], &[20_000]];
-    for level in Level::available() {
+    for level in Level::list_available() {
         for (i, sizes) in shapes.iter().enumerate() {
             for (entries, frozen) in [(0, true), (20, false), (300, true)] {
                 for seed in 0..4 {
@@ -236,7 +237,7 @@ fn single(normal: [f32; 2], safety: [f32; 4], complexity: f32) -> Case {
 #[test]
 fn kinks_match_the_formula() {
     let sides = [[0.0; 4], [40.0, 40.0, 0.0, 0.0], [-40.0, -40.0, 40.0, 20.0]];
-    for level in Level::available() {
+    for level in Level::list_available() {
         for safety in sides {
             for eg in [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0] {
                 for complexity in [-4.0, -3.0, -2.0, -1.0, -0.0, 0.0, 1.0, 2.0] {
@@ -250,7 +251,7 @@ fn kinks_match_the_formula() {
     // Where the value is 0 or just reaches 0 the endgame weight changes; beyond, it does not.
     let endgame = |eg, complexity| {
         let case = single([32.0, eg], [0.0; 4], complexity);
-        terms_gradients(&case.weights, case.tempo, job(&case, Level::detect())).terms
+        terms_gradients(&case.weights, case.tempo, job(&case, Level::detect_fastest())).terms
     };
     assert!(endgame(0.0, -1.0)[1] != 0.0 && endgame(0.0, -1.0)[7] == 0.0);
     assert!(endgame(2.0, -2.0)[1] != 0.0 && endgame(2.0, -2.0)[7] != 0.0);
@@ -261,7 +262,7 @@ fn kinks_match_the_formula() {
 fn same_bits_for_any_threads() {
     let case = random(&[0, 4096, 77, 9000, 4096, 4096], 40, true, 6);
     let cases = [case.by_term(), case];
-    let levels = Level::available().into_iter();
+    let levels = Level::list_available().into_iter();
     for (level, case) in levels.flat_map(|level| cases.iter().map(move |case| (level, case))) {
         same_for_threads(&[2, 3, 8], level.name(), || {
             let job = job(case, level);
@@ -276,7 +277,7 @@ fn same_bits_for_any_threads() {
 
 #[test]
 fn extreme_and_nan_weights() {
-    for level in Level::available() {
+    for level in Level::list_available() {
         for loss in LOSSES {
             for size in [-1e9, 1e9, f32::NAN] {
                 let case = Case { loss, ..single([size, 1.0], [0.0; 4], 0.0) };

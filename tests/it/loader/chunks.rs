@@ -3,7 +3,7 @@
 use nnuance::architecture::Inputs as ArchitectureInputs;
 use nnuance::batch::{Inputs, RankShare};
 use nnuance::loader::{MAX_PLAN_BYTES, select_pairs};
-use nnuance::model::outputs;
+use nnuance::model::host_outputs;
 
 use crate::support::kit::*;
 
@@ -13,7 +13,7 @@ const BATCH: usize = 350;
 const BATCHES: usize = 3 * POSITIONS / BATCH;
 
 fn read_plan() -> ReadPlan {
-    ReadPlan::new(vec!["data/selfplay_sf151_scored.txt".into()]).limited(POSITIONS as u64)
+    ReadPlan::new(vec!["data/selfplay_sf151_scored.txt".into()]).with_limit(POSITIONS as u64)
 }
 
 fn plan(chunk: usize, layout: InputLayout) -> StreamPlan {
@@ -22,7 +22,7 @@ fn plan(chunk: usize, layout: InputLayout) -> StreamPlan {
 }
 
 fn batches(plan: StreamPlan, net: &Architecture, from: usize, count: usize) -> Vec<Batch> {
-    let stream = Stream::new(plan, Encoder::net(net), from as u64);
+    let stream = Stream::new(plan, Encoder::for_net(net), from as u64);
     stream.take(count).map(|batch| batch.expect("a batch")).collect()
 }
 
@@ -33,7 +33,7 @@ fn is_planned(batch: &Batch) -> bool {
 /// Checks that two batches have the same labels, and outputs within a share of the largest.
 fn assert_alike(model: &Model, [found, listed]: [&Batch; 2], share: f64) {
     assert_eq!((&found.results, &found.scores), (&listed.results, &listed.scores));
-    let [got, right] = [found, listed].map(|it| outputs(model, it).expect("flex"));
+    let [got, right] = [found, listed].map(|it| host_outputs(model, it).expect("flex"));
     let [error, size] = error_and_size(&got, &right);
     assert!(error <= share * size, "{error:.1e} of {size:.1e}");
 }
@@ -77,7 +77,7 @@ fn planned_chunks_equal_lists() {
 #[test]
 fn streamed_chunks_equal_lists() {
     let mut named = 0;
-    for seed in (0..40).filter(|seed| net(*seed).inputs.kings().count() == 1).take(8) {
+    for seed in (0..40).filter(|seed| net(*seed).inputs.kings().bucket_count() == 1).take(8) {
         let net = net(seed);
         let model = model(&net, &drawn::weights(&net, seed), fastest());
         let scanned = scan(&read_plan(), 0, &|_| ()).expect("positions");
@@ -91,7 +91,7 @@ fn streamed_chunks_equal_lists() {
                 (plan.order.window, plan.order.of_rank) = (310, of_rank);
                 plan
             };
-            let streamed = || all(InputLayout::streamed(&net, pairs.clone()));
+            let streamed = || all(InputLayout::for_streamed_data(&net, pairs.clone()));
             let listed = batches(all(InputLayout::Lists), &net, 0, BATCHES);
             let found = batches(streamed(), &net, 0, BATCHES);
             let later = batches(streamed(), &net, 3 * BATCH, 3);

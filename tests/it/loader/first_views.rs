@@ -2,7 +2,9 @@
 
 use nnuance::architecture::Inputs;
 use nnuance::batch::plan_first_views_slowly;
-use nnuance::batch::{self, ChunkPlan, FirstPlanner, FirstViews, MOST_IN_CHUNK, Pairs, lists};
+use nnuance::batch::{
+    self, ChunkPlan, FirstPlanner, FirstViews, MOST_IN_CHUNK, Pairs, expand_lists,
+};
 use nnuance::loader::select_pairs;
 
 use crate::loader::pairs::assert_same_inputs;
@@ -34,7 +36,7 @@ fn plans(net: &Architecture, views: &FirstViews, sizes: &[usize], by: FirstPlann
     let mut plan = ChunkPlan::default();
     for &size in sizes.iter().chain([&usize::MAX]) {
         let end = views.lists.len().min(start + size.min(MOST_IN_CHUNK));
-        planner.plan(net, views, start..end, &mut plan);
+        planner.plan_chunk(net, views, start..end, &mut plan);
         plans.push(Arc::new(plan.clone()));
         start = end;
     }
@@ -46,11 +48,12 @@ fn first_views_equal_the_encoders() {
     for (views, mirror) in all_views() {
         let net = net(views, mirror, 1);
         let samples = games::recorded(3000);
-        let batch::Inputs::Active(active) = Encoder::net(&net).encode(&samples).inputs else {
+        let batch::Inputs::Active(active) = Encoder::for_net(&net).encode_samples(&samples).inputs
+        else {
             panic!("lists")
         };
         let all = near(&active).chunks(active.views * active.width);
-        let pairs = Arc::new(Pairs::none(net.rows()));
+        let pairs = Arc::new(Pairs::without_pairs(net.row_count()));
         for (found, right) in first_views(&net, &samples, &pairs).lists.iter().zip(all) {
             assert_eq!(found[..], right[..active.width]);
         }
@@ -64,11 +67,11 @@ fn plans_of_first_views_equal_lists() {
     let samples: Vec<Sample> = games::recorded(36_000).into_iter().step_by(12).collect();
     for ((views, mirror), buckets) in all_views().flat_map(|views| [(views, 1), (views, 8)]) {
         let net = net(views, mirror, buckets);
-        let listed = Encoder::net(&net).encode(&samples).inputs;
+        let listed = Encoder::for_net(&net).encode_samples(&samples).inputs;
         let active = listed.one_hot().lists();
-        let model = model(&net, &initial(&net, 3), fastest());
+        let model = model(&net, &initial_weights(&net, 3), fastest());
         let targets = eighths(samples.len());
-        let of = |inputs: &batch::Inputs| model.gradients(inputs, Aim::Targets(&targets));
+        let of = |inputs: &batch::Inputs| model.compute_gradients(inputs, Aim::Targets(&targets));
         let right = of(&listed);
         let assert_alike =
             |inputs| assert_near(&net.to_string(), &of(&inputs), &right, [1e-6, 1e-5]);
@@ -87,7 +90,8 @@ fn plans_of_first_views_equal_lists() {
                     assert!(**plan == plan_first_views_slowly(&net, &first, range), "{net}");
                 }
                 assert_eq!(start, samples.len());
-                let named = listed::active(&net, lists(&planned, active.width), active.width);
+                let named =
+                    listed::active(&net, expand_lists(&planned, active.width), active.width);
                 assert_same_inputs(&named, active, &pairs);
                 assert_alike(batch::Inputs::Planned(planned));
             }

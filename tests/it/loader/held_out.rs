@@ -47,7 +47,7 @@ fn write(folder: &TempDir, name: &str, games: &[Vec<u8>]) -> PathBuf {
 fn subsets(path: &Path, plan: &ReadPlan) -> Vec<Subset> {
     let samples = read(path).expect("games");
     let games = samples.chunk_by(|a, b| a.game == b.game);
-    games.map(|game| plan.subset(game[0].group())).collect()
+    games.map(|game| plan.subset_of_game(game[0].split_group())).collect()
 }
 
 /// Reverses the result of a game; a draw becomes a win.
@@ -66,7 +66,7 @@ fn train(folder: &TempDir, games: &Path, out: &str, more: &[&str]) -> PathBuf {
 }
 
 fn checkpoint(out: &Path, name: &str) -> Checkpoint {
-    Checkpoint::read(&out.join(name)).expect("a checkpoint")
+    Checkpoint::read_file(&out.join(name)).expect("a checkpoint")
 }
 
 fn compared(args: &[&str], out: &Path) -> Value {
@@ -81,8 +81,8 @@ fn validation_and_test_are_disjoint() {
         ..ReadPlan::new(vec![GAMES.into()])
     };
     let games = |part| -> BTreeSet<u64> {
-        let samples = collect(&whole, part, &|_| {}).expect("games");
-        samples.iter().map(Sample::group).collect()
+        let samples = collect_samples(&whole, part, &|_| {}).expect("games");
+        samples.iter().map(Sample::split_group).collect()
     };
     let all = games(None);
     let [train, validation, test] =
@@ -94,12 +94,12 @@ fn validation_and_test_are_disjoint() {
     let spread = 4.0 * (held_out.len() as f64 / 4.0).sqrt();
     assert!((test.len() as f64 - held_out.len() as f64 / 2.0).abs() < spread, "{}", test.len());
     let found = scan(&whole, 0, &|_| {}).expect("good data");
-    assert_eq!(found.validation.groups(), validation.len());
-    assert_eq!(found.test.groups(), test.len());
+    assert_eq!(found.validation.group_count(), validation.len());
+    assert_eq!(found.test.group_count(), test.len());
     // Without a test all of them validate.
     let old =
         scan(&ReadPlan { test: TestShare(0.0), ..whole.clone() }, 0, &|_| {}).expect("good data");
-    assert_eq!((old.validation.groups(), old.test.total), (held_out.len(), 0));
+    assert_eq!((old.validation.group_count(), old.test.total), (held_out.len(), 0));
     assert_eq!(old.counts.train, found.counts.train);
     assert_eq!(old.sketch, found.sketch);
 }
@@ -110,17 +110,23 @@ fn test_is_independent_of_other_draws() {
     // Test games among those drawn by others, and among the rest.
     let (mut counts, mut of) = ([[0u32; 2]; 2], [[0u32; 2]; 2]);
     for number in 1..=200_000 {
-        sample.game = std::num::NonZeroU64::new(mix(7, number));
-        let taken = TestShare(0.5).takes(sample.group());
-        let draws = [SPLIT.holds_out(sample.group()), TrainingShare(0.5).takes(sample.group())];
+        sample.game = std::num::NonZeroU64::new(mix_hash(7, number));
+        let taken = TestShare(0.5).takes_group(sample.split_group());
+        let draws = [
+            SPLIT.holds_out(sample.split_group()),
+            TrainingShare(0.5).takes_group(sample.split_group()),
+        ];
         for (i, draw) in draws.into_iter().enumerate() {
             counts[i][usize::from(draw)] += u32::from(taken);
             of[i][usize::from(draw)] += 1;
         }
-        let part = TestShare(0.3).takes(sample.group());
+        let part = TestShare(0.3).takes_group(sample.split_group());
         assert!(taken || !part, "a smaller test is a part of a larger one");
         smaller += u32::from(part);
-        assert!(TestShare(1.0).takes(sample.group()) && !TestShare(0.0).takes(sample.group()));
+        assert!(
+            TestShare(1.0).takes_group(sample.split_group())
+                && !TestShare(0.0).takes_group(sample.split_group())
+        );
     }
     assert!((f64::from(smaller) / 200_000.0 - 0.3).abs() < 0.005, "{smaller}");
     for (count, of) in counts.iter().flatten().zip(of.iter().flatten()) {
@@ -162,7 +168,7 @@ fn training_ignores_the_test() {
     let [one, other] = [&runs[0], &runs[1]].map(|run| compared(&[], run));
     assert_eq!(one["noun"], "test games");
     assert_eq!(one["measured_on"], other["measured_on"]);
-    let test = collect(&plan, Some(Subset::Test), &|_| {}).expect("games").len();
+    let test = collect_samples(&plan, Some(Subset::Test), &|_| {}).expect("games").len();
     assert_eq!(one["measured_on"]["positions"], test);
     assert_ne!(one["evaluations"], other["evaluations"]);
 }
@@ -184,9 +190,13 @@ fn split_depends_on_its_seed() {
     let samples = read(GAMES).expect("games");
     let held = |seed| -> BTreeSet<u64> {
         let split = Split { seed, ..SPLIT };
-        samples.iter().filter(|it| split.holds_out(it.group())).map(Sample::group).collect()
+        samples
+            .iter()
+            .filter(|it| split.holds_out(it.split_group()))
+            .map(Sample::split_group)
+            .collect()
     };
-    let games: BTreeSet<u64> = samples.iter().map(Sample::group).collect();
+    let games: BTreeSet<u64> = samples.iter().map(Sample::split_group).collect();
     let [one, other] = [held(0), held(1)];
     assert!(one == held(0));
     // A quarter of a quarter of the games, within four standard deviations.
@@ -197,17 +207,21 @@ fn split_depends_on_its_seed() {
 #[test]
 fn sketch_has_the_smallest_hashes() {
     let samples = read(GAMES).expect("games");
-    let smallest: BTreeSet<u64> = samples.iter().map(Sample::group).collect();
+    let smallest: BTreeSet<u64> = samples.iter().map(Sample::split_group).collect();
     let smallest: BTreeSet<u64> = smallest.into_iter().take(2048).collect();
     let mut sketch = Sketch::default();
-    sketch.extend(samples.iter().map(Sample::group));
-    assert!(samples.iter().all(|it| sketch.contains(it.group()) == smallest.contains(&it.group())));
+    sketch.add_hashes(samples.iter().map(Sample::split_group));
+    assert!(
+        samples.iter().all(
+            |it| sketch.contains_hash(it.split_group()) == smallest.contains(&it.split_group())
+        )
+    );
     // In halves too.
     let (mut joined, mut half) = (Sketch::default(), Sketch::default());
     let (one, other) = samples.split_at(samples.len() / 2);
-    joined.extend(one.iter().map(Sample::group));
-    half.extend(other.iter().map(Sample::group));
-    joined.join(&half);
+    joined.add_hashes(one.iter().map(Sample::split_group));
+    half.add_hashes(other.iter().map(Sample::split_group));
+    joined.join_sketch(&half);
     assert!(joined == sketch);
 }
 
@@ -283,7 +297,8 @@ fn some_held_out_games_are_kept() {
         test: TestShare(0.0),
         ..ReadPlan::new(vec![path.to_path_buf()])
     };
-    let all = collect(&part(Path::new(GAMES)), Some(Subset::Validation), &|_| {}).expect("games");
+    let all =
+        collect_samples(&part(Path::new(GAMES)), Some(Subset::Validation), &|_| {}).expect("games");
     let mut files = Vec::new();
     while files.len() * all.len() < 3 * HeldOut::MOST {
         let path = folder.path().join(format!("{}.vf", files.len()));
@@ -294,7 +309,7 @@ fn some_held_out_games_are_kept() {
     let found = scan.expect("games").validation;
     assert_eq!(found.total, (files.len() * all.len()) as u64);
     let mut wanted: Vec<Sample> = files.iter().flat_map(|_| all.clone()).collect();
-    wanted.sort_by_key(|sample| mix(1, sample.group()));
+    wanted.sort_by_key(|sample| mix_hash(1, sample.split_group()));
     wanted.truncate(HeldOut::MOST);
     assert!(found.samples == wanted);
 }
@@ -324,9 +339,9 @@ fn own_files_validate_like_drawn_games() {
     assert_eq!((&found.validation, &found.test), (&drawn.validation, &drawn.test));
     assert_eq!((found.counts.train, &found.some), (drawn.counts.train, &drawn.some));
     assert_eq!((found.files.len(), found.validating.files.len()), (1, 1));
-    assert_eq!(found.validating.counts.games, found.validation.groups() as u64);
-    assert_eq!(found.sketch.shared(&found.validating.sketch), 0);
-    let collected = |plan: &ReadPlan, part| collect(plan, part, &|_| {}).expect("games");
+    assert_eq!(found.validating.counts.games, found.validation.group_count() as u64);
+    assert_eq!(found.sketch.count_shared(&found.validating.sketch), 0);
+    let collected = |plan: &ReadPlan, part| collect_samples(plan, part, &|_| {}).expect("games");
     for part in [Some(Subset::Validation), Some(Subset::Test)] {
         assert_eq!(collected(&plans, part), collected(&plan(&whole), part));
     }

@@ -41,13 +41,16 @@ fn slowly(lists: &ActiveRows, most: usize) -> Vec<[u32; 2]> {
 fn pairs_are_the_most_frequent() {
     let net = net(Views::Perspective, 1);
     let lists = lists(&net, 300);
-    let pairs = Pairs::select(&net, &lists, 60);
+    let pairs = Pairs::select_most_frequent(&net, &lists, 60);
     assert_eq!(pairs.parents(), slowly(&lists, 60));
     // Without inputs that occur together there are no pairs.
     let lonely: Vec<u16> = (0..ROWS as u16).collect();
     for lists in [lonely, Vec::new()] {
         let lists = listed::active(&net, lists, 8);
-        assert_eq!(Pairs::select(&net, &lists, 10), Pairs::none(net.rows()));
+        assert_eq!(
+            Pairs::select_most_frequent(&net, &lists, 10),
+            Pairs::without_pairs(net.row_count())
+        );
     }
 }
 
@@ -65,7 +68,7 @@ fn pairs_live_inside_a_king_bucket() {
         list.iter_mut().for_each(|row| *row = if *row < 768 { *row + first } else { 3072 });
     }
     let lists = listed::active(&four, all, listed.width);
-    let pairs = Pairs::select(&four, &lists, 30);
+    let pairs = Pairs::select_most_frequent(&four, &lists, 30);
     let mut right = Vec::new();
     for (king, lists) in apart.into_iter().enumerate() {
         let first = 4 * ROWS + right.len() as u32;
@@ -73,18 +76,19 @@ fn pairs_live_inside_a_king_bucket() {
             None => row + 768 * king as u32,
             Some(pair) => first + pair,
         };
-        let alone = Pairs::select(&one, &listed::active(&one, lists, listed.width), 30);
+        let alone =
+            Pairs::select_most_frequent(&one, &listed::active(&one, lists, listed.width), 30);
         right.extend(alone.parents().iter().map(|parents| parents.map(row)));
     }
     assert_eq!(right.len(), 60);
     assert_eq!(pairs.parents(), right);
     let mut short = lists.clone();
-    pairs.shorten(&mut short, &mut vec![]);
+    pairs.shorten_lists(&mut short, &mut vec![]);
     assert_same_inputs(&short, &lists, &pairs);
     // Nets with so many king buckets that pairs exceed 16 bits have fewer.
     let net = of_kings(64);
-    let none = Pairs::select(&net, &listed::active(&net, Vec::new(), 8), 256);
-    assert_eq!(none, Pairs::none(64 * 768));
+    let none = Pairs::select_most_frequent(&net, &listed::active(&net, Vec::new(), 8), 256);
+    assert_eq!(none, Pairs::without_pairs(64 * 768));
 }
 
 fn of_kings(kings: u8) -> Architecture {
@@ -97,7 +101,7 @@ fn of_kings(kings: u8) -> Architecture {
 /// Short lists name the same inputs as often, pairs for two; blanks come last.
 pub fn assert_same_inputs(short: &ActiveRows, lists: &ActiveRows, pairs: &Pairs) {
     let rows = |lists: &ActiveRows| lists.indices.iter().map(|row| row as u32).collect::<Vec<_>>();
-    let (inputs, blank) = (pairs.inputs() as u32, pairs.rows() as u32);
+    let (inputs, blank) = (pairs.input_count() as u32, pairs.row_count() as u32);
     assert_eq!(short.len(), lists.len());
     for (short, list) in rows(short).chunks(short.width).zip(rows(lists).chunks(lists.width)) {
         let named = short.iter().take_while(|row| **row < blank).count();
@@ -112,7 +116,7 @@ pub fn assert_same_inputs(short: &ActiveRows, lists: &ActiveRows, pairs: &Pairs)
 }
 
 fn inputs_of(row: u32, pairs: &Pairs) -> Vec<u32> {
-    match (row as usize).checked_sub(pairs.inputs()) {
+    match (row as usize).checked_sub(pairs.input_count()) {
         None => vec![row],
         Some(pair) => pairs.parents()[pair].iter().flat_map(|it| inputs_of(*it, pairs)).collect(),
     }
@@ -125,16 +129,16 @@ fn shortened_lists_name_the_same_inputs() {
     let lists = lists(&net, 900);
     let some = |indices: &[u16]| listed::active(&net, indices.to_vec(), lists.width);
     let (seen, others) = near(&lists).split_at(near(&lists).len() / 2);
-    let pairs = Pairs::select(&net, &some(seen), 200);
+    let pairs = Pairs::select_most_frequent(&net, &some(seen), 200);
     for count in [0, 2, 254, 256, 258, 800] {
         let whole = some(&others[..count * lists.width]);
         let mut short = whole.clone();
-        pairs.shorten(&mut short, &mut vec![]);
+        pairs.shorten_lists(&mut short, &mut vec![]);
         assert_same_inputs(&short, &whole, &pairs);
         if count == 800 {
             let there =
                 |lists: &ActiveRows, blank| lists.indices.iter().filter(|it| *it < blank).count();
-            let [short, whole] = [there(&short, pairs.rows()), there(&whole, net.rows())];
+            let [short, whole] = [there(&short, pairs.row_count()), there(&whole, net.row_count())];
             assert!(short * 5 < whole * 4, "{short} of {whole}");
         }
     }
@@ -147,7 +151,7 @@ fn gradients_of_pairs_reach_their_inputs() {
         let net = net(views, hidden);
         let lists = lists(&net, 700);
         let (places, positions) = (lists.width, lists.len());
-        let pairs = Arc::new(Pairs::select(&net, &lists, 120));
+        let pairs = Arc::new(Pairs::select_most_frequent(&net, &lists, 120));
         let targets: Vec<f32> = (0..positions).map(|it| (it % 9) as f32 / 8.0).collect();
         let mut planner = Planner::default();
         let mut plan = |(number, lists): (usize, &[u16])| {
@@ -155,9 +159,9 @@ fn gradients_of_pairs_reach_their_inputs() {
             let chosen: Vec<u32> = (0..positions as u32).collect();
             let (mut lists, mut plan) =
                 (listed::active(&net, lists.to_vec(), places), ChunkPlan::default());
-            pairs.shorten(&mut lists, &mut vec![]);
-            planner.order(&net, &lists, &chosen, &pairs, &mut plan);
-            planner.invert(&mut plan);
+            pairs.shorten_lists(&mut lists, &mut vec![]);
+            planner.order_items(&net, &lists, &chosen, &pairs, &mut plan);
+            planner.invert_lists(&mut plan);
             assert_eq!(plan.len(), positions, "chunk {number}");
             Arc::new(plan)
         };
@@ -166,9 +170,9 @@ fn gradients_of_pairs_reach_their_inputs() {
             Inputs::Planned(near(&lists).chunks(size).enumerate().map(&mut plan).collect());
         let listed = Inputs::Active(lists);
         for (precision, bound) in [(Precision::F32, 1e-5), (Precision::Mixed, 2e-3)] {
-            for level in Level::available() {
-                let model = model(&net, &initial(&net, 3), fused(level, precision));
-                let of = |inputs| model.gradients(inputs, Aim::Targets(&targets));
+            for level in Level::list_available() {
+                let model = model(&net, &initial_weights(&net, 3), fused(level, precision));
+                let of = |inputs| model.compute_gradients(inputs, Aim::Targets(&targets));
                 assert_near(level.name(), &of(&planned), &of(&listed), [1e-6, bound]);
             }
         }

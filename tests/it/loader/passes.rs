@@ -15,7 +15,7 @@ fn plan(folder: &TempDir) -> StreamPlan {
         .map(|i| {
             let score = Some((i as i32 - POSITIONS as i32 / 2) as i16);
             let result = [0.0, 0.5, 1.0][i % 3];
-            Sample { score, result, ..Sample::of(boards[i % 500]) }
+            Sample { score, result, ..Sample::from_position(boards[i % 500]) }
         })
         .collect();
     let formats: [(&str, &'static Format); 4] = [
@@ -40,7 +40,7 @@ fn plan(folder: &TempDir) -> StreamPlan {
 
 fn batches(plan: &StreamPlan, place: Option<ResumePoint>, count: usize) -> Vec<Batch> {
     let encoder = games::lists(Views::SideToMove);
-    let stream = Stream::resume(plan.clone(), encoder, 0, None, place).take(count);
+    let stream = Stream::resume_stream(plan.clone(), encoder, 0, None, place).take(count);
     stream.collect::<Result<_, _>>().expect("good data")
 }
 
@@ -73,7 +73,7 @@ fn threads_do_not_change_the_order() {
     let bins = || {
         let mut passes = Passes::new(&plan, &ResumePoint::default()).unwrap();
         let bin = |_| {
-            let (records, place) = passes.bin().unwrap();
+            let (records, place) = passes.take_bin().unwrap();
             (format!("{records:?}"), format!("{place:?}"))
         };
         (0..40).map(bin).collect::<Vec<_>>()
@@ -165,7 +165,8 @@ fn impossible_place_is_refused() {
         of_turns(1, vec![(0, 1 << 50)]),
     ] {
         let encoder = games::lists(Views::SideToMove);
-        let mut stream = Stream::resume(plan(&folder), encoder, 0, None, Some(place.clone()));
+        let mut stream =
+            Stream::resume_stream(plan(&folder), encoder, 0, None, Some(place.clone()));
         assert!(stream.next().is_some_and(|it| it.is_err()), "{place:?}");
     }
 }

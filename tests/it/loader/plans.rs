@@ -2,7 +2,7 @@
 
 use nnuance::architecture::Inputs;
 use nnuance::batch::{ActiveRows, ChunkPlan, Indices, Pairs, Planner, plan_slowly};
-use nnuance::features::{Row, named};
+use nnuance::features::{Row, set_named};
 use rand::seq::IndexedRandom;
 
 use crate::support::games;
@@ -15,7 +15,7 @@ fn nets() -> Vec<Architecture> {
         Kings::new(true, if count == 1 { &[] } else { &table }).expect("every bucket has a square")
     };
     let net = |views, sets: &[&str], king_buckets, buckets| {
-        let sets = sets.iter().map(|name| named(name, kings(king_buckets)).expect("built in"));
+        let sets = sets.iter().map(|name| set_named(name, kings(king_buckets)).expect("built in"));
         let inputs = Inputs::new(views, sets.collect(), false);
         Architecture { inputs, buckets, ..Architecture::simple(views, 8, Activation::SCReLU) }
     };
@@ -33,8 +33,8 @@ fn nets() -> Vec<Architecture> {
 /// Rows of lists, few of all so that some recur together, with any king and output buckets.
 fn draw(net: &Architecture, random: &mut Xoshiro256PlusPlus) -> (Vec<Vec<Row>>, ActiveRows) {
     let (positions, views) = (random.random_range(0..200), net.views());
-    let used: Vec<u32> = (0..40).map(|_| random.random_range(0..net.rows() as u32)).collect();
-    let times = |random: &mut Xoshiro256PlusPlus| match net.inputs.repeats() {
+    let used: Vec<u32> = (0..40).map(|_| random.random_range(0..net.row_count() as u32)).collect();
+    let times = |random: &mut Xoshiro256PlusPlus| match net.inputs.has_repeats() {
         true => *[1, 1, 1, 2, 3, 40, 70].choose(random).expect("some"),
         false => 1,
     };
@@ -56,18 +56,18 @@ fn draw(net: &Architecture, random: &mut Xoshiro256PlusPlus) -> (Vec<Vec<Row>>, 
         .collect();
     let width = expanded.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let mut king_bucket = |kings: usize| random.random_range(0..kings) as u8;
-    let kings = net.inputs.kings().count();
+    let kings = net.inputs.kings().bucket_count();
     let king_buckets = if kings == 1 { 0 } else { lists.len() };
     let buckets = if net.buckets == 1 { 0 } else { positions };
     let mut active = ActiveRows {
-        rows: net.rows(),
+        rows: net.row_count(),
         views,
         width,
-        indices: Indices::empty(net.inputs.is_large()),
+        indices: Indices::with_width(net.inputs.is_large()),
         king_buckets: (0..king_buckets).map(|_| king_bucket(kings)).collect(),
         buckets: (0..buckets).map(|_| king_bucket(net.buckets)).collect(),
     };
-    active.indices = write(&expanded, width, net.rows(), net.inputs.is_large());
+    active.indices = write(&expanded, width, net.row_count(), net.inputs.is_large());
     (lists, active)
 }
 
@@ -91,7 +91,7 @@ fn for_drawn(check: impl Fn(&Architecture, &[Vec<Row>], ActiveRows, Arc<Pairs>, 
             let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
             let (rows, lists) = draw(&net, &mut random);
             let most = [0, 60, 300][seed as usize % 3];
-            let pairs = Arc::new(Pairs::select(&net, &lists, most));
+            let pairs = Arc::new(Pairs::select_most_frequent(&net, &lists, most));
             check(&net, &rows, lists, pairs, seed);
         }
     }
@@ -106,19 +106,19 @@ fn lists_with_pairs_equal_their_definition() {
         };
         let right: Vec<Vec<usize>> = rows.iter().enumerate().map(substitute).collect();
         let width = right.iter().map(Vec::len).max().unwrap_or(0).max(1);
-        let right = write(&right, width, pairs.rows(), net.inputs.is_large());
+        let right = write(&right, width, pairs.row_count(), net.inputs.is_large());
         let all: Vec<Row> = rows.iter().flatten().copied().collect();
         let ends = rows.iter().scan(0, |end, list| {
             *end += list.len();
             Some(*end)
         });
         let mut listed = lists.clone();
-        pairs.list(&all, &ends.collect::<Vec<_>>(), &mut listed, &mut vec![]);
+        pairs.fill_lists(&all, &ends.collect::<Vec<_>>(), &mut listed, &mut vec![]);
         assert!(listed.indices == right, "{net}, lists {seed}");
-        if net.inputs.is_pieces() && pairs.any() {
+        if net.inputs.is_pieces() && pairs.has_pairs() {
             let mut short = lists.clone();
-            pairs.shorten(&mut short, &mut vec![]);
-            short.trim(width);
+            pairs.shorten_lists(&mut short, &mut vec![]);
+            short.trim_width(width);
             assert!(short.indices == right, "{net}, short lists {seed}");
         }
     });
@@ -133,15 +133,15 @@ fn plans_equal_their_definition() {
             *end += list.len();
             Some(*end)
         });
-        pairs.list(&all, &ends.collect::<Vec<_>>(), &mut lists, &mut vec![]);
+        pairs.fill_lists(&all, &ends.collect::<Vec<_>>(), &mut lists, &mut vec![]);
         let positions: Vec<u32> = (0..lists.len() as u32).collect();
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let count = random.random_range(0..=positions.len());
         let chosen: Vec<u32> = positions.sample(&mut random, count).copied().collect();
         // The previous contents of the plan are overwritten.
         let (planner, plan) = &mut *planned.borrow_mut();
-        planner.order(net, &lists, &chosen, &pairs, plan);
-        planner.invert(plan);
+        planner.order_items(net, &lists, &chosen, &pairs, plan);
+        planner.invert_lists(plan);
         assert!(*plan == plan_slowly(net, &lists, &chosen, &pairs), "{net}, lists {seed}");
     });
 }
@@ -151,10 +151,10 @@ fn plans_equal_their_definition() {
 fn lists_of_positions_equal_their_rows() {
     let samples = games::recorded(600);
     for net in nets() {
-        let inputs = Encoder::net(&net).encode(&samples).inputs;
+        let inputs = Encoder::for_net(&net).encode_samples(&samples).inputs;
         let lists = inputs.one_hot().lists();
         let all: Vec<usize> = lists.indices.iter().collect();
-        let rows = samples.iter().flat_map(|sample| net.inputs.lists(&sample.position));
+        let rows = samples.iter().flat_map(|sample| net.inputs.active_rows(&sample.position));
         for (list, rows) in all.chunks(lists.width).zip(rows) {
             let mut found: Vec<usize> =
                 list.iter().copied().filter(|row| *row < lists.rows).collect();

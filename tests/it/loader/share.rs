@@ -10,7 +10,7 @@ const SPLIT: Split = Split { share: 0.1, seed: 0 };
 const SHARES: [f64; 6] = [1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0];
 
 fn plan() -> ReadPlan {
-    ReadPlan { split: SPLIT, ..ReadPlan::new(vec![GAMES.into()]).limited(400_000) }
+    ReadPlan { split: SPLIT, ..ReadPlan::new(vec![GAMES.into()]).with_limit(400_000) }
 }
 
 fn scanned(plan: &ReadPlan) -> Scan {
@@ -21,17 +21,17 @@ fn scanned(plan: &ReadPlan) -> Scan {
 fn smaller_shares_are_parts_of_larger() {
     let samples = read(GAMES).expect("games");
     let games = |keep: &dyn Fn(&Sample) -> bool| -> BTreeSet<u64> {
-        samples.iter().filter(|sample| keep(sample)).map(Sample::group).collect()
+        samples.iter().filter(|sample| keep(sample)).map(Sample::split_group).collect()
     };
     let all = games(&|_| true);
     assert!(all.len() > 10_000, "{} games", all.len());
     let mut smaller = BTreeSet::new();
     for share in SHARES.map(TrainingShare) {
-        let taken = games(&|sample| share.takes(sample.group()));
+        let taken = games(&|sample| share.takes_group(sample.split_group()));
         assert!(taken.is_superset(&smaller), "{share:?}");
         // Within four standard deviations of a binomial draw, on both sides of the split.
         for held_out in [false, true] {
-            let side = games(&|sample| SPLIT.holds_out(sample.group()) == held_out);
+            let side = games(&|sample| SPLIT.holds_out(sample.split_group()) == held_out);
             let (found, of) = (taken.intersection(&side).count() as f64, side.len() as f64);
             let spread = (of * share.0 * (1.0 - share.0)).sqrt();
             assert!((found - share.0 * of).abs() <= 4.0 * spread, "{share:?}: {found} of {of}");
@@ -57,14 +57,17 @@ fn every_share_holds_out_the_same() {
 #[test]
 fn training_sees_its_share_alone() {
     let share = TrainingShare(0.125);
-    let slow: Vec<Sample> = collect(&plan(), None, &|_| {})
+    let slow: Vec<Sample> = collect_samples(&plan(), None, &|_| {})
         .expect("games")
         .into_iter()
-        .filter(|it| !SPLIT.holds_out(it.group()) && share.takes(it.group()))
+        .filter(|it| !SPLIT.holds_out(it.split_group()) && share.takes_group(it.split_group()))
         .collect();
     let found = scanned(&ReadPlan { share, ..plan() });
     assert_eq!(found.counts.train, slow.len() as u64);
-    assert!(slow.iter().all(|sample| found.sketch.contains(sample.group()) || slow.len() > 2048));
+    assert!(
+        slow.iter()
+            .all(|sample| found.sketch.contains_hash(sample.split_group()) || slow.len() > 2048)
+    );
     let sorted = |mut scores: Vec<i32>| {
         scores.sort_unstable();
         scores
@@ -99,9 +102,9 @@ fn same_bits_for_any_threads() {
 
 #[test]
 fn positions_are_drawn_evenly() {
-    let samples = collect(&plan(), None, &|_| {}).expect("games");
+    let samples = collect_samples(&plan(), None, &|_| {}).expect("games");
     let trained: Vec<Sample> =
-        samples.into_iter().filter(|it| !SPLIT.holds_out(it.group())).collect();
+        samples.into_iter().filter(|it| !SPLIT.holds_out(it.split_group())).collect();
     let some = scanned(&plan()).some;
     assert!((60_000..=131_072).contains(&some.len()), "{}", some.len());
     // In the order of the file.

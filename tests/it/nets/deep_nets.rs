@@ -6,7 +6,7 @@ use nnuance::architecture::PIECES;
 use nnuance::batch::Inputs;
 use nnuance::model::SetRows;
 use nnuance::train::optimizer::{OptimizerName, Settings};
-use nnuance::train::target::targets;
+use nnuance::train::target::blend_targets;
 
 use crate::support::kit::*;
 
@@ -18,11 +18,11 @@ fn plain_modules_compute_the_definition() {
         let net = drawn::net(seed, 40);
         let weights = drawn::weights(&net, seed);
         let samples = games::samples(40, seed);
-        let batch = Encoder::net(&net).encode(&samples);
+        let batch = Encoder::for_net(&net).encode_samples(&samples);
         let logits = to_host(model(&net, &weights, Compute::Plain).logits(&batch.inputs));
         let float = Float::new(&weights, &net).expect("the weights fit");
         for (sample, logit) in samples.iter().zip(logits) {
-            let sign = f64::from(net.inputs.sign(&sample.position));
+            let sign = f64::from(net.inputs.sign_of_output(&sample.position));
             let right = sign * float.logit(&sample.position);
             let error = (f64::from(logit) - right).abs();
             assert!(error < 1e-4 * (1.0 + right.abs()), "{net}: {logit}, by definition {right}");
@@ -35,31 +35,33 @@ fn fused_operations_equal_plain_ones() {
     for seed in NETS {
         let net = drawn::net(seed, 100);
         let weights = drawn::weights(&net, seed);
-        let batch =
-            Encoder::net(&net).encode(&games::samples([1, 70, 300][seed as usize % 3], seed));
-        let targets = targets(&batch, 0.4, &[WinRateModel::scale(300.0).into()]);
+        let batch = Encoder::for_net(&net)
+            .encode_samples(&games::samples([1, 70, 300][seed as usize % 3], seed));
+        let targets = blend_targets(&batch, 0.4, &[WinRateModel::from_scale(300.0).into()]);
         let plain = model(&net, &weights, Compute::Plain);
-        let (loss, gradients) = plain.gradients(&batch.inputs, Aim::Targets(&targets));
+        let (loss, gradients) = plain.compute_gradients(&batch.inputs, Aim::Targets(&targets));
         let logits = to_host(plain.logits(&batch.inputs));
-        for level in Level::available() {
+        for level in Level::list_available() {
             let what = format!("seed {seed}, {}, {net}", level.name());
             let fused = model(&net, &weights, fused(level, Precision::F32));
             let apart = distance(&to_host(fused.logits(&batch.inputs)), &logits);
             assert!(apart < 1e-5, "{what}: logits differ by {apart:.1e}");
-            let (fused_loss, found) = fused.gradients(&batch.inputs, Aim::Targets(&targets));
+            let (fused_loss, found) =
+                fused.compute_gradients(&batch.inputs, Aim::Targets(&targets));
             assert!((fused_loss - loss).abs() < 1e-5 * loss, "{what}: {fused_loss}, plain {loss}");
             for (name, array) in &gradients.0 {
                 let apart = distance(&found.0[name].values, &array.values);
                 assert!(apart < 1e-4, "{what}: gradients of {name} differ by {apart:.1e}");
             }
             games::for_each_aim(&targets, |aim| {
-                let [got, right] = [&fused, &plain].map(|it| it.gradients(&batch.inputs, aim));
+                let [got, right] =
+                    [&fused, &plain].map(|it| it.compute_gradients(&batch.inputs, aim));
                 let apart = (got.0 - right.0).abs();
                 assert!(aim.loss_inputs().is_none() || apart < 1e-5 * right.0, "{what} {aim:?}");
                 assert_close(&format!("{what} {aim:?}"), &got.1, &right.1, 1e-4);
             });
             // Earlier contents of a model's buffers have no effect.
-            let again = fused.gradients(&batch.inputs, Aim::Targets(&targets));
+            let again = fused.compute_gradients(&batch.inputs, Aim::Targets(&targets));
             assert!(again == (fused_loss, found), "{what}: the second time is another");
         }
     }
@@ -113,11 +115,11 @@ fn mixed_precision_rounds_weights_and_slopes() {
         }
         let weights = drawn::weights(&net, seed);
         let rounded = in_fixed_point(&weights);
-        let batch = Encoder::net(&net).encode(&games::samples(200, seed));
-        let targets = targets(&batch, 0.4, &[WinRateModel::scale(300.0).into()]);
+        let batch = Encoder::for_net(&net).encode_samples(&games::samples(200, seed));
+        let targets = blend_targets(&batch, 0.4, &[WinRateModel::from_scale(300.0).into()]);
         let most = largest_sum(&net, &rounded, &batch);
         assert!(most < 8.0, "seed {seed}, {net}: a sum may be {most}, and would be held");
-        for level in Level::available() {
+        for level in Level::list_available() {
             let what = format!("seed {seed}, {}, {net}", level.name());
             let model = |weights, precision| model(&net, weights, fused(level, precision));
             let exact = model(&rounded, Precision::F32);
@@ -125,8 +127,9 @@ fn mixed_precision_rounds_weights_and_slopes() {
             let [logits, found] = [&exact, &mixed].map(|it| to_host(it.logits(&batch.inputs)));
             let apart = distance(&found, &logits);
             assert!(apart < 1e-5, "{what}: logits differ by {apart:.1e}");
-            let (loss, gradients) = exact.gradients(&batch.inputs, Aim::Targets(&targets));
-            let (mixed_loss, found) = mixed.gradients(&batch.inputs, Aim::Targets(&targets));
+            let (loss, gradients) = exact.compute_gradients(&batch.inputs, Aim::Targets(&targets));
+            let (mixed_loss, found) =
+                mixed.compute_gradients(&batch.inputs, Aim::Targets(&targets));
             assert!((mixed_loss - loss).abs() < 1e-5 * loss, "{what}: {mixed_loss} of {loss}");
             for (name, array) in &gradients.0 {
                 let apart = distance(&found.0[name].values, &array.values);
@@ -137,7 +140,7 @@ fn mixed_precision_rounds_weights_and_slopes() {
             // A factoriser's weights are rounded with those that they are added to.
             if !net.inputs.factorised {
                 let unrounded = model(&weights, Precision::Mixed)
-                    .gradients(&batch.inputs, Aim::Targets(&targets));
+                    .compute_gradients(&batch.inputs, Aim::Targets(&targets));
                 assert!(unrounded == (mixed_loss, found), "{what}: rounding is another");
             }
         }
@@ -150,14 +153,14 @@ fn gradients_equal_central_differences() {
         let net = drawn::net(seed, 8);
         let weights = drawn::weights(&net, seed);
         let samples = games::samples(24, seed);
-        let batch = Encoder::net(&net).encode(&samples);
-        let targets = targets(&batch, 0.3, &[WinRateModel::scale(400.0).into()]);
-        let (_, gradients) =
-            model(&net, &weights, fastest()).gradients(&batch.inputs, Aim::Targets(&targets));
+        let batch = Encoder::for_net(&net).encode_samples(&samples);
+        let targets = blend_targets(&batch, 0.3, &[WinRateModel::from_scale(400.0).into()]);
+        let (_, gradients) = model(&net, &weights, fastest())
+            .compute_gradients(&batch.inputs, Aim::Targets(&targets));
         let loss = |weights: &Weights| {
             let float = Float::new(weights, &net).expect("the weights fit");
             let error = |(sample, target): (&Sample, &f32)| {
-                let sign = f64::from(net.inputs.sign(&sample.position));
+                let sign = f64::from(net.inputs.sign_of_output(&sample.position));
                 sigmoid(sign * float.logit(&sample.position)) - f64::from(*target)
             };
             let squares = samples.iter().zip(&targets[..]).map(|it| error(it).powi(2));
@@ -166,7 +169,7 @@ fn gradients_equal_central_differences() {
         let step = 1e-4;
         let here = loss(&weights);
         let mut telling = 0;
-        for array in net.arrays() {
+        for array in net.list_arrays() {
             let found = &gradients.0[&array.name];
             assert_eq!(found.shape, array.shape, "{net}: {}", array.name);
             let some = |place: &usize| found.values[*place] != 0.0 || place.is_multiple_of(97);
@@ -203,10 +206,12 @@ fn same_bits_for_any_threads() {
     for (seed, precision) in NETS.zip([Precision::F32, Precision::Mixed].into_iter().cycle()) {
         let net = drawn::net(seed, 70);
         let weights = drawn::weights(&net, seed);
-        let batch: Arc<Batch> = Arc::new(Encoder::net(&net).encode(&games::samples(2000, seed)));
+        let batch: Arc<Batch> =
+            Arc::new(Encoder::for_net(&net).encode_samples(&games::samples(2000, seed)));
         same_for_threads(&[2, 3, 8], &format!("seed {seed}, {net}"), || {
-            let model = model(&net, &weights, fused(Level::detect(), precision));
-            let (loss, gradients) = model.gradients(&batch.inputs, Aim::Targets(&batch.results));
+            let model = model(&net, &weights, fused(Level::detect_fastest(), precision));
+            let (loss, gradients) =
+                model.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
             (loss.to_bits(), bits(&gradients))
         });
     }
@@ -219,13 +224,13 @@ fn steps_of_adam() {
     // rounding decides the sign of a whole step, so the bound is wider here.
     let stepped = |settings: &Settings, compute| {
         let mut model = model(&net, &drawn::weights(&net, 9), Compute::Plain);
-        let mut optimizer = settings.build(compute);
+        let mut optimizer = settings.build_optimizer(compute);
         for seed in 0..5 {
-            let batch = games::lists(Views::Perspective).encode(&games::samples(40, seed));
+            let batch = games::lists(Views::Perspective).encode_samples(&games::samples(40, seed));
             let slope = model.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
-            model = optimizer.step(0.01, model, slope.gradients, &slope.touched);
+            model = optimizer.step_model(0.01, model, slope.gradients, &slope.touched);
         }
-        model.weights()
+        model.to_weights()
     };
     for (name, bias_correction) in
         [(OptimizerName::AdamW, true), (OptimizerName::AdamW, false), (OptimizerName::Adam, true)]
@@ -234,7 +239,7 @@ fn steps_of_adam() {
             let usual = Settings::default_of(name);
             let settings = Settings { bias_correction, clip, weight_decay: 0.02, ..usual };
             let plain = stepped(&settings, Compute::Plain);
-            for level in Level::available() {
+            for level in Level::list_available() {
                 let found = stepped(&settings, fused(level, Precision::F32));
                 assert_close(&format!("{settings:?}"), &found, &plain, 1e-4);
             }
@@ -245,7 +250,7 @@ fn steps_of_adam() {
 #[test]
 fn transposed_tensors_are_read_right() {
     let net = Architecture::simple(Views::Plain, 6, Activation::ReLU);
-    let batch = games::lists(Views::Plain).encode(&games::samples(20, 3));
+    let batch = games::lists(Views::Plain).encode_samples(&games::samples(20, 3));
     let Model::Net(mut net) = model(&net, &drawn::weights(&net, 4), fastest()) else { panic!() };
     let before = to_host(net.logits(&batch.inputs));
     let set = net.sets.remove(0);

@@ -1,9 +1,9 @@
 //! Quantising, proving, manifests, imports.
 
 use nnuance::export::{
-    self, Manifest, Provenance, dequantise, facts, largest_scales, prove, verify,
+    self, Manifest, Provenance, dequantise_net, facts, largest_scales, prove, verify_net,
 };
-use nnuance::report::fit::loss;
+use nnuance::report::fit::mean_loss;
 use nnuance::weights::WeightsFile;
 
 use crate::nets::files::{engine_net, integers, random as random_net};
@@ -18,7 +18,7 @@ fn perspective(hidden: usize) -> Architecture {
 fn random_weights(architecture: &Architecture, most: f32) -> Weights {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
     let mut weights = Weights::default();
-    for array in architecture.arrays() {
+    for array in architecture.list_arrays() {
         let values = (0..array.len()).map(|_| rng.random_range(-most..=most)).collect();
         weights.insert(&array.name, &array.shape, values);
     }
@@ -106,7 +106,7 @@ fn overflows_are_refused() {
         let error = prove(net).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
         // The remedy works.
-        let weights = dequantise(net);
+        let weights = dequantise_net(net);
         let scales = largest_scales(&weights, net.architecture(), Scales::default()).unwrap();
         assert!(prove(&quantise(&weights, net.architecture(), scales).unwrap()).is_ok());
     }
@@ -118,7 +118,7 @@ fn nets_of_engines_export_alike() {
         ["leorik-1HL", "leorik-16HL", "leorik-32HL", "leorik-128HL", "leorik-256HL", "tcheran-256"]
     {
         let Some(bytes) = engine_net(&format!("{name}.bin")) else { return };
-        let source = import(&bytes, &Hints::default()).unwrap();
+        let source = import_weights(&bytes, &Hints::default()).unwrap();
         let net = quantise(&source.weights, &source.architecture, source.scales).unwrap();
         assert!(net.to_bytes() == bytes, "{name}");
         if name == "leorik-256HL" {
@@ -141,7 +141,7 @@ fn all_integers_survive_floats() {
         let scales = Scales { qa, qb, ..Scales::default() };
         let numbers = [accumulator, bias, outputs, vec![i16::MIN]];
         let net = integers(architecture.clone(), scales, numbers);
-        let again = quantise(&dequantise(&net), &architecture, scales).unwrap();
+        let again = quantise(&dequantise_net(&net), &architecture, scales).unwrap();
         assert!(again.to_bytes() == net.to_bytes(), "QA {qa}");
     }
 }
@@ -159,14 +159,14 @@ fn checkpoints_of_bullet_are_imported() {
             let map = stored_by_bullet(&architecture, &weights);
             let hints = Hints { net: architecture, ..Hints::default() };
             for (bytes, file) in [(&raw, "raw.bin"), (&map, "weights.bin")] {
-                let source = import(bytes, &hints).unwrap();
+                let source = import_weights(bytes, &hints).unwrap();
                 assert!(source.format.name.ends_with(file));
                 let refusal = Net::read(bytes, &hints).unwrap_err().to_string();
                 assert!(refusal.contains(file) && refusal.contains("convert it"), "{refusal}");
                 assert_eq!(source.weights, weights);
                 assert_eq!(source.architecture.hidden, hidden);
             }
-            import(&map[..map.len() - 3], &hints).unwrap_err();
+            import_weights(&map[..map.len() - 3], &hints).unwrap_err();
         }
     }
 }
@@ -175,7 +175,7 @@ fn checkpoints_of_bullet_are_imported() {
 fn facts_of_checkpoints() {
     let weights = random_weights(&perspective(4), 1.0);
     let mut said = facts(&perspective(4), Scales { scale: 360, ..Scales::default() });
-    let source = import(&weights.to_bytes(&said, &[]).unwrap(), &Hints::default()).unwrap();
+    let source = import_weights(&weights.to_bytes(&said, &[]).unwrap(), &Hints::default()).unwrap();
     assert_eq!(source.scales.scale, 360);
     assert_eq!(source.architecture.activation, Activation::SCReLU);
     let other = serde_json::to_string(&perspective(5)).unwrap();
@@ -184,7 +184,7 @@ fn facts_of_checkpoints() {
     {
         let right = said.insert(key.to_string(), value.to_string()).unwrap();
         let bytes = weights.to_bytes(&said, &[]).unwrap();
-        import(&bytes, &Hints::default()).unwrap_err();
+        import_weights(&bytes, &Hints::default()).unwrap_err();
         said.insert(key.to_string(), right);
     }
 }
@@ -215,7 +215,7 @@ fn export_with(
     positions: &[Position],
 ) -> export::ExportedNet {
     let net = quantise(weights, architecture, Scales::default()).unwrap();
-    export::ExportedNet::of(net, weights, architecture, provenance, positions).unwrap()
+    export::ExportedNet::from_net(net, weights, architecture, provenance, positions).unwrap()
 }
 
 #[test]
@@ -242,15 +242,15 @@ fn export_verifies_until_changed() {
     let weights = random_weights(&perspective(4), 0.5);
     let provenance = Provenance { licence: Some("CC0-1.0".to_string()), ..Provenance::default() };
     let exported = export_with(&weights, &perspective(4), provenance, &games::positions(50, 1));
-    let [floats, net, manifest] = exported.write(&path, &weights, &BTreeMap::new()).unwrap();
+    let [floats, net, manifest] = exported.write_files(&path, &weights, &BTreeMap::new()).unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
     let failures = || -> Vec<_> {
-        let checks = verify(&path).unwrap();
+        let checks = verify_net(&path).unwrap();
         checks.into_iter().filter(|check| !check.passed).map(|check| check.name).collect()
     };
     assert_eq!(failures(), [""; 0]);
-    assert_eq!(verify(&path).unwrap().len(), 5);
-    assert!(export::load(&path).unwrap().manifest.is_some());
+    assert_eq!(verify_net(&path).unwrap().len(), 5);
+    assert!(export::load_net(&path).unwrap().manifest.is_some());
 
     let text = fs::read_to_string(&manifest).unwrap();
     assert!(text.contains("\"licence\": \"CC0-1.0\""), "{text}");
@@ -262,7 +262,7 @@ fn export_verifies_until_changed() {
     bytes[0] ^= 1;
     fs::write(&net, &bytes).unwrap();
     assert!(failures().contains(&"sha256") && failures().contains(&"floats"));
-    assert!(export::load(&path).is_err());
+    assert!(export::load_net(&path).is_err());
     fs::write(&net, &whole[..whole.len() - 64]).unwrap();
     assert_eq!(failures(), ["sha256", "architecture"]);
     fs::write(&net, &whole).unwrap();
@@ -271,14 +271,14 @@ fn export_verifies_until_changed() {
     fs::write(&manifest, text.replacen(&format!("\"cp\": {cp}"), "\"cp\": 9999", 1)).unwrap();
     assert_eq!(failures(), ["golden evaluations"]);
     fs::write(&manifest, text.replace("\"format\": 5", "\"format\": 6")).unwrap();
-    verify(&path).unwrap_err();
+    verify_net(&path).unwrap_err();
     fs::write(&manifest, &text).unwrap();
 
     let other = random_weights(&perspective(4), 0.4).to_bytes(&Default::default(), &[]).unwrap();
     fs::write(&floats, other).unwrap();
     assert_eq!(failures(), ["floats"]);
     fs::remove_file(&manifest).unwrap();
-    verify(&path).unwrap_err();
+    verify_net(&path).unwrap_err();
 }
 
 #[test]
@@ -287,11 +287,13 @@ fn refused_export_leaves_nothing_behind() {
     let weights = random_weights(&perspective(4), 0.5);
     let exported = export_with(&weights, &perspective(4), Provenance::default(), &[]);
     for name in ["net.json", "net.safetensors"] {
-        exported.write(&folder.path().join(name), &weights, &BTreeMap::new()).unwrap_err();
+        exported.write_files(&folder.path().join(name), &weights, &BTreeMap::new()).unwrap_err();
     }
     // A folder has the manifest's name: neither floats nor net may appear.
     fs::create_dir(folder.path().join("net.json")).unwrap();
-    assert!(exported.write(&folder.path().join("net.bin"), &weights, &BTreeMap::new()).is_err());
+    assert!(
+        exported.write_files(&folder.path().join("net.bin"), &weights, &BTreeMap::new()).is_err()
+    );
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
@@ -301,7 +303,7 @@ fn nets_in_the_repository_verify() {
         names(Path::new("nets")).into_iter().filter(|name| name.ends_with(".bin")).collect();
     assert!(!nets.is_empty());
     for net in nets {
-        let checks = verify(&Path::new("nets").join(&net)).expect("a net with its manifest");
+        let checks = verify_net(&Path::new("nets").join(&net)).expect("a net with its manifest");
         let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
         assert!(failed.is_empty(), "{net}: {failed:?}");
     }
@@ -369,7 +371,7 @@ fn export_overwrites_no_source() {
 
 #[test]
 fn book_lists_all_fields() {
-    let net = export::load(Path::new("nets/quickstart-32.bin")).unwrap();
+    let net = export::load_net(Path::new("nets/quickstart-32.bin")).unwrap();
     let fields = serde_json::to_value(net.manifest.unwrap()).unwrap();
     let mut fields: Vec<String> = fields.as_object().unwrap().keys().cloned().collect();
     let page = fs::read_to_string("docs/nets.md").unwrap();
@@ -385,14 +387,14 @@ fn book_lists_all_fields() {
 
 #[test]
 fn fitted_scale_minimises_the_loss() {
-    let net = export::load(Path::new("nets/quickstart-32.bin")).unwrap().net;
+    let net = export::load_net(Path::new("nets/quickstart-32.bin")).unwrap().net;
     let samples = games::recorded(20_000);
     let value = |position: &Position| net.evaluate(position);
     let fitted = export::fitted_scale(value, &samples, "the first games").unwrap();
     assert_eq!((fitted.positions, &fitted.on[..]), (20_000, "the first games"));
     let cp: Vec<f64> = samples.iter().map(|sample| net.evaluate(&sample.position).into()).collect();
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
-    let at = |factor: f64| loss(&cp, &results, factor * fitted.centipawns);
+    let at = |factor: f64| mean_loss(&cp, &results, factor * fitted.centipawns);
     assert!(at(1.0) < at(0.99) && at(1.0) < at(1.01), "{fitted:?}");
     assert!((100.0..300.0).contains(&fitted.centipawns), "{fitted:?}");
     assert_eq!(export::fitted_scale(value, &[], "nothing"), None);

@@ -1,7 +1,7 @@
 //! Scales that are chosen or matched, as a library and by `nnuance export`.
 
 use nnuance::export::{largest_scales, prove};
-use nnuance::report::fit::fit;
+use nnuance::report::fit::fit_scale;
 use nnuance::report::{MatchedScale, match_scale};
 
 use crate::support::kit::*;
@@ -174,7 +174,7 @@ fn interval_equals_the_bootstrap() {
                 .collect();
             let of = |list: &[f64]| drawn.iter().map(|i| list[*i]).collect::<Vec<f64>>();
             let results = of(&data.results);
-            let scale = |cp: &[f64]| fit(&of(cp), &results).scale.unwrap();
+            let scale = |cp: &[f64]| fit_scale(&of(cp), &results).scale.unwrap();
             scale(&data.old) / scale(&data.new)
         })
         .collect();

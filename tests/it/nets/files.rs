@@ -39,7 +39,7 @@ pub fn random(views: Views, hidden: usize, activation: Activation) -> Net {
 
 /// A net of integers: weights and biases of the accumulators, and of the output.
 pub fn integers(net: Architecture, scales: Scales, numbers: [Vec<i16>; 4]) -> Net {
-    Net::of(&net, scales, numbers.map(Numbers::I16).into()).unwrap()
+    Net::from_arrays(&net, scales, numbers.map(Numbers::I16).into()).unwrap()
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn perspective_nets_are_colour_symmetric() {
     for views in [Views::Perspective, Views::SideToMove] {
         let net = random(views, 32, Activation::SCReLU);
         for position in games::positions(200, 3) {
-            assert_eq!(net.evaluate(&position), net.evaluate(&position.flipped()));
+            assert_eq!(net.evaluate(&position), net.evaluate(&position.flip_colours()));
         }
     }
 }

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use nnuance::architecture::ArrayKind;
 use nnuance::config::ConfigError;
-use nnuance::export::{dequantise, prove};
+use nnuance::export::{dequantise_net, prove};
 use nnuance::features::Rows;
-use nnuance::net::{Number, Numbers, StoredArray, fixed_point, stored};
+use nnuance::net::{Number, Numbers, StoredArray, fixed_point, stored_arrays};
 
 use crate::support::kit::*;
 
@@ -179,7 +179,7 @@ pub fn config(head: &str, more: &str) -> Result<Config, ConfigError> {
          hidden = 12\nactivation = \"crelu\"\npairwise = true\noutput_buckets = 4\n\
          head = [{head}]\n{more}"
     );
-    Config::parse(&text, "fixed", &[])
+    Config::parse_text(&text, "fixed", &[])
 }
 
 impl FixedHead {
@@ -197,18 +197,19 @@ pub fn random(net: &Architecture, scales: Scales, seed: u64) -> Net {
 /// The same with bytes of the maps up to `most_byte`.
 pub fn random_of(net: &Architecture, scales: Scales, seed: u64, most_byte: i32) -> Net {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let numbers = stored(net, scales).into_iter().map(|StoredArray { array, number, .. }| {
-        let most = match (array.part, number) {
-            (ArrayKind::Rows(_) | ArrayKind::AccumulatorBias, _) => 60,
-            (ArrayKind::Psqt(_), _) => 3000,
-            (ArrayKind::Layer(_) | ArrayKind::Output, Number::I8) => most_byte,
-            (ArrayKind::Layer(_) | ArrayKind::Output, _) => 90,
-            _ => 9000,
-        };
-        let drawn = (0..array.len()).map(|_| f64::from(random.random_range(-most..=most)));
-        number.exactly(drawn.collect::<Vec<_>>().into_iter())
-    });
-    Net::of(net, scales, numbers.collect()).unwrap()
+    let numbers =
+        stored_arrays(net, scales).into_iter().map(|StoredArray { array, number, .. }| {
+            let most = match (array.part, number) {
+                (ArrayKind::Rows(_) | ArrayKind::AccumulatorBias, _) => 60,
+                (ArrayKind::Psqt(_), _) => 3000,
+                (ArrayKind::Layer(_) | ArrayKind::Output, Number::I8) => most_byte,
+                (ArrayKind::Layer(_) | ArrayKind::Output, _) => 90,
+                _ => 9000,
+            };
+            let drawn = (0..array.len()).map(|_| f64::from(random.random_range(-most..=most)));
+            number.convert_exactly(drawn.collect::<Vec<_>>().into_iter())
+        });
+    Net::from_arrays(net, scales, numbers.collect()).unwrap()
 }
 
 fn maps(net: &Net, bucket: usize) -> Maps {
@@ -242,10 +243,10 @@ fn bytes(net: &Net, position: &Position) -> Vec<i64> {
 fn piece_squares(net: &Net, position: &Position) -> i64 {
     let Architecture { inputs, buckets, psqt, .. } = net.architecture();
     let bucket = net.architecture().bucket_of(position);
-    let lists = inputs.lists(position);
+    let lists = inputs.active_rows(position);
     let sum = |list: &Rows| -> i64 {
-        let value = |row| i64::from(net.psqt(0)[row as usize * buckets + bucket]);
-        list.repeated().map(value).sum()
+        let value = |row| i64::from(net.psqt_values(0)[row as usize * buckets + bucket]);
+        list.repeated_rows().map(value).sum()
     };
     if *psqt { (sum(&lists[0]) - sum(&lists[1])) / 2 } else { 0 }
 }
@@ -265,7 +266,7 @@ fn heads_compute_what_engines_do() {
                 let sums = maps.sums(0, &bytes(&net, &position));
                 let right = (head.output)(&sums, &maps, piece_squares(&net, &position));
                 for cp in [net.evaluate(&position), net.evaluate_slowly(&position)] {
-                    assert_eq!(i64::from(cp), right, "{}: {}", head.name, position.fen());
+                    assert_eq!(i64::from(cp), right, "{}: {}", head.name, position.to_fen());
                 }
                 assert_eq!(again.evaluate(&position), net.evaluate(&position), "{}", head.name);
                 found.insert(right);
@@ -288,10 +289,10 @@ fn integers_are_near_their_floats() {
         }
         let integers = quantise(&weights, &net, scales).unwrap();
         prove(&integers).unwrap();
-        let again = quantise(&dequantise(&integers), &net, scales).unwrap();
+        let again = quantise(&dequantise_net(&integers), &net, scales).unwrap();
         assert_eq!(again.to_bytes(), integers.to_bytes(), "{net}");
         // Of the integers themselves, so that only the values of layers are rounded.
-        let weights = dequantise(&integers);
+        let weights = dequantise_net(&integers);
         let float = Float::new(&weights, &net).unwrap();
         let errors = games::positions(300, 5).into_iter().map(|position| {
             let right = 400.0 * float.logit(&position);
@@ -396,7 +397,7 @@ fn impossible_integers_are_refused() {
 fn clips_follow_from_factors() {
     let (net, scales) = STOCKFISH_15.architecture();
     let config = config(STOCKFISH_15.head, STOCKFISH_15.more).unwrap();
-    let clip = |name: &str| config.optimizer.layers.of(name).clip;
+    let clip = |name: &str| config.optimizer.layers.layer_of(name).clip;
     let fixed = fixed_point(&net, scales).unwrap();
     for (map, name) in ["head.0.weight", "head.1.weight", "output.weight"].iter().enumerate() {
         let factors = &fixed.maps[map].as_ref().unwrap().factors;

@@ -39,13 +39,13 @@ fn config(head: &str, more: &str) -> String {
 }
 
 pub fn net(head: &str, more: &str) -> Architecture {
-    let config = Config::parse(&config(head, more), "graphs", &[]).expect("a net");
+    let config = Config::parse_text(&config(head, more), "graphs", &[]).expect("a net");
     config.architecture().expect("a net").clone()
 }
 
 /// The output of a map for a bucket.
 fn affine(float: &Float, map: usize, bucket: usize, x: &[f64]) -> Vec<f64> {
-    let [weights, biases] = float.net.parts_of_map(map).map(|part| float.get(part));
+    let [weights, biases] = float.net.parts_of_map(map).map(|part| float.get_array(part));
     let outputs = biases.len() / float.net.buckets;
     let of = |output: usize| {
         let row = &weights[(bucket * outputs + output) * x.len()..][..x.len()];
@@ -96,7 +96,7 @@ fn connected_layers_compute_their_formulas() {
             let weights = drawn::weights(&net, 3);
             let float = Float::new(&weights, &net).unwrap();
             let samples = games::samples(60, 7);
-            let batch = Encoder::net(&net).encode(&samples);
+            let batch = Encoder::for_net(&net).encode_samples(&samples);
             let kind = Kind::Net(net.clone());
             let logits = [Compute::Plain, fastest()].map(|compute| {
                 let model = Model::new(&kind, &weights, &Device::flex(), compute).unwrap();
@@ -122,7 +122,7 @@ fn gradients_of_connected_layers_equal_differences() {
         let net = net(head, "skip = true");
         let weights = drawn::weights(&net, 5);
         let samples = games::samples(16, 9);
-        let batch = Encoder::net(&net).encode(&samples);
+        let batch = Encoder::for_net(&net).encode_samples(&samples);
         let targets = games::eighths(samples.len());
         let loss_of = |weights: &Weights| {
             let float = Float::new(weights, &net).unwrap();
@@ -133,10 +133,10 @@ fn gradients_of_connected_layers_equal_differences() {
         };
         for compute in [Compute::Plain, fastest()] {
             let model = Model::new(&Kind::Net(net.clone()), &weights, &all, compute).unwrap();
-            let (loss, gradients) = model.gradients(&batch.inputs, Aim::Targets(&targets));
+            let (loss, gradients) = model.compute_gradients(&batch.inputs, Aim::Targets(&targets));
             assert!((f64::from(loss) - loss_of(&weights)).abs() < 1e-6, "{net}");
             for part in [ArrayKind::Layer(0), ArrayKind::Layer(1), ArrayKind::Output] {
-                let name = net.array(part).unwrap().name;
+                let name = net.find_array(part).unwrap().name;
                 let found = &gradients.0[&name].values;
                 for place in (0..found.len()).step_by(7) {
                     let at = |step: f32| {
@@ -222,7 +222,7 @@ fn impossible_connections_are_refused() {
             "nothing takes",
         ),
     ] {
-        let error = Config::parse(&config(head, ""), "graphs", &[]).unwrap_err().to_string();
+        let error = Config::parse_text(&config(head, ""), "graphs", &[]).unwrap_err().to_string();
         assert!(error.contains("net.head") && error.contains(why), "{head}: {error}");
     }
 }

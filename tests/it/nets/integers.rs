@@ -2,7 +2,7 @@
 //! the accumulator along games; files, descriptions beside them, nets and weights of others.
 
 use nnuance::architecture::{ArrayKind, Inputs, LayerForm};
-use nnuance::export::{self, Manifest, Proof, dequantise, factorised_as, prove};
+use nnuance::export::{self, Manifest, Proof, dequantise_net, factorised_as, prove};
 use nnuance::net::{Accumulator, Evaluate as _, Numbers};
 
 use crate::nets::files::{engine_net, integers};
@@ -19,14 +19,14 @@ fn loss(net: &Net) -> f64 {
     if !architecture.is_deep() || net.scales().head_format == HeadFormat::Float {
         return 0.0;
     }
-    let weights = dequantise(net);
+    let weights = dequantise_net(net);
     let rows = |part: ArrayKind, each: &dyn Fn(&[f32]) -> f64| -> f64 {
-        let array = architecture.array(part).unwrap();
+        let array = architecture.find_array(part).unwrap();
         let values = &weights.0[&array.name].values;
         largest(values.chunks(array.fan_in).map(each))
     };
     let sum = |row: &[f32]| row.iter().map(|w| f64::from(w.abs())).sum::<f64>();
-    let (shift, unit) = net.unit();
+    let (shift, unit) = net.shift_and_unit();
     let lost = f64::from(unit) * f64::from(net.scales().qb);
     assert!(lost <= 1.0 / 63.0 && shift <= 9);
     let layers = architecture.head.len();
@@ -40,7 +40,7 @@ fn loss(net: &Net) -> f64 {
 #[test]
 fn integers_match_the_definition() {
     for net in drawn::nets() {
-        let weights = dequantise(net);
+        let weights = dequantise_net(net);
         let float = Float::new(&weights, net.architecture()).unwrap();
         let (lost, scale) = (loss(net), f64::from(net.scales().scale));
         let mut evaluator = PositionEvaluator::new(net);
@@ -64,7 +64,7 @@ fn piece_square_values_alone() {
         [0.25, 0.75, 0.875, 1.25, 2.5, 0.0][kind] * [1.0, 0.5, 2.0, 1.5][bucket]
     };
     let mut weights = Weights::default();
-    for array in net.arrays() {
+    for array in net.list_arrays() {
         let number = |i: usize| match (array.part, i / 4 / 64) {
             (ArrayKind::Psqt(0), kind @ 0..6) => value(kind, i % 4),
             (ArrayKind::Psqt(0), kind) => -value(kind - 6, i % 4),
@@ -75,7 +75,7 @@ fn piece_square_values_alone() {
     let float = Float::new(&weights, &net).unwrap();
     let integers = quantise(&weights, &net, Scales::default()).unwrap();
     for position in games::positions(200, 4) {
-        let bucket = (position.count() - 2) / 8;
+        let bucket = (position.piece_count() - 2) / 8;
         let worths = position.pieces().map(|piece| {
             let worth = f64::from(value(piece.role as usize - 1, bucket));
             if piece.color == position.turn() { worth } else { -worth }
@@ -103,19 +103,19 @@ pub fn follow(net: &Net, game: &Game, is_needed: impl Fn(usize) -> bool) {
         assert_eq!(accumulator.value(), right[0]);
     }
     for (i, moved) in game.moved.iter().enumerate() {
-        accumulator.play(Some(moved), &game.positions[i + 1]);
+        accumulator.play_move(Some(moved), &game.positions[i + 1]);
         if i % 7 == 0 {
             let passed = passed(&game.positions[i + 1]);
-            accumulator.play(None, &passed);
+            accumulator.play_move(None, &passed);
             assert_eq!(accumulator.value(), net.evaluate(&passed), "{}", name());
-            accumulator.undo();
+            accumulator.undo_move();
         }
         if is_needed(i) {
             assert_eq!(accumulator.value(), right[i + 1], "{}", name());
         }
     }
     for value in right[..right.len() - 1].iter().rev() {
-        accumulator.undo();
+        accumulator.undo_move();
         assert_eq!(accumulator.value(), *value, "{}", name());
     }
     // And from any position on.
@@ -134,22 +134,22 @@ fn files_round_trip() {
     for net in drawn::nets().chain(set_nets::NETS.iter()) {
         let name = net.architecture().to_string();
         let bytes = net.to_bytes();
-        assert_eq!(bytes.len(), net.payload().next_multiple_of(64));
+        assert_eq!(bytes.len(), net.payload_bytes().next_multiple_of(64));
         let hints =
             |hidden| Hints { net: net.architecture().with_hidden(hidden), scales: net.scales() };
         let again = Net::read(&bytes, &hints(2)).unwrap();
         assert_eq!(again.architecture(), net.architecture(), "{name}");
         assert_eq!(again.numbers(), net.numbers());
-        let again = Net::read(&bytes[..net.payload()], &hints(2)).unwrap();
+        let again = Net::read(&bytes[..net.payload_bytes()], &hints(2)).unwrap();
         assert!(again.to_bytes() == bytes, "{name}");
         // Padding may be zeros, and nothing else.
         let mut padded = bytes.clone();
-        padded[net.payload()..].fill(0);
+        padded[net.payload_bytes()..].fill(0);
         assert!(Net::read(&padded, &hints(2)).unwrap().to_bytes() == padded, "{name}");
-        padded[net.payload()..].fill(1);
+        padded[net.payload_bytes()..].fill(1);
         assert_eq!(Net::read(&padded, &hints(2)).is_ok(), padded == bytes, "{name}");
         // Floats and integers survive the conversion to floats and back.
-        let again = quantise(&dequantise(net), net.architecture(), net.scales()).unwrap();
+        let again = quantise(&dequantise_net(net), net.architecture(), net.scales()).unwrap();
         assert_eq!(again.numbers(), net.numbers(), "{name}");
         let cut = &bytes[..bytes.len() - 65];
         let error = Net::read(cut, &hints(2)).unwrap_err().to_string();
@@ -179,15 +179,19 @@ fn proofs_hold_in_games() {
         for position in games::positions(300, 9).iter().filter(|_| *psqt) {
             let (mut sums, bucket) = ([0, 0], net.architecture().bucket_of(position));
             for (view, sum) in sums.iter_mut().enumerate() {
-                let value = |row: u32| i64::from(net.psqt(0)[row as usize * buckets + bucket]);
-                *sum += inputs.lists(position)[view].repeated().map(value).sum::<i64>();
+                let value =
+                    |row: u32| i64::from(net.psqt_values(0)[row as usize * buckets + bucket]);
+                *sum += inputs.active_rows(position)[view].repeated_rows().map(value).sum::<i64>();
             }
             for sum in [sums[0], sums[1], sums[0] - sums[1]] {
                 assert!((proof.output.least..=proof.output.most).contains(&sum), "{name}");
             }
         }
         if let (Numbers::I8(weights), false) = (&net.numbers()[2], *psqt) {
-            let (width, input) = (net.architecture().features(), net.top() >> net.unit().0);
+            let (width, input) = (
+                net.architecture().feature_count(),
+                net.largest_product() >> net.shift_and_unit().0,
+            );
             let most = weights
                 .chunks_exact(width)
                 .map(|row| row.iter().map(|&w| input * i64::from(w.max(0))).sum::<i64>());
@@ -207,7 +211,7 @@ fn kings_stand_within_their_buckets() {
         Architecture { inputs, ..Architecture::simple(Views::Perspective, 4, Activation::CReLU) };
     let own_king = 64 * 5;
     let net = |square: usize, bucket: usize| {
-        let mut rows = vec![0; architecture.rows() * 4];
+        let mut rows = vec![0; architecture.row_count() * 4];
         rows[(768 * bucket + own_king + square) * 4] = i16::MAX;
         let numbers = [rows, vec![1; 4], vec![0; 8], vec![0]];
         integers(architecture.clone(), Scales::default(), numbers)
@@ -235,7 +239,7 @@ fn foreign_nets_match_their_goldens() {
         ("deep", "(768x3hm -> 8)x2, pairwise, -> (4+1 -> 3 -> 1)x2 crelu, dual, screlu"),
     ] {
         let path = PathBuf::from(format!("tests/it/fixtures/nets/{name}.bin"));
-        let loaded = export::load(&path).unwrap();
+        let loaded = export::load_net(&path).unwrap();
         assert_eq!(loaded.net.architecture().to_string(), shape);
         assert!(loaded.described && loaded.manifest.is_none());
         assert!(loaded.net.to_bytes() == fs::read(&path).unwrap());
@@ -256,7 +260,7 @@ fn akimbo_agrees() {
     let text =
         "inputs = \"perspective\"\nhidden = 512\nactivation = \"crelu\"\noutput_buckets = 8\n";
     fs::write(copy.with_extension("toml"), text).unwrap();
-    let net = export::load(&copy).unwrap().net;
+    let net = export::load_net(&copy).unwrap().net;
     let golden = golden(path);
     assert_eq!(golden.len(), 300);
     for (position, cp) in golden {
@@ -266,7 +270,7 @@ fn akimbo_agrees() {
     let again = folder.path().join("again.bin");
     said(nnuance().arg("export").arg(&copy).arg("-o").arg(&again));
     assert!(fs::read(&again).unwrap() == fs::read(path).unwrap());
-    assert!(export::verify(&again).unwrap().iter().all(|check| check.passed));
+    assert!(export::verify_net(&again).unwrap().iter().all(|check| check.passed));
 }
 
 #[test]
@@ -297,7 +301,7 @@ fn wrong_descriptions_name_the_key() {
 pub fn stored_by_bullet(net: &Architecture, weights: &Weights) -> Vec<u8> {
     let layers = net.head.len();
     let mut bytes = Vec::new();
-    for array in net.arrays().into_iter().rev() {
+    for array in net.list_arrays().into_iter().rev() {
         let values = &weights.0[&array.name].values;
         let affine = |values: &[f32]| -> Vec<f32> {
             let outputs = values.len() / array.fan_in;
@@ -325,8 +329,8 @@ fn bullet_weights_round_trip() {
     for seed in NETS {
         let (net, weights) = drawn::floats(seed);
         let bytes = stored_by_bullet(&net, &weights);
-        let hints = Hints { net: net.with_hidden(2).merged(), ..Hints::default() };
-        let source = import(&bytes, &hints).unwrap();
+        let hints = Hints { net: net.with_hidden(2).without_factoriser(), ..Hints::default() };
+        let source = import_weights(&bytes, &hints).unwrap();
         assert_eq!(source.architecture, net);
         assert_eq!(source.weights, weights, "{net}");
     }
@@ -362,11 +366,11 @@ fn factorised_and_merged_nets_are_equal() {
     let mut weights = drawn::weights(&net, 4);
     let shared = weights.0.get_mut("factoriser.weight").unwrap();
     shared.values.iter_mut().enumerate().for_each(|(i, it)| *it = (i % 7) as f32 / 16.0);
-    let merged = factorised_as(&weights, &net, &net.merged()).unwrap();
+    let merged = factorised_as(&weights, &net, &net.without_factoriser()).unwrap();
     assert!(!merged.0.contains_key("factoriser.weight"));
-    let back = factorised_as(&merged, &net.merged(), &net).unwrap();
+    let back = factorised_as(&merged, &net.without_factoriser(), &net).unwrap();
     assert!(back.0["factoriser.weight"].values.iter().all(|it| *it == 0.0));
-    let bytes = [(&weights, &net), (&merged, &net.merged()), (&back, &net)]
+    let bytes = [(&weights, &net), (&merged, &net.without_factoriser()), (&back, &net)]
         .map(|(weights, net)| quantise(weights, net, Scales::default()).unwrap().to_bytes());
     assert!(bytes[0] == bytes[1] && bytes[1] == bytes[2]);
 }
@@ -399,7 +403,7 @@ head = [{ size = 4, activation = 'dual' }, { size = 1 }]
     for (format, out) in [("float", at("float.bin")), ("int8", at("int8.bin"))] {
         nnuance(&["export", &run, "-o", &out, "--head", format, "--force"]);
         nnuance(&["verify", &out]);
-        let loaded = export::load(Path::new(&out)).unwrap();
+        let loaded = export::load_net(Path::new(&out)).unwrap();
         let Manifest { float_error, golden, .. } = loaded.manifest.unwrap();
         let most = if format == "float" { 3.0 } else { 60.0 };
         assert!(float_error.as_ref().is_some_and(|it| it.max_cp < most), "{float_error:?}");

@@ -1,7 +1,7 @@
 //! Both kings on one plane of rows, as some engines store them: the same net in fewer bytes.
 
 use nnuance::architecture::Set;
-use nnuance::export::{dequantise, facts, load, prove, with_kings};
+use nnuance::export::{dequantise_net, facts, load_net, prove, with_kings};
 use nnuance::features;
 
 use crate::nets::integers::follow;
@@ -16,7 +16,7 @@ const BUCKETS: [u8; 32] = [
 ];
 
 fn net_of(names: &[&str], kings: Kings) -> Architecture {
-    let sets = names.iter().map(|name| features::named(name, kings).unwrap());
+    let sets = names.iter().map(|name| features::set_named(name, kings).unwrap());
     set_nets::net_of(sets.collect(), 4)
 }
 
@@ -54,7 +54,10 @@ fn merged_nets_are_the_same_nets() {
     for (seed, net) in nets().into_iter().enumerate() {
         let weights = set_nets::weights(&net, seed as u64);
         let (found, merged) = with_kings(&weights, &net, true).unwrap();
-        assert!(merged.rows() < net.rows() && merged.to_string().contains("704"), "{merged}");
+        assert!(
+            merged.row_count() < net.row_count() && merged.to_string().contains("704"),
+            "{merged}"
+        );
         let (two, one) = (quantised(&weights, &net), quantised(&found, &merged));
         let bytes = one.to_bytes();
         assert!(bytes.len() < two.to_bytes().len());
@@ -73,32 +76,33 @@ fn merged_nets_are_the_same_nets() {
                     again.evaluate(position),
                     evaluator.evaluate(position),
                 ];
-                assert_eq!(found, [cp; 3], "{merged}: {}", position.fen());
+                assert_eq!(found, [cp; 3], "{merged}: {}", position.to_fen());
             }
         }
         prove(&one).unwrap();
         // Back to two planes and to one again.
         let (back, apart) = with_kings(&found, &merged, false).unwrap();
-        assert_eq!(apart, net.merged());
+        assert_eq!(apart, net.without_factoriser());
         let undone = quantised(&back, &apart);
         for position in &GAMES[3].positions {
             assert_eq!(undone.evaluate(position), two.evaluate(position));
         }
         assert_eq!(with_kings(&back, &apart, true).unwrap().0, found);
         assert_eq!(with_kings(&found, &merged, true).unwrap(), (found, merged));
-        let same = with_kings(&dequantise(&two), two.architecture(), false).unwrap();
-        assert_eq!(same.0, dequantise(&two));
+        let same = with_kings(&dequantise_net(&two), two.architecture(), false).unwrap();
+        assert_eq!(same.0, dequantise_net(&two));
     }
 }
 
 /// The row of Stormphrax and Viridithas.
 #[test]
 fn rows_are_those_of_engines() {
-    let merged =
-        |net: Architecture| -> Set { net.inputs.merged().merge_kings().unwrap().sets()[0].clone() };
+    let merged = |net: Architecture| -> Set {
+        net.inputs.without_factoriser().merge_kings().unwrap().sets()[0].clone()
+    };
     let kings = Kings::new(true, &BUCKETS).unwrap();
     let pieces = merged(net_of(&["pieces"], kings));
-    assert_eq!(pieces.rows(), 7040);
+    assert_eq!(pieces.row_count(), 7040);
     for position in games::positions(200, 9) {
         for color in Color::ALL {
             let up = if color.is_white() { 0 } else { 56 };
@@ -112,7 +116,7 @@ fn rows_are_those_of_engines() {
                 expected.push((704 * bucket + 384 * other + 64 * role + (square ^ left)) as u32);
             }
             expected.sort_unstable();
-            assert_eq!(rows(&pieces, &position, color), expected, "{}", position.fen());
+            assert_eq!(rows(&pieces, &position, color), expected, "{}", position.to_fen());
         }
     }
 }
@@ -150,7 +154,8 @@ fn export_merges_and_verifies() {
     run("export one.bin -o again.bin --force");
     let file = |name: &str| fs::read(folder.path().join(name)).unwrap();
     assert_eq!(file("one.bin"), file("again.bin"));
-    let [two, one] = ["two.bin", "one.bin"].map(|name| load(&folder.path().join(name)).unwrap());
+    let [two, one] =
+        ["two.bin", "one.bin"].map(|name| load_net(&folder.path().join(name)).unwrap());
     for game in &GAMES[..30] {
         for position in &game.positions {
             assert_eq!(one.net.evaluate(position), two.net.evaluate(position));
@@ -161,11 +166,11 @@ fn export_merges_and_verifies() {
         let (set, hidden) = (&net.architecture().inputs.sets()[0], net.architecture().hidden);
         let rows = net.numbers()[0].i16s().chunks_exact(hidden).enumerate();
         for (row, numbers) in rows.filter(|(row, _)| !set.is_reachable(*row as u32)) {
-            assert!(numbers.iter().all(|it| *it == 0), "{}", set.describe(row as u32));
+            assert!(numbers.iter().all(|it| *it == 0), "{}", set.describe_row(row as u32));
         }
     }
     // The floats hold no more rows, and evaluate as before.
-    let floats = import(&file("one.safetensors"), &Hints::default()).unwrap();
+    let floats = import_weights(&file("one.safetensors"), &Hints::default()).unwrap();
     let before = set_nets::weights(&net, 5);
     let [after, before] = [(&floats.weights, &floats.architecture), (&before, &net)]
         .map(|(weights, net)| Float::new(weights, net).unwrap());

@@ -1,7 +1,7 @@
 //! Neurons in another order: the same net, with more blocks of zeros.
 
 use nnuance::architecture::Architecture;
-use nnuance::export::{Contents, NeuronOrder, RAW_BIN, dequantise, quantise};
+use nnuance::export::{Contents, NeuronOrder, RAW_BIN, dequantise_net, quantise};
 use nnuance::floats::Float;
 
 use crate::support::kit::*;
@@ -15,7 +15,7 @@ fn inputs(net: &Net, position: &Position) -> Vec<i64> {
         let sums = net.accumulators(position, view);
         let sums: Vec<i32> = sums.iter().map(|sum| (*sum).clamp(-40_000, 40_000) as i32).collect();
         let mut values = Vec::new();
-        curve.integers(&sums, net.scales().qa, &mut values);
+        curve.apply_to_integers(&sums, net.scales().qa, &mut values);
         let values: Vec<i64> = values.into_iter().map(i64::from).collect();
         match pairwise {
             true => (0..hidden / 2).map(|i| values[i] * values[i + hidden / 2]).collect(),
@@ -27,7 +27,8 @@ fn inputs(net: &Net, position: &Position) -> Vec<i64> {
 
 /// The share of blocks of four zeros, counted one by one.
 fn zero_share(net: &Net, positions: &[Position]) -> f64 {
-    let shift = if net.scales().head_format == HeadFormat::Int8 { net.unit().0 } else { 0 };
+    let shift =
+        if net.scales().head_format == HeadFormat::Int8 { net.shift_and_unit().0 } else { 0 };
     let (mut zeros, mut blocks) = (0, 0);
     for position in positions {
         for view in inputs(net, position).chunks(net.architecture().outputs_of_view()) {
@@ -45,9 +46,9 @@ fn permuted_nets_are_the_same_nets() {
     let positions = games::positions(90, 5);
     let mut gains = 0;
     for net in drawn::nets() {
-        let (weights, architecture) = (dequantise(net), net.architecture());
-        let order = NeuronOrder::choose(net, &positions);
-        let permuted = order.apply(&weights, architecture).unwrap();
+        let (weights, architecture) = (dequantise_net(net), net.architecture());
+        let order = NeuronOrder::choose_order(net, &positions);
+        let permuted = order.apply_order(&weights, architecture).unwrap();
         let again = quantise(&permuted, architecture, net.scales()).unwrap();
         let [before, after] =
             [&weights, &permuted].map(|weights| Float::new(weights, architecture).unwrap());
@@ -83,7 +84,7 @@ fn export_permutes_and_verifies() {
     said(&mut in_folder(folder.path(), "verify mine.bin"));
     let [net, old] =
         [folder.path().join("mine.bin"), format!("{root}/nets/quickstart-32.bin").into()]
-            .map(|path| nnuance::export::load(&path).unwrap());
+            .map(|path| nnuance::export::load_net(&path).unwrap());
     let found = net.manifest.unwrap().zero_blocks.unwrap();
     assert!(found.after >= found.before && found.positions > 1000, "{found:?}");
     for position in games::positions(50, 2) {
@@ -97,7 +98,7 @@ fn raw_floats_are_read_again() {
     let from = concat!(env!("CARGO_MANIFEST_DIR"), "/nets/quickstart-32.safetensors");
     said(&mut in_folder(folder.path(), &format!("export {from} --raw -o raw.bin")));
     let bytes = fs::read(folder.path().join("raw.bin")).unwrap();
-    let read = |bytes: &[u8]| nnuance::export::import(bytes, &Hints::default()).unwrap();
+    let read = |bytes: &[u8]| nnuance::export::import_weights(bytes, &Hints::default()).unwrap();
     let source = read(&fs::read(from).unwrap());
     assert_eq!(read(&bytes).weights, source.weights);
     let Contents::Floats { write: Some(write), .. } = RAW_BIN.contents else { panic!("unwritten") };

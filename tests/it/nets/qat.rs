@@ -1,8 +1,8 @@
 //! Training with rounded weights: what is rounded, and which gradients step what.
 
 use nnuance::architecture::ArrayKind;
-use nnuance::export::dequantise;
-use nnuance::net::{StoredArray, stored};
+use nnuance::export::dequantise_net;
+use nnuance::net::{StoredArray, stored_arrays};
 use nnuance::progress::SilentProgress;
 use nnuance::train::optimizer::{self, OptimizerName};
 use nnuance::train::schedule::Schedule;
@@ -13,7 +13,7 @@ use crate::support::kit::*;
 use crate::support::random_nets::TWENTY;
 
 fn units(net: &Net) -> Vec<(ArrayKind, Vec<f32>)> {
-    let arrays = stored(net.architecture(), net.scales()).into_iter();
+    let arrays = stored_arrays(net.architecture(), net.scales()).into_iter();
     let arrays = arrays.filter(|it| !it.factors.is_empty());
     let units = |it: StoredArray| it.factors.iter().map(|factor| *factor as f32).collect();
     arrays.map(|it| (it.array.part, units(it))).collect()
@@ -26,15 +26,15 @@ fn rounded_weights_are_those_of_the_file() {
         let kind = Kind::Net(trained.clone());
         let model = Model::new(&kind, &weights, &Device::flex(), fastest()).unwrap();
         for net in &drawn.nets {
-            let rounded = model.rounded(&units(net)).weights();
+            let rounded = model.round_weights(&units(net)).to_weights();
             let [merged, before] = [&rounded, &weights]
                 .map(|weights| Float::new(weights, &trained).unwrap().into_weights());
-            let stored = stored(net.architecture(), net.scales());
-            for (name, right) in dequantise(net).0 {
+            let stored = stored_arrays(net.architecture(), net.scales());
+            for (name, right) in dequantise_net(net).0 {
                 let array = stored.iter().find(|it| it.array.name == name).unwrap();
                 let values = merged.0[&name].values.iter().zip(&before.0[&name].values);
                 for (place, ((found, before), right)) in values.zip(right.values).enumerate() {
-                    let unit = array.factor(place);
+                    let unit = array.factor_at(place);
                     // Products in 32 bits may fall on the other side of a half.
                     let is_half = ((f64::from(*before) * unit).abs().fract() - 0.5).abs() < 1e-3;
                     let apart = (found - right).abs();
@@ -51,7 +51,7 @@ fn gradients_of_rounded_weights_step_the_weights() {
     const RATE: f64 = 0.5;
     let (net, weights) = drawn::floats(TWENTY[3].seed);
     let integers = &TWENTY[3].nets[0];
-    let batch = Encoder::net(&net).encode(&games::samples(200, 4));
+    let batch = Encoder::for_net(&net).encode_samples(&games::samples(200, 4));
     let from = 3;
     let settings = Settings {
         learning_rate: Schedule::constant(RATE),
@@ -69,13 +69,14 @@ fn gradients_of_rounded_weights_step_the_weights() {
         let job = golden::training(&net, (compute, &device), &settings, folder.path());
         let start = Checkpoint { weights: weights.clone(), ..Checkpoint::default() };
         let batches = std::iter::repeat_with(|| Ok::<_, TrainError>(batch.clone()));
-        let (_, end) = train::run(&job, start, batches, &SilentProgress).unwrap();
+        let (_, end) = train::train_model(&job, start, batches, &SilentProgress).unwrap();
         let mut right = weights.clone();
         for step in 1..=5 {
             let kind = Kind::Net(net.clone());
             let model = Model::new(&kind, &right, &device.clone().autodiff(), compute).unwrap();
-            let model = if step < from { model } else { model.rounded(&units(integers)) };
-            let (_, gradients) = model.gradients(&batch.inputs, Aim::Targets(&batch.results));
+            let model = if step < from { model } else { model.round_weights(&units(integers)) };
+            let (_, gradients) =
+                model.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
             for (name, gradient) in gradients.0 {
                 let values = &mut right.0.get_mut(&name).unwrap().values;
                 for (value, gradient) in values.iter_mut().zip(gradient.values) {

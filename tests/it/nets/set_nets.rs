@@ -1,7 +1,7 @@
 //! Nets of every feature set in integers: files, factors, proofs, clips, and accumulators along games.
 
 use nnuance::architecture::{ArrayKind, Inputs, Integer, Set};
-use nnuance::export::{Proof, dequantise};
+use nnuance::export::{Proof, dequantise_net};
 use nnuance::features::{self, Board, Rows};
 use nnuance::net::Number;
 
@@ -11,8 +11,8 @@ use crate::support::playouts::GAMES;
 
 fn sets() -> Vec<Set> {
     let mirrored = Kings::new(true, &(0..32).map(|i| i / 16).collect::<Vec<u8>>()).unwrap();
-    let names = features::names();
-    names.iter().map(|name| features::named(name, mirrored).unwrap()).collect()
+    let names = features::set_names();
+    names.iter().map(|name| features::set_named(name, mirrored).unwrap()).collect()
 }
 
 pub fn net_of(sets: Vec<Set>, hidden: usize) -> Architecture {
@@ -24,7 +24,7 @@ pub fn net_of(sets: Vec<Set>, hidden: usize) -> Architecture {
 /// With rows of sets within the limits of i8 and of the proof.
 pub fn weights(net: &Architecture, seed: u64) -> Weights {
     let mut weights = drawn::weights(net, seed);
-    for array in net.arrays() {
+    for array in net.list_arrays() {
         if let ArrayKind::Rows(_) | ArrayKind::Factor(_) = array.part {
             let values = &mut weights.0.get_mut(&array.name).unwrap().values;
             values.iter_mut().for_each(|value| *value = value.clamp(-0.06, 0.06));
@@ -57,7 +57,7 @@ fn updates_equal_refreshes() {
 #[test]
 fn integers_are_those_of_definitions() {
     for net in NETS.iter() {
-        let weights = dequantise(net);
+        let weights = dequantise_net(net);
         let float = Float::new(&weights, net.architecture()).unwrap();
         let mut evaluator = PositionEvaluator::new(net);
         for position in games::positions(40, 3) {
@@ -74,7 +74,7 @@ fn integers_are_those_of_definitions() {
 fn sets_have_their_integers() {
     for net in NETS.iter() {
         for (set, numbers) in net.architecture().inputs.sets().iter().zip(net.numbers()) {
-            let is_byte = numbers.number() == Number::I8;
+            let is_byte = numbers.number_type() == Number::I8;
             assert_eq!(is_byte, set.integer() == Integer::I8, "{}", set.name());
         }
     }
@@ -83,7 +83,7 @@ fn sets_have_their_integers() {
 #[test]
 fn merged_factors_add_the_same() {
     for set in sets().into_iter().filter(|set| set.factor_rows() > 0) {
-        let mut net = net_of(vec![features::named("pieces", Kings::NONE).unwrap(), set], 3);
+        let mut net = net_of(vec![features::set_named("pieces", Kings::NONE).unwrap(), set], 3);
         if let Some(kings) = net.inputs.sets()[1].kings() {
             net.inputs = Inputs::of_pieces(Views::Perspective, *kings, false);
         }
@@ -92,14 +92,14 @@ fn merged_factors_add_the_same() {
         let set = net.inputs.sets()[place].clone();
         let weights = weights(&net, 5);
         let float = Float::new(&weights, &net).unwrap();
-        let values = |part| &weights.0[&net.array(part).unwrap().name].values;
+        let values = |part| &weights.0[&net.find_array(part).unwrap().name].values;
         let first = net.inputs.first_row(place);
-        for row in (0..set.rows()).step_by(97) {
-            let factor = set.factor(row as u32).unwrap() as usize;
+        for row in (0..set.row_count()).step_by(97) {
+            let factor = set.factor_row(row as u32).unwrap() as usize;
             for neuron in 0..3 {
                 let right = values(ArrayKind::Rows(place))[row * 3 + neuron]
                     + values(ArrayKind::Factor(place))[factor * 3 + neuron];
-                assert_eq!(float.row(first + row)[neuron], right, "{}", set.name());
+                assert_eq!(float.row_weights(first + row)[neuron], right, "{}", set.name());
             }
         }
     }
@@ -146,7 +146,7 @@ fn bounds_of_pieces_are_reached() {
             kinds.iter().for_each(|&c| kinds.iter().for_each(|&d| each([a, b, c, d])));
         }
     }
-    assert_eq!(features::named("pieces", Kings::NONE).unwrap().bounds(&weights), all);
+    assert_eq!(features::set_named("pieces", Kings::NONE).unwrap().bound_sums(&weights), all);
 }
 
 /// A set of eight rows, up to three at once, once or more often, whose lists can all be tried.
@@ -157,17 +157,17 @@ fn usual_bounds_are_exact() {
         fn name(&self) -> &str {
             "small"
         }
-        fn rows(&self) -> usize {
+        fn row_count(&self) -> usize {
             8
         }
         fn max_active(&self) -> usize {
             3
         }
-        fn active(&self, _: &Board, _: Color, _: &mut Rows) {}
-        fn describe(&self, row: u32) -> String {
+        fn add_active_rows(&self, _: &Board, _: Color, _: &mut Rows) {}
+        fn describe_row(&self, row: u32) -> String {
             row.to_string()
         }
-        fn repeats(&self) -> bool {
+        fn has_repeats(&self) -> bool {
             self.0
         }
     }
@@ -183,7 +183,7 @@ fn usual_bounds_are_exact() {
                     all = [all[0].min(sum.into()), all[1].max(sum.into())];
                 }
             }
-            assert_eq!(Set::new(Small(repeats)).bounds(&weights), all, "{weights:?}");
+            assert_eq!(Set::new(Small(repeats)).bound_sums(&weights), all, "{weights:?}");
         }
     }
 }
@@ -195,10 +195,10 @@ fn byte_rows_are_clipped_in_training() {
             "version = 3\n[data]\nfiles = ['games.vf']\n[net]\ninputs = 'perspective'\nhidden = 8\n\
              sets = ['pieces', 'threats']\n{more}\n[schedule]\nepochs = 1\nlearning_rate = 0.001"
         );
-        let config = Config::parse(&config, "x.toml", &[]).unwrap();
+        let config = Config::parse_text(&config, "x.toml", &[]).unwrap();
         let layers = config.optimizer.layers;
         ["accumulator.weight", "threats.weight", "threats.factor.weight"]
-            .map(|name| layers.of(name).clip)
+            .map(|name| layers.layer_of(name).clip)
     };
     let most = |parts: f64| Some(127.0 / 255.0 / parts);
     assert_eq!(clips(""), [None, most(1.0), None]);
@@ -211,8 +211,10 @@ fn byte_rows_are_clipped_in_training() {
 
 #[test]
 fn bytes_that_would_clip_are_refused() {
-    let net =
-        net_of(["pieces", "threats"].map(|it| features::named(it, Kings::NONE).unwrap()).into(), 2);
+    let net = net_of(
+        ["pieces", "threats"].map(|it| features::set_named(it, Kings::NONE).unwrap()).into(),
+        2,
+    );
     let mut weights = weights(&net, 1);
     let values = &mut weights.0.get_mut("threats.weight").unwrap().values;
     values[7] = 127.4 / 255.0;
@@ -233,18 +235,18 @@ fn rows_are_stored_as_the_config_says() {
              schedule = {{ epochs = 1, learning_rate = 0.01 }}\n[net]\n\
              inputs = \"perspective\"\nsets = [\"pieces\", \"pawn-pairs\"]\nhidden = 8\n{integers}"
         );
-        Config::parse(&text, "it", &[])
+        Config::parse_text(&text, "it", &[])
     };
     let usual = config("").unwrap();
     let small = config("integers = { pawn-pairs = \"i8\" }").unwrap();
-    let clip = |config: &Config| config.optimizer.layers.of("pawn-pairs.weight").clip;
+    let clip = |config: &Config| config.optimizer.layers.layer_of("pawn-pairs.weight").clip;
     assert_eq!((clip(&usual), clip(&small)), (None, Some(127.0 / 255.0)));
     let [usual, small] = [usual, small].map(|it| it.architecture().unwrap().clone());
     assert_ne!(usual, small);
     let nets = [&usual, &small].map(|net| quantised(net, 3));
-    assert_eq!(nets[1].numbers()[1].number(), Number::I8);
-    let [usual_bytes, bytes] = nets.each_ref().map(|net| net.payload());
-    assert_eq!(usual_bytes - bytes, 8 * small.inputs.sets()[1].rows());
+    assert_eq!(nets[1].numbers()[1].number_type(), Number::I8);
+    let [usual_bytes, bytes] = nets.each_ref().map(|net| net.payload_bytes());
+    assert_eq!(usual_bytes - bytes, 8 * small.inputs.sets()[1].row_count());
     let hints = Hints { net: small.clone(), scales: nets[1].scales() };
     let again = Net::read(&nets[1].to_bytes(), &hints).unwrap();
     for position in games::positions(40, 3) {

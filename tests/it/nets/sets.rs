@@ -10,10 +10,10 @@ pub const LISTS: &str = "../shared/data/features/stockfish-2026-07.txt";
 pub const LISTED: [&str; 3] = ["pieces", "threats", "pawn-pairs"];
 
 /// All sets but `pieces`.
-static SETS: LazyLock<Vec<String>> = LazyLock::new(|| features::names().split_off(1));
+static SETS: LazyLock<Vec<String>> = LazyLock::new(|| features::set_names().split_off(1));
 
 pub fn set(name: &str) -> Set {
-    features::named(name, Kings::NONE).unwrap_or_else(|_| panic!("no set {name}"))
+    features::set_named(name, Kings::NONE).unwrap_or_else(|_| panic!("no set {name}"))
 }
 
 /// A bucket for each square of the own king, mirrored.
@@ -31,8 +31,8 @@ pub fn row_of_stockfish(row: u32) -> u32 {
 
 pub fn rows(set: &Set, position: &Position, perspective: Color) -> Vec<u32> {
     let mut rows = Rows::default();
-    set.active(&Board::new(position), perspective, &mut rows);
-    rows.sorted()
+    set.add_active_rows(&Board::new(position), perspective, &mut rows);
+    rows.sorted_rows()
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn lists_are_those_of_stockfish() {
             for perspective in Color::ALL {
                 let listed = fields.next().unwrap().split_whitespace();
                 let listed: Vec<u32> = listed.map(|row| row.parse().unwrap()).collect();
-                let set = features::named(name, mirrored_squares()).unwrap();
+                let set = features::set_named(name, mirrored_squares()).unwrap();
                 let mut found = rows(&set, &position, perspective);
                 if name == "pieces" {
                     found = found.into_iter().map(row_of_stockfish).collect();
@@ -100,7 +100,7 @@ fn seen(position: &Position, perspective: Color) -> Pieces {
     let king = position.king(perspective).expect("there is a king");
     let flips = king.file() as usize >= 4;
     let mut seen = Pieces::empty();
-    for (mut square, mut piece) in position.board().into_iter() {
+    for (mut square, mut piece) in position.to_board().into_iter() {
         if perspective.is_black() {
             square = square.flip_vertical();
             piece.color = !piece.color;
@@ -245,8 +245,8 @@ fn lists_are_those_of_definitions() {
             for perspective in Color::ALL {
                 let found = rows(&set, &position, perspective);
                 let right = by_definition(name, &position, perspective);
-                assert_eq!(found, right, "{name}, {perspective}, {}", position.fen());
-                assert_eq!(rows(&set, &position.flipped(), !perspective), right, "{name}");
+                assert_eq!(found, right, "{name}, {perspective}, {}", position.to_fen());
+                assert_eq!(rows(&set, &position.flip_colours(), !perspective), right, "{name}");
             }
         }
     }
@@ -256,14 +256,18 @@ fn lists_are_those_of_definitions() {
 fn lists_keep_their_bounds() {
     for name in &*SETS {
         let set = set(name);
-        assert_eq!(set.repeats(), ["threat-kinds", "attack-counts"].contains(&&name[..]));
+        assert_eq!(set.has_repeats(), ["threat-kinds", "attack-counts"].contains(&&name[..]));
         let mut longest = 0;
         for position in positions() {
             for perspective in Color::ALL {
                 let rows = rows(&set, &position, perspective);
                 let once: HashSet<&u32> = rows.iter().collect();
-                assert!(set.repeats() || once.len() == rows.len(), "{name}: {}", position.fen());
-                assert!(rows.iter().all(|row| (*row as usize) < set.rows()), "{name}");
+                assert!(
+                    set.has_repeats() || once.len() == rows.len(),
+                    "{name}: {}",
+                    position.to_fen()
+                );
+                assert!(rows.iter().all(|row| (*row as usize) < set.row_count()), "{name}");
                 longest = longest.max(rows.len());
             }
         }
@@ -293,8 +297,8 @@ fn rows_have_distinct_words() {
     assert_eq!(SETS.len(), counts.len());
     for (name, count) in SETS.iter().zip(counts) {
         let set = set(name);
-        assert_eq!(set.rows(), count);
-        let words: HashSet<String> = (0..count as u32).map(|row| set.describe(row)).collect();
+        assert_eq!(set.row_count(), count);
+        let words: HashSet<String> = (0..count as u32).map(|row| set.describe_row(row)).collect();
         assert_eq!(words.len(), count, "{name}");
     }
 }
@@ -313,7 +317,7 @@ fn words_of_rows() {
     ] {
         let set = set(name);
         let rows = rows(&set, &position, Color::White);
-        let said: Vec<String> = rows.into_iter().map(|row| set.describe(row)).collect();
+        let said: Vec<String> = rows.into_iter().map(|row| set.describe_row(row)).collect();
         assert!(said.iter().any(|it| it == words), "{name}: {said:?}");
     }
 }
@@ -322,26 +326,26 @@ fn words_of_rows() {
 fn factors_of_threats_are_their_kinds() {
     let kinds = set("threat-kinds");
     for threats in VICTIMS.map(|(name, _)| set(name)) {
-        assert_eq!(threats.factor_rows(), kinds.rows());
-        for row in 0..threats.rows() as u32 {
+        assert_eq!(threats.factor_rows(), kinds.row_count());
+        for row in 0..threats.row_count() as u32 {
             // "own knight on f3 attacks enemy pawn on e5"
-            let words = threats.describe(row);
+            let words = threats.describe_row(row);
             let words: Vec<&str> = words.split(' ').collect();
             let kind = format!("{} {}s attack {} {}s", words[0], words[1], words[5], words[6]);
-            let factor = threats.factor(row).expect("a factor");
-            assert_eq!(kinds.describe(factor), kind);
+            let factor = threats.factor_row(row).expect("a factor");
+            assert_eq!(kinds.describe_row(factor), kind);
         }
     }
 }
 
 #[test]
 fn factors_of_pieces_are_pieces() {
-    let set = features::named("pieces", mirrored_squares()).unwrap();
+    let set = features::set_named("pieces", mirrored_squares()).unwrap();
     let mut words = HashMap::new();
-    for row in 0..set.rows() as u32 {
+    for row in 0..set.row_count() as u32 {
         // "own knight on f3, king bucket 1"
-        let piece = set.describe(row).split(',').next().expect("words").to_string();
-        let factor = set.factor(row).expect("a factor");
+        let piece = set.describe_row(row).split(',').next().expect("words").to_string();
+        let factor = set.factor_row(row).expect("a factor");
         assert_eq!(words.entry(factor).or_insert_with(|| piece.clone()), &piece);
     }
     assert_eq!(words.len(), set.factor_rows());
@@ -357,8 +361,8 @@ fn bounds_hold() {
         let set = set(name);
         for spread in [1, 1000] {
             let weights: Vec<i32> =
-                (0..set.rows()).map(|_| random.random_range(-spread..=1000)).collect();
-            let [least, most] = set.bounds(&weights);
+                (0..set.row_count()).map(|_| random.random_range(-spread..=1000)).collect();
+            let [least, most] = set.bound_sums(&weights);
             for position in &positions {
                 for perspective in Color::ALL {
                     let rows = rows(&set, position, perspective);
@@ -367,7 +371,7 @@ fn bounds_hold() {
                 }
             }
         }
-        let largest = set.bounds(&vec![1; set.rows()])[1];
+        let largest = set.bound_sums(&vec![1; set.row_count()])[1];
         assert!(largest <= set.max_active() as i64, "{name}: {largest}");
     }
 }
@@ -380,8 +384,8 @@ fn bounds_hold_on_a_small_board() {
     let mut weight = || if random.random_bool(0.02) { random.random_range(-9..=9) } else { 0 };
     let sets = SETS.iter().map(|name| {
         let set = set(name);
-        let weights: Vec<i32> = (0..set.rows()).map(|_| weight()).collect();
-        let bounds = set.bounds(&weights);
+        let weights: Vec<i32> = (0..set.row_count()).map(|_| weight()).collect();
+        let bounds = set.bound_sums(&weights);
         (set, weights, bounds)
     });
     let sets: Vec<_> = sets.collect();
@@ -404,10 +408,10 @@ fn bounds_hold_on_a_small_board() {
                     for (set, weights, [least, most]) in &sets {
                         for perspective in Color::ALL {
                             let mut rows = Rows::default();
-                            set.active(&board, perspective, &mut rows);
-                            let weights = rows.repeated().map(|row| weights[row as usize]);
+                            set.add_active_rows(&board, perspective, &mut rows);
+                            let weights = rows.repeated_rows().map(|row| weights[row as usize]);
                             let sum = weights.map(i64::from).sum();
-                            assert!((*least..=*most).contains(&sum), "{}", position.fen());
+                            assert!((*least..=*most).contains(&sum), "{}", position.to_fen());
                         }
                     }
                 }
@@ -435,7 +439,7 @@ fn few_pieces() -> Vec<Position> {
         let same_attacks = |position: &Position| {
             pieces.iter().all(|(square, _)| {
                 let [found, right] =
-                    [position.board(), board.clone()].map(|it| it.attacks_from(*square));
+                    [position.to_board(), board.clone()].map(|it| it.attacks_from(*square));
                 found & board.occupied() == right & board.occupied()
             })
         };
@@ -483,25 +487,25 @@ fn reachable_rows_are_those_of_positions() {
     let some = [0, 0, 1, 1, 0, 0, 1, 1].iter().chain([2; 24].iter()).copied().collect::<Vec<u8>>();
     let pieces = [(false, vec![]), (true, vec![]), (true, squares.clone()), (true, some)];
     let pieces = pieces.map(|(mirror, buckets)| {
-        features::named("pieces", Kings::new(mirror, &buckets).unwrap()).unwrap()
+        features::set_named("pieces", Kings::new(mirror, &buckets).unwrap()).unwrap()
     });
-    let merged = Kings::new(true, &squares).unwrap().merge().unwrap();
-    let merged = features::named("pieces", merged).unwrap();
+    let merged = Kings::new(true, &squares).unwrap().merge_planes().unwrap();
+    let merged = features::set_named("pieces", merged).unwrap();
     let sets: Vec<Set> = SETS.iter().map(|name| set(name)).chain(pieces).chain([merged]).collect();
-    let mut seen: Vec<Vec<bool>> = sets.iter().map(|set| vec![false; set.rows()]).collect();
+    let mut seen: Vec<Vec<bool>> = sets.iter().map(|set| vec![false; set.row_count()]).collect();
     for position in few_pieces().into_iter().chain(positions()) {
         let board = Board::new(&position);
         for (set, seen) in sets.iter().zip(&mut seen) {
             for perspective in Color::ALL {
                 let mut rows = Rows::default();
-                set.active(&board, perspective, &mut rows);
+                set.add_active_rows(&board, perspective, &mut rows);
                 rows.entries().iter().for_each(|row| seen[row.number as usize] = true);
             }
         }
     }
     let wrong = sets.iter().zip(seen).flat_map(|(set, seen)| {
         let rows = (0..).zip(seen).filter(|(row, seen)| set.is_reachable(*row) != *seen);
-        rows.map(|(row, _)| format!("{}: {}\n", set.name(), set.describe(row)))
+        rows.map(|(row, _)| format!("{}: {}\n", set.name(), set.describe_row(row)))
     });
     let wrong: Vec<String> = wrong.collect();
     let some = wrong.iter().step_by(wrong.len() / 50 + 1);
@@ -521,9 +525,9 @@ fn attacks_beside_kings_are_bounded() {
         // The own king stands on the king's square itself.
         let pairs = pairs.filter(|(king, from)| role == 5 || king != from);
         assert_eq!(pairs.map(|(king, from)| beside(king, from)).max(), Some(most));
-        let mut weights = vec![0; set.rows()];
+        let mut weights = vec![0; set.row_count()];
         weights[12 + 2 * role] = 1;
         let pieces = [8, 10, 10, 10, 9, 1][role];
-        assert_eq!(set.bounds(&weights), [0, pieces * most], "role {role}");
+        assert_eq!(set.bound_sums(&weights), [0, pieces * most], "role {role}");
     }
 }

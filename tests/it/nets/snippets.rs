@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use nnuance::architecture::{ArrayKind, Inputs, Integer};
-use nnuance::export::snippet::{Language, SnippetError, snippet};
-use nnuance::export::{Golden, golden_evaluations, load};
+use nnuance::export::snippet::{Language, SnippetError, write_snippet};
+use nnuance::export::{Golden, golden_evaluations, load_net};
 use nnuance::features::{self, Set};
-use nnuance::net::{Number, Numbers, stored};
+use nnuance::net::{Number, Numbers, stored_arrays};
 use nnuance::sample::Piece;
 
 use crate::cli::own_set::AttackKinds;
@@ -189,7 +189,7 @@ impl Speed {
 impl Program {
     fn alone(language: Language, net: &Net, net_file: &str, golden: &[Golden]) -> Self {
         let program = Self::new(language, net);
-        let code = snippet(language, net, [net_file, language.file_name()], golden).unwrap();
+        let code = write_snippet(language, net, [net_file, language.file_name()], golden).unwrap();
         program.write(language.file_name(), &code);
         fs::write(program.folder().join(net_file), net.to_bytes()).unwrap();
         program.compile(match language {
@@ -205,7 +205,8 @@ impl Program {
         let (mut modules, mut arms) = (String::new(), String::new());
         for (i, Case { net, .. }) in cases.iter().enumerate() {
             let file = format!("{i}.bin");
-            let code = snippet(language, net, [&file, "nnue"], &golden_evaluations(net)).unwrap();
+            let code =
+                write_snippet(language, net, [&file, "nnue"], &golden_evaluations(net)).unwrap();
             fs::write(program.folder().join(&file), net.to_bytes()).unwrap();
             match language {
                 Language::C => {
@@ -300,7 +301,7 @@ impl Program {
         let found: Vec<i32> = found.lines().map(|number| number.parse().unwrap()).collect();
         assert_eq!(found.len(), walk.evaluations.len(), "{}", self.about);
         for ((position, expected), found) in walk.evaluations.iter().zip(found) {
-            assert_eq!(found, *expected, "{}: {}", self.about, position.fen());
+            assert_eq!(found, *expected, "{}: {}", self.about, position.to_fen());
         }
     }
 }
@@ -341,7 +342,7 @@ fn quickstart_agrees(language: Language) {
     // From the program, and from the disk; without padding, a net is whole.
     program.selftest(&[]);
     program.selftest(&["elsewhere.bin"]);
-    fs::write(folder.join("bare.bin"), &bytes[..net.payload()]).unwrap();
+    fs::write(folder.join("bare.bin"), &bytes[..net.payload_bytes()]).unwrap();
     program.selftest(&["bare.bin"]);
     for size in [0, 100, bytes.len() - 64, bytes.len() + 2, 100_000] {
         let mut wrong = bytes.clone();
@@ -424,7 +425,8 @@ fn trees_have_the_same_sum_by_plain_code() {
             walk.tree(&net, &chess, depth);
         }
         let program = Program::new(Language::C, &net);
-        let code = snippet(Language::C, &net, ["net.bin", "nnue.h"], &golden_evaluations(&net));
+        let code =
+            write_snippet(Language::C, &net, ["net.bin", "nnue.h"], &golden_evaluations(&net));
         program.write("nnue.h", &code.unwrap());
         program.write("main.c", BENCHMARK_C);
         fs::write(program.folder().join("net.bin"), net.to_bytes()).unwrap();
@@ -465,7 +467,7 @@ fn every_net_has_neat_code() {
     for net in drawn.chain(SETS.iter().chain(&*FIXED).map(|case| case.net.clone())) {
         for language in Language::ALL {
             let golden = golden_evaluations(&net);
-            let source = snippet(language, &net, ["net.bin", language.file_name()], &golden);
+            let source = write_snippet(language, &net, ["net.bin", language.file_name()], &golden);
             let source = source.unwrap();
             assert!(source.contains(&net.architecture().to_string()), "{source}");
             assert!(!source.contains("{%") && !source.contains("\n\n\n"), "{source}");
@@ -485,7 +487,8 @@ fn nets_that_may_overflow_get_none() {
         let architecture = Architecture::simple(Views::Plain, 1, Activation::ReLU);
         integers(architecture, scales, [vec![weight; 768], vec![0], vec![output], vec![0]])
     };
-    let error = |net: &Net| snippet(Language::C, net, ["net.bin", "nnue.h"], &[]).unwrap_err();
+    let error =
+        |net: &Net| write_snippet(Language::C, net, ["net.bin", "nnue.h"], &[]).unwrap_err();
     let default = Scales::default();
     assert!(matches!(error(&net(2000, 1, default)), SnippetError::Overflow(_)));
     let one = Scales { qa: 1, qb: 1, scale: 32_000, ..default };
@@ -498,7 +501,8 @@ fn sets_without_code_are_named() {
     let simple = Architecture::simple(Views::Perspective, 2, Activation::CReLU);
     let net = random(&Architecture { inputs, ..simple }, Scales::default(), 9, 1);
     for language in Language::ALL {
-        let error = snippet(language, &net, ["net.bin", "nnue.h"], &[]).unwrap_err().to_string();
+        let error =
+            write_snippet(language, &net, ["net.bin", "nnue.h"], &[]).unwrap_err().to_string();
         assert!(error.contains("attack-kinds"), "{error}");
     }
 }
@@ -527,7 +531,7 @@ static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let kings = Kings::new(true, &(0..32).map(|i| i / 16).collect::<Vec<u8>>()).unwrap();
     let net = |views, names: &[&str], kings| {
         let sets = names.iter().map(|name| {
-            let set = features::named(name, kings).unwrap();
+            let set = features::set_named(name, kings).unwrap();
             // Beside the pieces, which stay i16.
             if names.len() == 3 && *name == "pawn-pairs" { set.stored_as(Integer::I8) } else { set }
         });
@@ -543,9 +547,9 @@ static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
         ..net(Views::Perspective, &["threats", "pieces"], kings)
     };
     let plain = net(Views::Plain, &["pieces", "threat-kinds", "attack-counts"], Kings::NONE);
-    let names = features::names();
+    let names = features::set_names();
     let alone = names[1..].iter().map(|name| net(Views::Perspective, &[name], Kings::NONE));
-    let alone = alone.filter(|net| net.inputs.sets()[0].source(Language::C).is_some());
+    let alone = alone.filter(|net| net.inputs.sets()[0].engine_code(Language::C).is_some());
     let squares: Vec<u8> = (0..32).collect();
     let squares = Kings::new(true, &squares).unwrap();
     let merged = [&["pieces"][..], &["pieces", "threat-kinds"]].map(|names| {
@@ -570,8 +574,8 @@ static ENGINES: LazyLock<Vec<Case>> = LazyLock::new(|| {
         fs::read_dir("configs/engines").unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let nets = paths.iter().map(|path| {
-        let config = Config::read(path, &["net.hidden=32".into()]).unwrap();
-        random(&config.architecture().unwrap().merged(), config.scales, 100, 9)
+        let config = Config::read_file(path, &["net.hidden=32".into()]).unwrap();
+        random(&config.architecture().unwrap().without_factoriser(), config.scales, 100, 9)
     });
     cases(nets.collect(), (300, 6), 10)
 });
@@ -587,7 +591,7 @@ static FIXED: LazyLock<Vec<Case>> = LazyLock::new(|| {
 
 static QUICKSTART: LazyLock<Case> = LazyLock::new(|| {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("nets/quickstart-32.bin");
-    let net = load(&path).unwrap().net;
+    let net = load_net(&path).unwrap().net;
     cases(vec![net], (10_000, 3), 1000).remove(0)
 });
 
@@ -609,7 +613,7 @@ fn case<'a>(net: Net, positions: &[Position], games: impl IntoIterator<Item = &'
 
 impl Walk {
     fn refresh(&mut self, position: &Position) {
-        writeln!(self.lines, "r {}", position.fen()).unwrap();
+        writeln!(self.lines, "r {}", position.to_fen()).unwrap();
     }
 
     fn evaluate(&mut self, net: &Net, position: &Position) {
@@ -704,7 +708,7 @@ fn extreme(powers: [i32; 3]) -> Net {
             values.iter_mut().for_each(|value| *value *= 10_f32.powi(power));
         }
     }
-    Net::of(&architecture, Scales::default(), numbers).unwrap()
+    Net::from_arrays(&architecture, Scales::default(), numbers).unwrap()
 }
 
 /// Random weights without overflow. Output weights go up to `most`: 127 times QA fits an i16. Floats
@@ -712,7 +716,7 @@ fn extreme(powers: [i32; 3]) -> Net {
 fn random(net: &Architecture, scales: Scales, most: i16, seed: u64) -> Net {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let rows = if net.inputs.is_pieces() { 120 } else { 12 };
-    let numbers = stored(net, scales).into_iter().map(|stored| {
+    let numbers = stored_arrays(net, scales).into_iter().map(|stored| {
         let each = 0..stored.array.len();
         let most = match stored.array.part {
             ArrayKind::Rows(_) => rows,
@@ -739,5 +743,5 @@ fn random(net: &Architecture, scales: Scales, most: i16, seed: u64) -> Net {
         }
     });
     let numbers = numbers.collect();
-    Net::of(net, scales, numbers).unwrap()
+    Net::from_arrays(net, scales, numbers).unwrap()
 }

@@ -4,8 +4,8 @@ use std::io::Write as _;
 
 use nnuance::architecture::{ArrayKind, Buckets};
 use nnuance::export::{prove, stockfish_cautions};
-use nnuance::net::format::stockfish::write;
-use nnuance::net::{Numbers, StoredArray, stored};
+use nnuance::net::format::stockfish::write_net;
+use nnuance::net::{Numbers, StoredArray, stored_arrays};
 
 use crate::nets::fixed_point;
 use crate::support::kit::*;
@@ -40,10 +40,10 @@ fn values_are_those_of_the_engine() {
 fn compare_columns(net: &Net, lines: &str) {
     let without = net.numbers().iter().enumerate().map(|(place, numbers)| {
         let is_psqt = place >= net.numbers().len() - net.architecture().inputs.sets().len();
-        let zeros = numbers.number().exactly(std::iter::repeat_n(0.0, numbers.len()));
+        let zeros = numbers.number_type().convert_exactly(std::iter::repeat_n(0.0, numbers.len()));
         if is_psqt { zeros } else { numbers.clone() }
     });
-    let without = Net::of(net.architecture(), net.scales(), without.collect()).unwrap();
+    let without = Net::from_arrays(net.architecture(), net.scales(), without.collect()).unwrap();
     let mut evaluator = PositionEvaluator::new(net);
     for line in lines.lines() {
         let (fen, columns) = line.split_once(';').unwrap();
@@ -65,10 +65,10 @@ fn psqt_of(net: &Net, position: &Position) -> i32 {
     let bucket = net.architecture().bucket_of(position);
     let of_row = |row: u32| {
         let (set, row) = inputs.set_of(row as usize);
-        net.psqt(set)[row * buckets + bucket]
+        net.psqt_values(set)[row * buckets + bucket]
     };
-    let lists = inputs.lists(position);
-    let [own, other] = [0, 1].map(|view| lists[view].repeated().map(of_row).sum::<i32>());
+    let lists = inputs.active_rows(position);
+    let [own, other] = [0, 1].map(|view| lists[view].repeated_rows().map(of_row).sum::<i32>());
     (own - other) / 2
 }
 
@@ -76,7 +76,7 @@ fn psqt_of(net: &Net, position: &Position) -> i32 {
 #[test]
 fn weights_make_a_net_of_ours() {
     let Some(bytes) = &*NET else { return };
-    let source = import(bytes, &Hints::default()).unwrap();
+    let source = import_weights(bytes, &Hints::default()).unwrap();
     let net = quantise(&source.weights, &source.architecture, source.scales).unwrap();
     let net = net.written_by(source.write);
     let hints = Hints { net: source.architecture, scales: source.scales };
@@ -111,7 +111,7 @@ fn net_of(format: &str, more: &str) -> (Architecture, Scales) {
         "version = 3\ndata.files = [\"games.vf\"]\nschedule = {{ epochs = 1, learning_rate = 0.01 }}\n\
          [net]\nformat = {format:?}\n{more}"
     );
-    let config = Config::parse(&text, "format", &[]).unwrap();
+    let config = Config::parse_text(&text, "format", &[]).unwrap();
     let merged_kings = format != "stockfish-19-lite";
     let form = Form { merged_kings, ..config.architecture().unwrap().clone().into() };
     (form.try_into().unwrap(), config.scales)
@@ -128,14 +128,14 @@ const NARROW: [(&str, usize); 5] = [
 
 fn narrow(format: &str, hidden: usize) -> Net {
     let (net, scales) = net_of(format, &format!("hidden = {hidden}"));
-    fixed_point::random(&net, scales, hidden as u64).written_by(write)
+    fixed_point::random(&net, scales, hidden as u64).written_by(write_net)
 }
 
 #[test]
 fn nets_of_formats_are_read_as_written() {
     let small = |format| {
         let (net, scales) = net_of(format, "");
-        fixed_point::random(&net, scales, 3).written_by(write)
+        fixed_point::random(&net, scales, 3).written_by(write_net)
     };
     let narrow = NARROW.map(|(format, hidden)| narrow(format, hidden));
     for net in narrow.into_iter().chain([small("stockfish-17-small")]) {
@@ -202,13 +202,13 @@ fn damage(bytes: &[u8], random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
 fn engine_prints_our_values() {
     let Some(engine) = need::engine("stockfish").filter(|_| NET.is_some()) else { return };
     let (architecture, scales) = net_of("stockfish-15.1", "");
-    let net = fixed_point::random_of(&architecture, scales, 5, 40).written_by(write);
+    let net = fixed_point::random_of(&architecture, scales, 5, 40).written_by(write_net);
     let work = Workdir::empty();
     let path = work.write("ours.nnue", net.to_bytes());
     let positions = games::positions(400, 9).into_iter().step_by(4).filter(|it| !it.in_check());
     let positions: Vec<Position> = positions.collect();
     let mut commands = format!("setoption name EvalFile value {path}\n");
-    positions.iter().for_each(|it| commands += &format!("position fen {}\neval\n", it.fen()));
+    positions.iter().for_each(|it| commands += &format!("position fen {}\neval\n", it.to_fen()));
     let printed = {
         let mut program =
             Command::new(engine).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -237,7 +237,7 @@ fn engine_prints_our_values() {
                 format!("{sign}{:.2}", f64::from(value.abs()) / 361.0)
             };
             let right = [parts[0], parts[1], parts[0] + parts[1]].map(shown);
-            assert_eq!(*found, right, "{bucket}: {}", position.fen());
+            assert_eq!(*found, right, "{bucket}: {}", position.to_fen());
         }
     }
 }
@@ -249,7 +249,7 @@ fn part_of(net: &Net, bucket: usize, squares: bool) -> Net {
     let architecture = Architecture::try_from(form).unwrap();
     let buckets = net.architecture().buckets;
     let part = |(it, numbers): (&StoredArray, &Numbers)| {
-        let (count, number) = (it.array.len(), numbers.number());
+        let (count, number) = (it.array.len(), numbers.number_type());
         let is_of_squares = matches!(it.array.part, ArrayKind::Psqt(_));
         let from = |place: usize| match it.array.part {
             ArrayKind::Rows(_) | ArrayKind::AccumulatorBias => numbers.get(place),
@@ -257,18 +257,18 @@ fn part_of(net: &Net, bucket: usize, squares: bool) -> Net {
             ArrayKind::Psqt(_) => numbers.get(place * buckets + bucket),
             _ => numbers.get(bucket * count + place),
         };
-        number.exactly((0..count).map(from))
+        number.convert_exactly((0..count).map(from))
     };
-    let numbers = stored(&architecture, net.scales());
+    let numbers = stored_arrays(&architecture, net.scales());
     let numbers = numbers.iter().zip(net.numbers()).map(part).collect();
-    Net::of(&architecture, net.scales(), numbers).unwrap()
+    Net::from_arrays(&architecture, net.scales(), numbers).unwrap()
 }
 
 /// A run that starts from a file, and changes nothing, writes it again; one that learns, another net.
 #[test]
 fn training_starts_from_a_file_and_writes_one() {
     let (net, scales) = net_of("stockfish-19-lite", "hidden = 8");
-    let start = fixed_point::random_of(&net, scales, 4, 40).written_by(write).to_bytes();
+    let start = fixed_point::random_of(&net, scales, 4, 40).written_by(write_net).to_bytes();
     let work = Workdir::empty();
     let path = work.write("start.nnue", &start);
     let config = |rate: f64| {
@@ -284,7 +284,7 @@ fn training_starts_from_a_file_and_writes_one() {
         said(&mut train(&config, &work.path(name)));
         let file = work.path(&format!("{name}.nnue"));
         let [_, remarks] = said(export(&work.path(name), &file).arg("--force"));
-        let hash = nnuance::digest::digest(&fs::read(&file).unwrap());
+        let hash = nnuance::digest::sha256_prefix(&fs::read(&file).unwrap());
         assert!(remarks.contains(&format!("nn-{}.nnue", &hash[..12])), "{remarks}");
         assert!(remarks.contains("caution: Stockfish 19-lite has 1024 neurons"), "{remarks}");
         said(nnuance().arg("verify").arg(&file));
@@ -322,10 +322,10 @@ fn only_bytes_are_clipped() {
              schedule = {{ epochs = 1, learning_rate = 0.01 }}\n\
              net = {{ format = \"stockfish-19\", factorised = true }}\n"
         );
-        let config = Config::parse(&text, "clips", &[]).unwrap();
-        let names = config.architecture().unwrap().arrays().into_iter().map(|it| it.name);
+        let config = Config::parse_text(&text, "clips", &[]).unwrap();
+        let names = config.architecture().unwrap().list_arrays().into_iter().map(|it| it.name);
         let layers = config.optimizer.layers.clone();
-        names.map(|name| (name.clone(), layers.of(&name).clip)).collect::<BTreeMap<_, _>>()
+        names.map(|name| (name.clone(), layers.layer_of(&name).clip)).collect::<BTreeMap<_, _>>()
     };
     for (name, clip) in clips("") {
         let of_sets = ["accumulator.weight", "factoriser.weight", "pawn-pairs.weight"];
@@ -365,7 +365,7 @@ fn units_become_centipawns() {
         let mut net = narrow(format, 2);
         assert_eq!(net.clone().use_centipawns(), None, "it is a net of ours until it is a file");
         net = Net::read(&net.to_bytes(), &Hints::default()).unwrap();
-        let engine = net.engine().unwrap();
+        let engine = net.engine_name().unwrap();
         assert!(engine.ends_with(" with 2 neurons in the place of 1024"), "{engine}");
         let positions = games::positions(50, 4);
         let units: Vec<i32> = positions.iter().map(|it| net.evaluate(it)).collect();

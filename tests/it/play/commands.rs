@@ -89,7 +89,7 @@ fn killed_or_interrupted_and_resumed() {
         while child.try_wait().unwrap().is_none() && counted() < before + 10 {
             thread::sleep(Duration::from_millis(1));
         }
-        thread::sleep(Duration::from_millis(mix(7, stops) % 20));
+        thread::sleep(Duration::from_millis(mix_hash(7, stops) % 20));
         if stops % 2 == 0 || cfg!(not(unix)) {
             // Too late, if it is done.
             let _ = child.kill();

@@ -1,8 +1,8 @@
 //! Elo of matches: digits of fastchess, borders, error rates by simulation.
 
 use nnuance::report::elo::{
-    Decision, Elo, FEW_PAIRS, PairedGames, Pairs, PlayerDifference, Ratings, Sprt, expected,
-    ratings,
+    Decision, Elo, FEW_PAIRS, PairedGames, Pairs, PlayerDifference, Ratings, Sprt, expected_score,
+    rate_players,
 };
 use rayon::prelude::*;
 
@@ -23,7 +23,7 @@ impl World {
         let (mut low, mut high) = (-3000.0, 3000.0);
         for _ in 0..80 {
             let middle = 0.5 * (low + high);
-            let below = mean(Self::shares(middle)) < expected(elo);
+            let below = mean(Self::shares(middle)) < expected_score(elo);
             if below { low = middle } else { high = middle }
         }
         Self { shares: Self::shares(low) }
@@ -32,7 +32,7 @@ impl World {
     /// Loss, draw and win of White, who is ahead by `ahead`.
     fn game(ahead: f64) -> [f64; 3] {
         const DRAWS: f64 = 120.0;
-        let [loss, win] = [expected(-ahead - DRAWS), expected(ahead - DRAWS)];
+        let [loss, win] = [expected_score(-ahead - DRAWS), expected_score(ahead - DRAWS)];
         [loss, 1.0 - loss - win, win]
     }
 
@@ -85,7 +85,7 @@ fn digits_of_fastchess() {
         ([63, 11, 126, 20, 71], "14.93 +/- 27.92"),
         ([22, 6, 42, 8, 22], "3.47 +/- 47.22"),
     ] {
-        let found = Pairs(counts).elo();
+        let found = Pairs(counts).elo_difference();
         let (value, half) = (found.value.unwrap(), found.half_width().unwrap());
         assert_eq!(format!("{value:.2} +/- {half:.2}"), elo);
         assert!(found.contains_zero());
@@ -100,7 +100,7 @@ fn likelihood_ratios_of_fastchess() {
         ([871, 26_175, 55_983, 26_678, 821], 0.0, 2.0, -4.98),
     ] {
         let pairs = Pairs(counts);
-        let found = Sprt::new(elo0, elo1).expect("a test").llr(&pairs);
+        let found = Sprt::new(elo0, elo1).expect("a test").log_likelihood_ratio(&pairs);
         assert!((found / llr - 1.0).abs() < 0.01, "{counts:?}: {found}, not {llr}");
     }
 }
@@ -109,10 +109,10 @@ fn likelihood_ratios_of_fastchess() {
 #[test]
 fn degrees_of_freedom_of_p() {
     // Scores 1/2, 3/4, 1: mean 3/4, standard error sqrt(1/16 / 3), t = sqrt(3).
-    let three = Pairs([0, 0, 1, 1, 1]).p().unwrap();
+    let three = Pairs([0, 0, 1, 1, 1]).p_value().unwrap();
     assert!((three - (1.0 - (3.0_f64 / 5.0).sqrt())).abs() < 1e-12, "{three}");
     // Scores 1/2, 1: mean 3/4, standard error 1/4, t = 1.
-    let two = Pairs([0, 0, 1, 0, 1]).p().unwrap();
+    let two = Pairs([0, 0, 1, 0, 1]).p_value().unwrap();
     assert!((two - 0.5).abs() < 1e-12, "{two}");
 }
 
@@ -124,7 +124,7 @@ fn every_match_has_numbers() {
         let counts: [u64; 5] =
             std::array::from_fn(|i| [0, 1, 2, 300][(code >> (2 * i)) as usize % 4]);
         let pairs = Pairs(counts);
-        let (elo, reversed) = (pairs.elo(), pairs.reversed().elo());
+        let (elo, reversed) = (pairs.elo_difference(), pairs.reverse_players().elo_difference());
         let finite = |number: Option<f64>| number.is_none_or(f64::is_finite);
         assert!([elo.value, elo.low, elo.high].into_iter().all(finite), "{counts:?}");
         let ordered = |a: Option<f64>, b: Option<f64>| a.zip(b).is_none_or(|(a, b)| a <= b);
@@ -132,36 +132,43 @@ fn every_match_has_numbers() {
         if let (Some(one), Some(other)) = (elo.low, reversed.high) {
             assert!((one + other).abs() < 1e-9 * (1.0 + one.abs()), "{counts:?}");
         }
-        assert_eq!(pairs.p().is_none(), code == 0);
-        assert!(pairs.p().is_none_or(|it| (0.0..=1.0).contains(&it)), "{counts:?}");
-        let (llr, other) = (test.llr(&pairs), against.llr(&pairs.reversed()));
+        assert_eq!(pairs.p_value().is_none(), code == 0);
+        assert!(pairs.p_value().is_none_or(|it| (0.0..=1.0).contains(&it)), "{counts:?}");
+        let (llr, other) = (
+            test.log_likelihood_ratio(&pairs),
+            against.log_likelihood_ratio(&pairs.reverse_players()),
+        );
         assert!((llr + other).abs() < 1e-6 * (1.0 + llr.abs()), "{llr} {other}");
     }
 }
 
 #[test]
 fn equal_pairs_have_bounds() {
-    assert_eq!(Pairs::default().elo(), Elo::UNKNOWN);
+    assert_eq!(Pairs::default().elo_difference(), Elo::UNKNOWN);
     // All won: of pairs that did not win, the share is below 1 - 0.025^(1 / 30) = 11.6 %.
     let won = Pairs([0, 0, 0, 0, 30]);
-    let elo = won.elo();
+    let elo = won.elo_difference();
     assert_eq!((elo.value, elo.high), (None, None));
-    assert!((expected(elo.low.unwrap()) - 0.025_f64.powf(1.0 / 30.0)).abs() < 1e-12);
-    assert_eq!(won.reversed().elo().to_string(), "below -353.3 Elo");
-    assert_eq!(won.p(), Some(2.0 * 0.5_f64.powi(30)));
+    assert!((expected_score(elo.low.unwrap()) - 0.025_f64.powf(1.0 / 30.0)).abs() < 1e-12);
+    assert_eq!(won.reverse_players().elo_difference().to_string(), "below -353.3 Elo");
+    assert_eq!(won.p_value(), Some(2.0 * 0.5_f64.powi(30)));
     // The interval of equal pairs leaves a half out exactly where p is below 5 %.
     for (count, place) in (1..40).flat_map(|count| [0, 1, 3, 4].map(|place| (count, place))) {
         let mut counts = [0; 5];
         counts[place] = count;
         let pairs = Pairs(counts);
-        assert_eq!(pairs.elo().contains_zero(), pairs.p().unwrap() >= 0.05, "{counts:?}");
+        assert_eq!(
+            pairs.elo_difference().contains_zero(),
+            pairs.p_value().unwrap() >= 0.05,
+            "{counts:?}"
+        );
     }
     let mut pairs = Pairs::default();
     for results in [[1.0, 0.0], [0.5, 0.5], [1.0, 0.5], [0.0, 0.5], [1.0, 1.0]] {
         pairs.add(results);
     }
     assert_eq!(pairs, Pairs([0, 1, 2, 1, 1]));
-    assert_eq!(pairs.reversed(), Pairs([1, 1, 2, 1, 0]));
+    assert_eq!(pairs.reverse_players(), Pairs([1, 1, 2, 1, 0]));
 }
 
 /// How often a test accepts H1, and the pairs it took.
@@ -170,7 +177,7 @@ fn accepted(test: &Sprt, world: &World, tests: u64) -> (f64, f64) {
         let (mut random, mut pairs) = (random(seed), Pairs::default());
         loop {
             pairs.add(world.draw(&mut random));
-            match test.decide(&pairs) {
+            match test.decide_after(&pairs) {
                 Decision::GoOn => assert!(pairs.len() < 100_000, "{pairs:?}"),
                 decision => return (decision == Decision::H1, pairs.len()),
             }
@@ -203,7 +210,7 @@ fn intervals_cover_95_percent() {
     for (elo, pairs) in [(0.0, 100), (25.0, 300), (-150.0, 200)] {
         let world = World::new(elo);
         let holds = |seed: u64| {
-            let found = world.play(pairs, &mut random(seed)).elo();
+            let found = world.play(pairs, &mut random(seed)).elo_difference();
             found.low.is_none_or(|low| low <= elo) && found.high.is_none_or(|high| elo <= high)
         };
         let held = (0..4_000).into_par_iter().filter(|seed| holds(*seed)).count();
@@ -228,7 +235,7 @@ fn round_robin(elo: &[f64], count: u64) -> impl Fn(u64, Option<usize>) -> Rating
             PairedGames { players: *players, pairs }
         };
         let meetings: Vec<PairedGames> = couples.iter().zip(&worlds).map(play).collect();
-        ratings(&names, &meetings, zero)
+        rate_players(&names, &meetings, zero)
     }
 }
 
@@ -291,13 +298,13 @@ fn false_winners_among_equal_players() {
 fn two_players_are_a_match() {
     let pairs = Pairs([36, 8, 85, 13, 88]);
     let meetings = [PairedGames { players: [1, 0], pairs }];
-    let both = ratings(&names(2), &meetings, Some(0));
-    let (elo, found) = (pairs.elo(), both.players[0].elo);
+    let both = rate_players(&names(2), &meetings, Some(0));
+    let (elo, found) = (pairs.elo_difference(), both.players[0].elo);
     assert!((elo.value.unwrap() - found.value.unwrap()).abs() < 1e-6, "{elo} {found}");
     // The interval is that of a step in Elo, not in the score, and nearly as wide.
     assert!((elo.half_width().unwrap() / found.half_width().unwrap() - 1.0).abs() < 0.02);
     let own = PlayerDifference::of_match(["b", "a"], &pairs);
-    assert_eq!(own, PlayerDifference::of_match(["a", "b"], &pairs.reversed()));
+    assert_eq!(own, PlayerDifference::of_match(["a", "b"], &pairs.reverse_players()));
     assert!(own.decided && own.stronger == "b" && both.verdicts[0].decided);
     let few = PlayerDifference::of_match(["a", "b"], &Pairs([0, 0, 0, 0, FEW_PAIRS - 1]));
     assert!(!few.decided && few.stronger == "a");
@@ -317,7 +324,7 @@ fn ratings_need_points_both_ways() {
         meet([2, 4], lost),
     ];
     for zero in [None, Some(1)] {
-        let found = ratings(&names(6), &meetings, zero);
+        let found = rate_players(&names(6), &meetings, zero);
         let order: String = found.players.iter().map(|it| &it.name[..]).collect();
         assert_eq!(order, "eabcdf");
         let known = found.players.iter().filter(|it| it.elo != Elo::UNKNOWN).count();
@@ -338,7 +345,7 @@ fn ratings_need_points_both_ways() {
 fn intransitive_results_widen_the_intervals() {
     let won = Pairs([5, 5, 20, 30, 40]);
     let circle = [[0, 1], [1, 2], [2, 0]].map(|players| PairedGames { players, pairs: won });
-    let found = ratings(&names(3), &circle, Some(0));
+    let found = rate_players(&names(3), &circle, Some(0));
     // Pairs score 0.7375 on average, with a variance of 0.0742.
     let (n, score) = (100.0, 0.7375_f64);
     let square = (5.0 * 0.0625 + 20.0 * 0.25 + 30.0 * 0.5625 + 40.0) / n;
@@ -357,7 +364,7 @@ fn intransitive_results_widen_the_intervals() {
     let near = Pairs([30, 50, 60, 40, 20]);
     let meetings = [([0, 1], near), ([1, 2], won), ([0, 2], far)];
     let meetings = meetings.map(|(players, pairs)| PairedGames { players, pairs });
-    let found = ratings(&names(3), &meetings, None);
+    let found = rate_players(&names(3), &meetings, None);
     let verdict = &found.verdicts[0];
     assert_eq!((&verdict.stronger[..], &verdict.weaker[..], verdict.decided), ("a", "b", false));
 }

@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 
 use nnuance::engine::game::{Adjudication, Ending, Referee};
-use nnuance::engine::opening::{Openings, StartPosition, chess960};
-use nnuance::engine::{EngineError, Score, SelfplayJob, selfplay};
+use nnuance::engine::opening::{Openings, StartPosition, chess960_start};
+use nnuance::engine::{EngineError, Score, SelfplayJob, play_games};
 use nnuance::format::{binpack, bulletformat, pgn, viriformat};
 use shakmaty::{Board, EnPassantMode};
 
@@ -14,14 +14,14 @@ use crate::support::kit::*;
 #[test]
 fn every_array_of_chess960() {
     for number in 0..960 {
-        let chess = chess960([number; 2]);
+        let chess = chess960_start([number; 2]);
         assert_eq!(*chess.board(), Board::chess960(number.into()), "{number}");
         assert_eq!(chess.castles().castling_rights().count(), 4);
-        let other = chess960([number, 959 - number]);
+        let other = chess960_start([number, 959 - number]);
         let back = Position::from_chess(&other);
         assert_eq!(back.to_chess().unwrap(), other);
     }
-    assert_eq!(chess960([518; 2]), Chess::new());
+    assert_eq!(chess960_start([518; 2]), Chess::new());
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn scores_in_sixteen_bits() {
         (Score::Mate(0), -32_000),
         (Score::Mate(i32::MIN), -31_001),
     ] {
-        assert_eq!(score.centipawns(), centipawns);
+        assert_eq!(score.to_centipawns(), centipawns);
     }
 }
 
@@ -87,7 +87,7 @@ fn referee_ends_games() {
 fn games_depend_on_seed_and_number() {
     let folder = tempfile::tempdir().unwrap();
     let job = selfplay_job(folder.path(), "a.vf", &viriformat::FORMAT, crew(fake(&[]), 1));
-    selfplay(&job, &Quiet).unwrap();
+    play_games(&job, &Quiet).unwrap();
     let games = games_of(&job.output);
     assert_eq!(games.len(), 8);
     let firsts: HashSet<_> = games.iter().map(|game| game[0].position).collect();
@@ -105,16 +105,16 @@ fn games_depend_on_seed_and_number() {
     // Fewer games, more engines: the same ones. Another seed: others.
     let (output, crew) = (folder.path().join("b.vf"), crew(fake(&[]), 3));
     let fewer = SelfplayJob { output, games: 5, range: 0..5, crew, ..job };
-    selfplay(&fewer, &Quiet).unwrap();
+    play_games(&fewer, &Quiet).unwrap();
     let bytes = fs::read(&fewer.output).unwrap();
     assert!(fs::read(folder.path().join("a.vf")).unwrap().starts_with(&bytes));
     let output = folder.path().join("r.vf");
     let rest = SelfplayJob { output, games: 8, range: 5..8, ..fewer.clone() };
-    selfplay(&rest, &Quiet).unwrap();
+    play_games(&rest, &Quiet).unwrap();
     let parts = [bytes, fs::read(&rest.output).unwrap()].concat();
     assert!(fs::read(folder.path().join("a.vf")).unwrap() == parts);
     let other = SelfplayJob { output: folder.path().join("c.vf"), seed: 43, ..fewer };
-    selfplay(&other, &Quiet).unwrap();
+    play_games(&other, &Quiet).unwrap();
     assert!(games_of(&other.output).iter().all(|game| !firsts.contains(&game[0].position)));
 }
 
@@ -129,17 +129,17 @@ fn games_from_a_book() {
     let job = selfplay_job(folder.path(), "a.vf", &viriformat::FORMAT, crew(fake(&[]), 1));
     let openings = Openings { start: StartPosition::Book(book.clone()), plies: (0, 0), bound: 300 };
     let job = SelfplayJob { openings, games: 3, range: 0..3, ..job };
-    selfplay(&job, &Quiet).unwrap();
+    play_games(&job, &Quiet).unwrap();
     let games = games_of(&job.output);
-    let firsts: HashSet<_> = games.iter().map(|game| game[0].position.fen()).collect();
+    let firsts: HashSet<_> = games.iter().map(|game| game[0].position.to_fen()).collect();
     assert_eq!((games.len(), firsts.len()), (3, 3));
     assert!(firsts.iter().all(|fen| fen.ends_with(" 0 1") && fen.contains(" b ")), "{firsts:?}");
 
     let more = SelfplayJob { games: 4, range: 0..4, output: folder.path().join("b.vf"), ..job };
-    let error = selfplay(&more, &Quiet).unwrap_err().to_string();
+    let error = play_games(&more, &Quiet).unwrap_err().to_string();
     assert!(error.contains("3 positions"), "{error}");
     fs::write(&book, format!("{lines}8/8/8 w - -\n")).unwrap();
-    let error = selfplay(&more, &Quiet).unwrap_err().to_string();
+    let error = play_games(&more, &Quiet).unwrap_err().to_string();
     assert!(error.contains("book.epd, line 6"), "{error}");
 }
 
@@ -150,7 +150,7 @@ fn formats_hold_the_same_games() {
     // Binpacks do not castle as Chess960 does.
     let openings = Openings { start: StartPosition::Standard, ..viri.openings };
     let viri = SelfplayJob { openings, ..viri };
-    selfplay(&viri, &Quiet).unwrap();
+    play_games(&viri, &Quiet).unwrap();
     let games = games_of(&viri.output);
     assert_eq!(games.len(), 8);
     let facts = |sample: &Sample| {
@@ -159,13 +159,13 @@ fn formats_hold_the_same_games() {
     };
     for (format, name) in [(&pgn::FORMAT, "a.pgn"), (&binpack::FORMAT, "a.binpack")] {
         let job = SelfplayJob { format, output: folder.path().join(name), ..viri.clone() };
-        selfplay(&job, &Quiet).unwrap();
+        play_games(&job, &Quiet).unwrap();
         let made: Vec<_> = read(&job.output).iter().map(facts).collect();
         assert_eq!(made, games.iter().flatten().map(facts).collect::<Vec<_>>(), "{name}");
     }
     let job =
         SelfplayJob { format: &bulletformat::FORMAT, output: folder.path().join("a.bf"), ..viri };
-    let error = selfplay(&job, &Quiet).unwrap_err();
+    let error = play_games(&job, &Quiet).unwrap_err();
     assert!(matches!(error, EngineError::NoGames("bulletformat")), "{error}");
     assert!(!job.output.exists());
 }
@@ -174,11 +174,11 @@ fn formats_hold_the_same_games() {
 fn games_with_failures_are_skipped() {
     let folder = tempfile::tempdir().unwrap();
     let good = selfplay_job(folder.path(), "good.vf", &viriformat::FORMAT, crew(fake(&[]), 2));
-    selfplay(&good, &Quiet).unwrap();
+    play_games(&good, &Quiet).unwrap();
     let engine = fake(&[("Crash", "41".into())]);
     let job =
         SelfplayJob { output: folder.path().join("bad.vf"), crew: crew(engine, 2), ..good.clone() };
-    let report = selfplay(&job, &Quiet).unwrap();
+    let report = play_games(&job, &Quiet).unwrap();
     assert!(report.skipped.len() > 1 && report.written > 1, "{report:?}");
     assert_eq!(report.written + report.skipped.len() as u64, 8);
     let skipped: HashSet<u64> = report.skipped.iter().map(|skip| skip.item).collect();
@@ -192,7 +192,7 @@ fn games_with_failures_are_skipped() {
 struct Remarks(Mutex<Vec<String>>);
 
 impl Progress for Remarks {
-    fn remark(&self, text: &str) {
+    fn report_remark(&self, text: &str) {
         self.0.lock().unwrap().push(text.into());
     }
 }
@@ -203,7 +203,7 @@ fn moves_with_bounds_alone_are_counted() {
     let crew = crew(fake(&[("Bound", "1".into())]), 2);
     let job = selfplay_job(folder.path(), "out.vf", &viriformat::FORMAT, crew);
     let remarks = Remarks::default();
-    let report = selfplay(&job, &remarks).unwrap();
+    let report = play_games(&job, &remarks).unwrap();
     let remarks = remarks.0.into_inner().unwrap();
     assert_eq!(remarks.len(), 1);
     assert!(remarks[0].contains("no move of game 1 has a score"), "{remarks:?}");

@@ -5,7 +5,9 @@ use std::io::Write as _;
 
 use nnuance::engine::journal::{Journal, Progress};
 use nnuance::engine::opening::{Openings, StartPosition};
-use nnuance::engine::{JobReport, PositionsJob, SelfplayJob, SkippedItem, positions, selfplay};
+use nnuance::engine::{
+    JobReport, PositionsJob, SelfplayJob, SkippedItem, label_positions, play_games,
+};
 use nnuance::format::{binpack, bulletformat, epd, pgn, viriformat};
 
 use crate::support::fake_engine::*;
@@ -22,12 +24,12 @@ fn interrupted(
 ) -> u64 {
     for i in 0.. {
         assert!(i < 100, "the job does not move on");
-        let report = run(&StopAfter::new(mix(most, i) % most));
+        let report = run(&StopAfter::new(mix_hash(most, i) % most));
         if !report.stopped {
             return i;
         }
-        let random = mix(most, 1000 + i);
-        let junk: Vec<u8> = (0..random % 300).map(|k| mix(random, k) as u8).collect();
+        let random = mix_hash(most, 1000 + i);
+        let junk: Vec<u8> = (0..random % 300).map(|k| mix_hash(random, k) as u8).collect();
         fs::OpenOptions::new().append(true).open(output).unwrap().write_all(&junk).unwrap();
         let torn = br#"{"items":999,"written":999,"bytes":9,"notes":[]}"#;
         let torn = &torn[..random as usize % (1 + torn.len())];
@@ -57,12 +59,12 @@ fn stopped_jobs_give_the_same_file() {
         (&games, "a.vf", &viriformat::FORMAT, 600),
     ] {
         let whole = label_job(input, &format!("whole-{name}"), format, crew(engine(), 2));
-        let report = positions(&whole, &Quiet).unwrap();
+        let report = label_positions(&whole, &Quiet).unwrap();
         assert!(report.skipped.len() > 3);
         let job = PositionsJob { output: folder.path().join(name), ..whole.clone() };
         let last = Cell::new(Vec::new());
         let runs = interrupted(&job.output, most, &|watch| {
-            let report = positions(&job, watch).unwrap();
+            let report = label_positions(&job, watch).unwrap();
             last.set(report.skipped.clone());
             report
         });
@@ -81,9 +83,9 @@ fn stopped_jobs_give_the_same_file() {
             selfplay_job(folder.path(), &format!("whole-{name}"), format, crew(rarely(), 2));
         let openings = Openings { start, ..whole.openings };
         let whole = SelfplayJob { games: 90, range: 0..90, openings, ..whole };
-        let report = selfplay(&whole, &Quiet).unwrap();
+        let report = play_games(&whole, &Quiet).unwrap();
         let job = SelfplayJob { output: folder.path().join(name), ..whole.clone() };
-        let runs = interrupted(&job.output, 30, &|watch| selfplay(&job, watch).unwrap());
+        let runs = interrupted(&job.output, 30, &|watch| play_games(&job, watch).unwrap());
         assert!(runs > 1 && report.written > 9, "{runs} {}", report.written);
         same(&whole.output, &job.output);
     }
@@ -94,16 +96,16 @@ fn journal_cut_anywhere() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out");
     let settings = [("job", "test".to_string()), ("seed", "1".to_string())];
-    let mut journal = Journal::<SkippedItem>::open(&output, &settings).unwrap();
+    let mut journal = Journal::<SkippedItem>::open_job(&output, &settings).unwrap();
     let path = path_of(&output);
     let head = fs::read(&path).unwrap().len();
     let skip = |item| SkippedItem { item, fen: "8/8 w - - 0 1".into(), reason: "a | b\nc".into() };
     for batch in 1..=5u64 {
         let progress = Progress { items: 3 * batch, written: 2 * batch, bytes: 0 };
-        journal.commit(&[batch as u8; 7], progress, &[skip(3 * batch)]).unwrap();
+        journal.commit_batch(&[batch as u8; 7], progress, &[skip(3 * batch)]).unwrap();
     }
     assert!(matches!(
-        Journal::<SkippedItem>::open(&output, &settings),
+        Journal::<SkippedItem>::open_job(&output, &settings),
         Err(nnuance::engine::JournalError::Busy(_))
     ));
     drop(journal);
@@ -114,7 +116,7 @@ fn journal_cut_anywhere() {
         let done = lines.filter(|line| line.ends_with(b"\n")).count();
         fs::write(&path, &whole[..length]).unwrap();
         fs::write(&output, [&bytes[..7 * done], &[255; 9][..length % 9]].concat()).unwrap();
-        let journal = Journal::<SkippedItem>::open(&output, &settings).unwrap();
+        let journal = Journal::<SkippedItem>::open_job(&output, &settings).unwrap();
         let progress = journal.progress;
         let done64 = done as u64;
         let expected = Progress { items: 3 * done64, written: 2 * done64, bytes: 7 * done64 };
@@ -130,10 +132,10 @@ fn journal_cut_anywhere() {
     garbled[head + 60..].fill(0);
     fs::write(&path, &garbled).unwrap();
     fs::write(&output, &bytes).unwrap();
-    assert_eq!(Journal::<SkippedItem>::open(&output, &settings).unwrap().progress.items % 3, 0);
+    assert_eq!(Journal::<SkippedItem>::open_job(&output, &settings).unwrap().progress.items % 3, 0);
 
     let refused = |settings: &[(&str, String)], word: &str| {
-        let error = Journal::<SkippedItem>::open(&output, settings).unwrap_err().to_string();
+        let error = Journal::<SkippedItem>::open_job(&output, settings).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     };
     fs::write(&path, &whole).unwrap();
@@ -147,5 +149,7 @@ fn journal_cut_anywhere() {
     fs::remove_file(&path).unwrap();
     refused(&settings, "exists");
     assert_eq!(fs::read(&output).unwrap(), bytes);
-    assert!(Journal::<SkippedItem>::open(&folder.path().join("out.vf.zst"), &settings).is_err());
+    assert!(
+        Journal::<SkippedItem>::open_job(&folder.path().join("out.vf.zst"), &settings).is_err()
+    );
 }

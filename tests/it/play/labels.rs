@@ -1,6 +1,6 @@
 //! Positions scored by engines, and engines that fail.
 
-use nnuance::engine::{EngineError, EngineSettings, JobPart, Limit, PositionsJob, positions};
+use nnuance::engine::{EngineError, EngineSettings, JobPart, Limit, PositionsJob, label_positions};
 use nnuance::format::{binpack, text, viriformat};
 
 use crate::support::fake_engine::*;
@@ -15,7 +15,7 @@ fn labels_for_any_number_of_engines() {
     for engines in [1, 3] {
         let name = format!("out{engines}.txt");
         let job = label_job(&input, &name, &text::FORMAT, crew_of(engines));
-        let report = positions(&job, &Quiet).unwrap();
+        let report = label_positions(&job, &Quiet).unwrap();
         assert_eq!((report.done, report.written), (700, 700));
         assert!(report.skipped.is_empty() && !report.stopped);
         assert_eq!(read(&job.output), expected);
@@ -34,7 +34,7 @@ fn skipped_positions_stay_in_games() {
     {
         let crew = crew(fake(&[("Crash", "17".into())]), 2);
         let job = label_job(input, name, format, crew);
-        let report = positions(&job, &Quiet).unwrap();
+        let report = label_positions(&job, &Quiet).unwrap();
         assert!(report.skipped.len() > 3);
         let label = |sample: &Sample| if fails(sample) { *sample } else { labelled(sample) };
         let expected: Vec<_> = samples.iter().map(label).collect();
@@ -53,13 +53,14 @@ fn parts_make_the_whole() {
         let job = |name: &str, range| {
             let job = label_job(input, name, format, crew(fake(&[]), 2));
             let output = folder.path().join(name);
-            positions(&PositionsJob { range, output, ..job.clone() }, &Quiet).unwrap();
+            label_positions(&PositionsJob { range, output, ..job.clone() }, &Quiet).unwrap();
             let bytes = fs::read(folder.path().join(name)).unwrap();
             fs::remove_file(folder.path().join(name)).unwrap();
             bytes
         };
-        let part =
-            |part: &str| job(part, part.replace('-', "/").parse::<JobPart>().unwrap().range(total));
+        let part = |part: &str| {
+            job(part, part.replace('-', "/").parse::<JobPart>().unwrap().item_range(total))
+        };
         assert!(["1-3", "2-3", "3-3"].map(part).concat() == job("whole", 0..total));
     }
     for wrong in ["0/3", "4/3", "1", "1/0", "a/b"] {
@@ -76,14 +77,14 @@ fn no_moves_and_bounds() {
                  7k/5Q2/6K1/8/8/8/8/8 b - - 0 1 | 0 | 0.5\n";
     fs::write(&input, lines).unwrap();
     let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&[("Crash", "1".into())]), 1));
-    positions(&job, &Quiet).unwrap();
+    label_positions(&job, &Quiet).unwrap();
     let scores: Vec<_> = read(&job.output).iter().map(|sample| sample.score.unwrap()).collect();
     assert_eq!(scores, [-32_000, 0]);
 
     let (input, samples) = positions_in(folder.path(), 100);
     let crew = crew(fake(&[("Bound", "5".into())]), 2);
     let job = label_job(&input, "bounds.txt", &text::FORMAT, crew);
-    let report = positions(&job, &Quiet).unwrap();
+    let report = label_positions(&job, &Quiet).unwrap();
     let is_bound = |sample: &&Sample| {
         let chess = sample.position.to_chess().unwrap();
         hash_of(&chess).is_multiple_of(5) && !chess.legal_moves().is_empty()
@@ -111,14 +112,17 @@ fn failure_spoils_one_position() {
     ] {
         let engine = EngineSettings { patience_ms: 700, ..fake(&[(way, "17".into())]) };
         let job = label_job(&input, &format!("{way}.txt"), &text::FORMAT, crew(engine, 2));
-        let report = positions(&job, &Quiet).unwrap();
+        let report = label_positions(&job, &Quiet).unwrap();
         let expected: Vec<_> =
             samples.iter().filter(|sample| !is_bad(sample)).map(labelled).collect();
         assert_eq!(read(&job.output), expected, "{way}");
         assert_eq!(report.skipped.len(), bad.len());
         for (skip, sample) in report.skipped.iter().zip(&bad) {
             assert_eq!(samples[skip.item as usize].position, sample.position);
-            assert_eq!(Position::from_fen(&skip.fen).unwrap().key(), sample.position.key());
+            assert_eq!(
+                Position::from_fen(&skip.fen).unwrap().zobrist_key(),
+                sample.position.zobrist_key()
+            );
             assert!(skip.reason.contains(said), "{}", skip.reason);
         }
     }
@@ -132,7 +136,7 @@ fn failure_once_is_tried_again() {
     fs::create_dir(&once).unwrap();
     let options = [("Crash", "17".to_string()), ("Once", once.display().to_string())];
     let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&options), 2));
-    let report = positions(&job, &Quiet).unwrap();
+    let report = label_positions(&job, &Quiet).unwrap();
     assert!(report.skipped.is_empty());
     assert!(fs::read_dir(once).unwrap().count() > 2);
     assert_eq!(read(&job.output), samples.iter().map(labelled).collect::<Vec<_>>());
@@ -143,10 +147,10 @@ fn constant_failure_ends_the_job() {
     let folder = tempfile::tempdir().unwrap();
     let (input, samples) = positions_in(folder.path(), 120);
     let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&[]), 1));
-    positions(&job, &StopAfter::new(40)).unwrap();
+    label_positions(&job, &StopAfter::new(40)).unwrap();
     let journal = path_of(&job.output);
     let broken = PositionsJob { crew: crew(fake(&[("Crash", "1".into())]), 1), ..job.clone() };
-    let error = positions(&broken, &Quiet).unwrap_err().to_string();
+    let error = label_positions(&broken, &Quiet).unwrap_err().to_string();
     assert!(error.contains("options"), "{error}");
 
     // The same settings, but the engine is broken: nothing made before is lost.
@@ -155,12 +159,12 @@ fn constant_failure_ends_the_job() {
     fs::write(&journal, edited).unwrap();
     let before = fs::read(&job.output).unwrap();
     assert!(!before.is_empty());
-    let error = positions(&broken, &Quiet).unwrap_err();
+    let error = label_positions(&broken, &Quiet).unwrap_err();
     assert!(matches!(error, EngineError::Hopeless { count: 10, .. }), "{error}");
     assert_eq!(fs::read(&job.output).unwrap(), before);
 
     fs::write(&journal, text).unwrap();
-    let report = positions(&job, &Quiet).unwrap();
+    let report = label_positions(&job, &Quiet).unwrap();
     assert!(report.resumed_at >= 40 && report.skipped.is_empty());
     assert_eq!(read(&job.output), samples.iter().map(labelled).collect::<Vec<_>>());
 }
@@ -174,7 +178,7 @@ fn ignored_node_limits_end_the_job() {
         let engine = EngineSettings { patience_ms: 700, ..fake(&[(option, "1".into())]) };
         let job = label_job(&input, "out.txt", &text::FORMAT, crew(engine, 2));
         let job = PositionsJob { limit: Limit::Nodes(limit), ..job };
-        (positions(&job, &Quiet), job)
+        (label_positions(&job, &Quiet), job)
     };
     for (option, limit, said) in [
         ("Few", 2000, "searched 6 nodes"),
@@ -199,7 +203,7 @@ fn ignored_node_limits_end_the_job() {
     let crew = crew(fake(&[("Few", "1".into())]), 2);
     let job = label_job(&input, "depth.txt", &text::FORMAT, crew);
     let job = PositionsJob { limit: Limit::Depth(1), ..job };
-    assert_eq!(positions(&job, &Quiet).unwrap().written, 40);
+    assert_eq!(label_positions(&job, &Quiet).unwrap().written, 40);
 }
 
 #[test]
@@ -208,7 +212,7 @@ fn books_of_engines_are_off_unless_asked_for() {
     let (input, samples) = positions_in(folder.path(), 20);
     let label = |options: &[(&str, String)], name: &str| {
         let job = label_job(&input, name, &text::FORMAT, crew(fake(options), 1));
-        positions(&job, &Quiet).unwrap();
+        label_positions(&job, &Quiet).unwrap();
         read(&job.output)
     };
     assert_eq!(label(&[], "off.txt"), samples.iter().map(labelled).collect::<Vec<_>>());

@@ -1,7 +1,7 @@
 //! The file of a match: read back completely, and the same however often the match was killed.
 
 use nnuance::digest;
-use nnuance::format::pgn::{AnnotatedGame, Ply, scoresheets};
+use nnuance::format::pgn::{AnnotatedGame, Ply, read_scoresheets};
 use nnuance::run::played;
 use nnuance::score::Score;
 
@@ -43,13 +43,13 @@ fn written_games_are_read_back() {
         white_result: 1.0,
     };
     let mut bytes = Vec::new();
-    game.write(&mut bytes).unwrap();
+    game.write_game(&mut bytes).unwrap();
     let text = String::from_utf8(bytes.clone()).unwrap();
     assert!(text.contains("\n20... Kf8 {-M2/7} 21. Re8"), "{text}");
     assert!(text.contains("{+M1/7} 1-0\n\n"), "{text}");
-    let sheet = &scoresheets(Box::new(std::io::Cursor::new(bytes.clone()))).unwrap()[0];
-    assert_eq!(sheet.tag("Event"), Some("a \"quoted\\ match"));
-    assert_eq!((sheet.tag("Round"), sheet.tag("Site")), (Some("3.1"), None));
+    let sheet = &read_scoresheets(Box::new(std::io::Cursor::new(bytes.clone()))).unwrap()[0];
+    assert_eq!(sheet.find_tag("Event"), Some("a \"quoted\\ match"));
+    assert_eq!((sheet.find_tag("Round"), sheet.find_tag("Site")), (Some("3.1"), None));
     assert_eq!(sheet.white_result, Some(1.0));
     let samples = formats::read_bytes(&bytes).unwrap();
     let read: Vec<_> = samples.iter().map(|it| (it.played.unwrap(), it.score.unwrap())).collect();
@@ -65,7 +65,7 @@ fn written_games_are_read_back() {
     ] {
         let mut bytes = Vec::new();
         let plies = [Ply { score: Some(score), ..plies[0] }];
-        AnnotatedGame { plies: &plies, ..game.clone() }.write(&mut bytes).unwrap();
+        AnnotatedGame { plies: &plies, ..game.clone() }.write_game(&mut bytes).unwrap();
         assert!(String::from_utf8(bytes).unwrap().contains(text), "{text}");
     }
 }
@@ -76,7 +76,7 @@ fn games_are_results_and_data() {
     let pgn = folder.path().join("match.pgn");
     let arguments = [NET, "material", "--pairs", "8", "--nodes", "60", "--json"];
     let summary = json(&mut command(&arguments, &pgn));
-    let read = played::read(std::slice::from_ref(&pgn)).unwrap();
+    let read = played::read_matches(std::slice::from_ref(&pgn)).unwrap();
     assert!(read.notes.is_empty(), "{:?}", read.notes);
     let counts = serde_json::to_value(read.played.meetings[0].pairs).unwrap();
     assert_eq!(counts, summary["meetings"][0]["pairs"]);
@@ -106,7 +106,7 @@ fn killed(arguments: &[&str], pgn: &Path) -> (String, u64) {
     loop {
         let mut command = command(arguments, pgn);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        thread::sleep(Duration::from_millis(20 + mix(7, kills) % 300));
+        thread::sleep(Duration::from_millis(20 + mix_hash(7, kills) % 300));
         if kills == 10 || child.try_wait().unwrap().is_some() {
             let output = child.wait_with_output().unwrap();
             assert!(output.status.success());
@@ -257,7 +257,7 @@ fn finished_positions_of_a_book_are_left_out() {
         let mut chess = Chess::default();
         let legal = played.parse::<shakmaty::san::San>().unwrap().to_move(&chess).unwrap();
         chess.play_unchecked(legal);
-        Position::from_chess(&chess).fen()
+        Position::from_chess(&chess).to_fen()
     });
     fs::write(&book, [MATE, &starts[0], &starts[1], kings, &starts[2]].join("\n")).unwrap();
     let mut arguments = vec![NET, "material", "--nodes", "20", "--pairs", "3"];

@@ -58,7 +58,7 @@ fn labels() {
         };
         chess.legal_moves().into_iter().any(mate)
     });
-    mates.for_each(|sample| assert_eq!(sample.score, Some(31_999), "{}", sample.position.fen()));
+    mates.for_each(|sample| assert_eq!(sample.score, Some(31_999), "{}", sample.position.to_fen()));
 }
 
 /// Static labels are what `eval` prints, in any order of blocks, and their games stay whole.
@@ -68,7 +68,7 @@ fn static_labels_equal_eval() {
     let (_, samples) = positions_in(folder.path(), 300);
     said(&mut data(folder.path(), "label in.txt --static -o out.txt"));
     let labelled = read(&folder.path().join("out.txt"));
-    let net = nnuance::export::load(NET.as_ref()).unwrap().net;
+    let net = nnuance::export::load_net(NET.as_ref()).unwrap().net;
     assert_eq!(labelled.len(), samples.len());
     for (before, after) in samples.iter().zip(&labelled) {
         let score = i16::try_from(net.evaluate_slowly(&before.position)).ok();

@@ -37,7 +37,7 @@ fn written(folder: &Path, text: &str) -> PathBuf {
 
 fn read(text: &str) -> Result<Match, String> {
     let folder = tempfile::tempdir().unwrap();
-    played::read(&[written(folder.path(), text)]).map_err(|error| format!("{error:#}"))
+    played::read_matches(&[written(folder.path(), text)]).map_err(|error| format!("{error:#}"))
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn rounds_pair_games_in_any_order() {
         let Match { played, notes, .. } = read(text).unwrap();
         let mut meetings = played.meetings.clone();
         if played.names[0] == "b" {
-            meetings[0].pairs = meetings[0].pairs.reversed();
+            meetings[0].pairs = meetings[0].pairs.reverse_players();
         }
         assert_eq!(meetings[0].pairs, Pairs([0, 2, 0, 0, 1]), "{text}");
         assert!(notes.is_empty(), "{notes:?}");
@@ -93,7 +93,7 @@ fn wrong_matches_are_refused() {
         let error = read(&text).err().unwrap_or_else(|| panic!("{why}"));
         assert!(error.contains("match.pgn") && error.contains(why), "{error} | {why}");
     }
-    assert!(played::read(&["no/such.pgn".into()]).is_err());
+    assert!(played::read_matches(&["no/such.pgn".into()]).is_err());
     // A truncated file loses its last game only.
     let cut = good.clone() + &good[..good.len() - 20];
     let found = read(&cut).unwrap();

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nnuance::score::Score;
 use nnuance::search::{
-    Game, Limits, MOST_DEPTH, SearchResult, SearchSettings, Searcher, Terms, exchange,
+    Game, Limits, MOST_DEPTH, SearchResult, SearchSettings, Searcher, Terms, static_exchange,
 };
 
 use crate::play::search_walks::KIWIPETE;
@@ -13,13 +13,13 @@ use crate::support::kit::*;
 const SCALE: f64 = 200.0;
 
 fn material() -> Terms {
-    Terms::new(HceEvaluator::new(&HceWeights::material()))
+    Terms::new(HceEvaluator::new(&HceWeights::material_only()))
 }
 
 fn game(fen: &str, moves: &str) -> Game {
     let mut game = Game::new(Position::from_fen(fen).unwrap().to_chess().unwrap());
     for word in moves.split_whitespace() {
-        game.play(word.parse::<UciMove>().unwrap().to_move(game.chess()).unwrap());
+        game.play_move(word.parse::<UciMove>().unwrap().to_move(game.chess()).unwrap());
     }
     game
 }
@@ -37,7 +37,8 @@ fn ask_for_mate(game: &Game, limits: Limits, moves: Option<i32>) -> (SearchResul
         let ends = moves.is_some_and(|moves| found.score == Score::Mate(moves));
         stop.store(ends, Ordering::Relaxed);
     };
-    let found = Searcher::new(2).search(game, &mut material(), &question, &stop, &mut watch);
+    let found =
+        Searcher::new(2).search_position(game, &mut material(), &question, &stop, &mut watch);
     (found, iterations)
 }
 
@@ -99,7 +100,7 @@ fn draws_by_rule_are_zero() {
     let (found, _) = ask(&game("8/8/8/3k4/8/8/7R/3K4 w - - 99 90", ""), depth(6));
     assert_eq!(found.score, zero);
     let (found, _) = ask(&game("8/8/8/3k4/8/8/7R/3K4 w - - 9 90", ""), depth(6));
-    assert!(found.score.centipawns() > 400, "{found:?}");
+    assert!(found.score.to_centipawns() > 400, "{found:?}");
     let (found, _) = ask(&game("7k/8/6K1/8/8/8/8/R7 w - - 99 90", ""), depth(4));
     assert_eq!(found.score, Score::Mate(1));
     // Kings alone.
@@ -111,18 +112,18 @@ fn draws_by_rule_are_zero() {
 fn repetitions_follow_the_score() {
     let twice = "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1 f6g8";
     let behind = game("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1", twice);
-    assert_eq!(behind.occurrences(), 3);
+    assert_eq!(behind.count_occurrences(), 3);
     for half_moves in [1, 3, 6] {
         let (found, _) = ask(&behind, depth(half_moves));
         assert_eq!((found.score, &best(&found)[..]), (Score::Centipawns(0), "g1f3"));
     }
     let ahead = game("rnb1kbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", twice);
     let (found, _) = ask(&ahead, depth(6));
-    assert!(found.score.centipawns() > 500 && best(&found) != "g1f3", "{found:?}");
+    assert!(found.score.to_centipawns() > 500 && best(&found) != "g1f3", "{found:?}");
     // A move of a pawn, and nothing before it can come again.
     let mut fresh = behind.clone();
-    fresh.play("e2e4".parse::<UciMove>().unwrap().to_move(fresh.chess()).unwrap());
-    assert_eq!(fresh.occurrences(), 1);
+    fresh.play_move("e2e4".parse::<UciMove>().unwrap().to_move(fresh.chess()).unwrap());
+    assert_eq!(fresh.count_occurrences(), 1);
 }
 
 #[test]
@@ -137,11 +138,11 @@ fn searches_are_deterministic() {
         let stop = AtomicBool::new(false);
         let mut searcher = Searcher::new(2);
         let search = |searcher: &mut Searcher| {
-            searcher.search(&game, &mut material(), &question, &stop, &mut |_| ())
+            searcher.search_position(&game, &mut material(), &question, &stop, &mut |_| ())
         };
         let first = search(&mut searcher);
         assert_ne!(search(&mut searcher), first, "what was found before helps");
-        searcher.clear();
+        searcher.clear_memory();
         assert_eq!(search(&mut searcher), first);
     }
 }
@@ -163,8 +164,13 @@ fn limits_are_kept() {
     assert!(ask(&game, depth(soft.depth - 1)).0.nodes < 5000);
     let question = SearchSettings { limits: Limits::default(), scale: SCALE };
     let is_stopped = AtomicBool::new(true);
-    let found =
-        Searcher::new(1).search(&game, &mut material(), &question, &is_stopped, &mut |_| ());
+    let found = Searcher::new(1).search_position(
+        &game,
+        &mut material(),
+        &question,
+        &is_stopped,
+        &mut |_| (),
+    );
     assert!(found.nodes == 0 && !found.pv.is_empty());
     // A position with few moves reaches the deepest iteration.
     let (found, _) = ask(&self::game("8/8/8/8/8/p1k5/P7/K7 w - - 98 90", ""), Limits::default());
@@ -206,10 +212,10 @@ fn exchanges_match_hand_counts() {
     for (fen, word, expected) in EXCHANGES {
         let chess = Position::from_fen(fen).unwrap().to_chess().unwrap();
         let played = word.parse::<UciMove>().unwrap().to_move(&chess).unwrap();
-        assert_eq!(exchange(&chess, played), expected, "{fen} {word}");
+        assert_eq!(static_exchange(&chess, played), expected, "{fen} {word}");
         // The same with colours swapped.
-        let flipped = Position::from_fen(fen).unwrap().flipped().to_chess().unwrap();
+        let flipped = Position::from_fen(fen).unwrap().flip_colours().to_chess().unwrap();
         let played = played.to_mirrored();
-        assert_eq!(exchange(&flipped, played), expected, "{fen} {word}, flipped");
+        assert_eq!(static_exchange(&flipped, played), expected, "{fen} {word}, flipped");
     }
 }

@@ -1,7 +1,7 @@
 //! Searches along games: accumulators after each move and its undo, and no illegal move.
 
-use nnuance::engine::opening::chess960;
-use nnuance::export::load;
+use nnuance::engine::opening::chess960_start;
+use nnuance::export::load_net;
 use nnuance::net::Accumulator;
 use nnuance::search::{Evaluate, Game, Limits, SearchResult, SearchSettings, Searcher, Terms};
 use rayon::prelude::*;
@@ -36,13 +36,13 @@ impl Evaluate for Checked<'_> {
         self.along.refresh(position);
     }
 
-    fn play(&mut self, moved: Option<&DirtyPieces>, after: &Position) {
+    fn play_move(&mut self, moved: Option<&DirtyPieces>, after: &Position) {
         let before = self.positions.last().unwrap();
         assert_ne!(before.turn(), after.turn());
         let kinds = &mut self.kinds;
         match moved {
             None => {
-                assert_eq!(before.board(), after.board(), "a pass moves nothing");
+                assert_eq!(before.to_board(), after.to_board(), "a pass moves nothing");
                 kinds[3] += 1.0;
             }
             Some(moved) => {
@@ -56,13 +56,13 @@ impl Evaluate for Checked<'_> {
             }
         }
         self.positions.push(*after);
-        Evaluate::play(&mut self.along, moved, after);
+        Evaluate::play_move(&mut self.along, moved, after);
         self.check();
     }
 
-    fn undo(&mut self) {
+    fn undo_move(&mut self) {
         self.positions.pop();
-        self.along.undo();
+        self.along.undo_move();
         self.check();
     }
 
@@ -91,7 +91,7 @@ fn accumulators_follow_ten_thousand_searches() {
         let limits = Limits { nodes: Some(nodes), ..Limits::default() };
         let question = SearchSettings { limits, scale: net.scales().scale.into() };
         let (game, stop) = (Game::new(position.to_chess().unwrap()), AtomicBool::new(false));
-        Searcher::new(1).search(&game, &mut checked, &question, &stop, &mut |_| ());
+        Searcher::new(1).search_position(&game, &mut checked, &question, &stop, &mut |_| ());
         assert_eq!(checked.positions.len(), 1, "all moves are taken back");
         checked.kinds
     };
@@ -101,7 +101,7 @@ fn accumulators_follow_ten_thousand_searches() {
 }
 
 fn quickstart() -> Net {
-    load("nets/quickstart-32.bin".as_ref()).unwrap().net
+    load_net("nets/quickstart-32.bin".as_ref()).unwrap().net
 }
 
 fn follow(chess: &Chess, pv: &[shakmaty::Move]) {
@@ -120,18 +120,19 @@ fn play(start: Chess, evaluations: &mut [Box<dyn Evaluate + '_>; 2], most: usize
     for ply in 0..most {
         let chess = game.chess().clone();
         let (legal, side) = (chess.legal_moves(), ply % 2);
-        if legal.is_empty() || game.occurrences() == 3 || chess.is_insufficient_material() {
+        if legal.is_empty() || game.count_occurrences() == 3 || chess.is_insufficient_material() {
             return ply;
         }
         let limits = Limits { nodes: Some(300), ..Limits::default() };
         let question = SearchSettings { limits, scale: 200.0 };
         let mut watch = |found: &SearchResult| follow(&chess, &found.pv);
         let evaluation = evaluations[side].as_mut();
-        let found = searchers[side].search(&game, evaluation, &question, &stop, &mut watch);
+        let found =
+            searchers[side].search_position(&game, evaluation, &question, &stop, &mut watch);
         let best = *found.pv.first().expect("there are legal moves");
         assert!(legal.contains(&best));
         follow(&chess, &found.pv);
-        game.play(best);
+        game.play_move(best);
     }
     most
 }
@@ -144,13 +145,13 @@ fn hundred_games_without_illegal_moves() {
         .map(|number| {
             let start = match number % 4 {
                 0 => Chess::new(),
-                1 => chess960([number * 9 + 31, number * 9]),
-                _ => chess960([number * 9; 2]),
+                1 => chess960_start([number * 9 + 31, number * 9]),
+                _ => chess960_start([number * 9; 2]),
             };
             let position = Position::from_chess(&start);
             let net = Box::new(Accumulator::new(&net, &position));
             let weights =
-                if number % 2 == 0 { HceWeights::default() } else { HceWeights::material() };
+                if number % 2 == 0 { HceWeights::default() } else { HceWeights::material_only() };
             let terms = Box::new(Terms::new(HceEvaluator::new(&weights)));
             play(start, &mut [net, terms], 60)
         })

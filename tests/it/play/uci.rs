@@ -158,7 +158,7 @@ fn budgets_stay_within_the_clock() {
             for moves_to_go in [None, Some(1), Some(2), Some(40)] {
                 for overhead in [0, 10, 500] {
                     let clock = Clock { time, increment, moves_to_go };
-                    let Budget { soft, hard } = clock.budget(overhead);
+                    let Budget { soft, hard } = clock.divide_time(overhead);
                     assert!((1..=hard).contains(&soft), "{clock:?}");
                     assert!(hard <= time.saturating_sub(overhead).max(1), "{clock:?}");
                 }

@@ -1,7 +1,7 @@
 //! `nnuance compare` against figures of an independent program.
 
 use nnuance::progress::SilentProgress;
-use nnuance::report::fit::{fit, loss};
+use nnuance::report::fit::{fit_scale, mean_loss};
 use nnuance::run::Evaluator;
 
 use crate::support::kit::*;
@@ -33,22 +33,22 @@ fn figures_of_known_evaluations() {
         .into_iter()
         .chain(nets.iter().map(String::as_str))
         .collect();
-    let samples = collect(&ReadPlan::new(vec![RECORDS.into()]), None, &|_| ()).unwrap();
+    let samples = collect_samples(&ReadPlan::new(vec![RECORDS.into()]), None, &|_| ()).unwrap();
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
     let device = (Device::flex(), Compute::Plain);
     for name in &names {
-        let evaluator = Evaluator::open(name, &device, &SilentProgress).unwrap();
+        let evaluator = Evaluator::open_evaluation(name, &device, &SilentProgress).unwrap();
         let figures = FIGURES.iter().find(|it| it.0 == evaluator.name);
         let (_, fixed, fitted, scale) = figures.expect("a figure");
         let digits = |loss: f64| format!("{loss:.6}")[1..].to_string();
-        let Some(cp) = evaluator.evaluate(&samples, &[]).unwrap().cp else {
+        let Some(cp) = evaluator.predict_samples(&samples, &[]).unwrap().cp else {
             let mean = results.iter().sum::<f64>() / results.len() as f64;
             let squares: f64 = results.iter().map(|it| (it - mean).powi(2)).sum();
             assert_eq!(digits(squares / results.len() as f64), *fitted);
             continue;
         };
-        let found = fit(&cp, &results);
-        assert_eq!(digits(loss(&cp, &results, 400.0)), *fixed, "{name}");
+        let found = fit_scale(&cp, &results);
+        assert_eq!(digits(mean_loss(&cp, &results, 400.0)), *fixed, "{name}");
         assert_eq!(digits(found.loss), *fitted, "{name}");
         if let Some(scale) = scale {
             // The published scales are coarser; their losses agree to six digits.

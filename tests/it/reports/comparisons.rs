@@ -2,8 +2,8 @@
 
 use nnuance::report::chance;
 use nnuance::report::estimate::{Groups, Means};
-use nnuance::report::fit::{fit, loss, near};
-use nnuance::report::{Predictions, compare, part};
+use nnuance::report::fit::{fit_near, fit_scale, mean_loss};
+use nnuance::report::{Predictions, compare, part_of_group};
 
 use crate::support::kit::*;
 
@@ -13,14 +13,14 @@ fn the_scale_is_recovered() {
     for scale in [3.0, 120.0, 400.0, 20_000.0] {
         let cp: Vec<f64> = (0..50_000).map(|_| (dice.share() - 0.5) * 6.0 * scale).collect();
         let targets: Vec<f64> = cp.iter().map(|cp| sigmoid(cp / scale)).collect();
-        let exact = fit(&cp, &targets);
+        let exact = fit_scale(&cp, &targets);
         assert!((exact.scale.unwrap() / scale - 1.0).abs() < 1e-5, "{exact:?}");
         let result = |target: &f64| f64::from(u8::from(dice.share() < *target));
         let results: Vec<f64> = targets.iter().map(result).collect();
-        let noisy = fit(&cp, &results);
+        let noisy = fit_scale(&cp, &results);
         assert!((noisy.scale.unwrap() / scale - 1.0).abs() < 0.05, "{noisy:?}");
         assert!(!noisy.at_border);
-        assert!(noisy.loss <= loss(&cp, &results, scale));
+        assert!(noisy.loss <= mean_loss(&cp, &results, scale));
     }
 }
 
@@ -31,18 +31,18 @@ fn nearby_scale_equals_the_search() {
         let cp: Vec<f64> = (0..count).map(|_| (dice.share() - 0.5) * 5.0 * scale).collect();
         let result = |cp: &f64| f64::from(u8::from(dice.share() < sigmoid(cp / scale)));
         let results: Vec<f64> = cp.iter().map(result).collect();
-        let whole = fit(&cp, &results).scale.unwrap();
+        let whole = fit_scale(&cp, &results).scale.unwrap();
         for part in 0..5 {
             let on: Vec<usize> = (0..count).filter(|i| i % 5 != part).collect();
             let take = |list: &[f64]| on.iter().map(|i| list[*i]).collect::<Vec<f64>>();
-            let searched = fit(&take(&cp), &take(&results)).scale.unwrap();
-            let found = near(&cp, &results, &on, whole).unwrap();
+            let searched = fit_scale(&take(&cp), &take(&results)).scale.unwrap();
+            let found = fit_near(&cp, &results, &on, whole).unwrap();
             assert!((found / searched - 1.0).abs() < 1e-5, "{count}: {found} {searched}");
         }
     }
     // If the minimum is elsewhere or does not exist, none is found.
-    assert_eq!(near(&[100.0, -100.0], &[0.0, 1.0], &[0, 1], 100.0), None);
-    assert_eq!(near(&[0.0, 0.0], &[0.0, 1.0], &[0, 1], 100.0), None);
+    assert_eq!(fit_near(&[100.0, -100.0], &[0.0, 1.0], &[0, 1], 100.0), None);
+    assert_eq!(fit_near(&[0.0, 0.0], &[0.0, 1.0], &[0, 1], 100.0), None);
 }
 
 #[test]
@@ -51,12 +51,16 @@ fn same_bits_for_any_threads() {
     let groups = Groups::new((0..20_000).map(|i| i / 7));
     same_for_threads(&[4], "means", || {
         let targets: Vec<f64> = values.iter().map(|v| v / 97.0).collect();
-        let means = Means::new(&groups, &[groups.sums(values.clone())]);
-        (means.mean(0), means.statistic(|mean| mean(0).ln()), fit(&values, &targets))
+        let means = Means::new(&groups, &[groups.sum_groups(values.clone())]);
+        (
+            means.mean_of_column(0),
+            means.estimate_statistic(|mean| mean(0).ln()),
+            fit_scale(&values, &targets),
+        )
     });
-    let flat = Means::new(&groups, &[groups.sums(vec![3.0; 20_000])]).mean(0);
+    let flat = Means::new(&groups, &[groups.sum_groups(vec![3.0; 20_000])]).mean_of_column(0);
     assert_eq!((flat.interval, flat.standard_error), (Some([3.0, 3.0]), Some(0.0)));
-    let single = Means::new(&Groups::new([1, 1]), &[vec![1.0]]).mean(0);
+    let single = Means::new(&Groups::new([1, 1]), &[vec![1.0]]).mean_of_column(0);
     assert_eq!((single.mean, single.interval, single.contains_zero()), (0.5, None, true));
 }
 
@@ -79,22 +83,22 @@ fn scales_are_cross_fitted() {
         |evaluation: Predictions| compare(&[evaluation], &truth).unwrap().evaluations[0].loss.mean;
     let mut sum = 0.0;
     for fold in 0..5 {
-        let is_own = |i: &usize| part(groups[*i]) == fold;
+        let is_own = |i: &usize| part_of_group(groups[*i]) == fold;
         let (own, others): (Vec<usize>, Vec<usize>) = (0..cp.len()).partition(is_own);
         assert!(!own.is_empty());
         let take = |list: &[f64]| others.iter().map(|i| list[*i]).collect::<Vec<f64>>();
-        let scale = fit(&take(&cp), &take(&results)).scale.unwrap();
+        let scale = fit_scale(&take(&cp), &take(&results)).scale.unwrap();
         let square = |i: usize| (sigmoid(cp[i] / scale) - results[i]).powi(2);
         sum += own.into_iter().map(square).sum::<f64>();
     }
     let found = loss(Predictions::new("net", cp.clone()));
     assert!((found - sum / cp.len() as f64).abs() < 1e-7, "{found}");
-    assert!(found - fit(&cp, &results).loss > 1e-5);
+    assert!(found - fit_scale(&cp, &results).loss > 1e-5);
     // The constant of a fifth is the mean of the others.
-    let constant = loss(Predictions::constant());
+    let constant = loss(Predictions::of_constant());
     let mean = |i: usize| {
-        let fold = part(groups[i]);
-        let others = (0..cp.len()).filter(|j| part(groups[*j]) != fold);
+        let fold = part_of_group(groups[i]);
+        let others = (0..cp.len()).filter(|j| part_of_group(groups[*j]) != fold);
         let others: Vec<f64> = others.map(|j| results[j]).collect();
         others.iter().sum::<f64>() / others.len() as f64
     };
@@ -128,7 +132,7 @@ fn tails_and_holm() {
         (30.0, 0.002, 3.385),
         (120.0, 0.05, 1.980),
     ] {
-        let found = chance::critical(probability, freedom);
+        let found = chance::critical_t(probability, freedom);
         assert!((found - t).abs() < 6e-4, "{freedom}, {probability}: {found} {t}");
         assert!((chance::two_sided(-found, freedom) - probability).abs() < 1e-12);
     }
@@ -155,16 +159,16 @@ fn leaving_out_groups_equals_plain_loops() {
     let groups = Groups::new((0..200).map(of));
     let values: Vec<[f64; 2]> =
         (0..200).map(|i| [f64::from(i).sin(), f64::from(i * i % 17) / 7.0]).collect();
-    let column = |c: usize| groups.sums(values.iter().map(|row| row[c]));
+    let column = |c: usize| groups.sum_groups(values.iter().map(|row| row[c]));
     let means = Means::new(&groups, &[column(0), column(1)]);
     let mean = |c: usize, keep: &dyn Fn(usize) -> bool| {
         let kept: Vec<f64> = (0..200).filter(|i| keep(*i)).map(|i| values[i][c]).collect();
         kept.iter().sum::<f64>() / kept.len() as f64
     };
     for (found, of_means) in [
-        (means.mean(0), (|m| m[0]) as fn([f64; 2]) -> f64),
-        (means.difference(0, 1), |m| m[0] - m[1]),
-        (means.statistic(|mean| mean(0) / mean(1)), |m| m[0] / m[1]),
+        (means.mean_of_column(0), (|m| m[0]) as fn([f64; 2]) -> f64),
+        (means.difference_of_columns(0, 1), |m| m[0] - m[1]),
+        (means.estimate_statistic(|mean| mean(0) / mean(1)), |m| m[0] / m[1]),
     ] {
         let whole = of_means([0, 1].map(|c| mean(c, &|_| true)));
         let keys: std::collections::BTreeSet<u64> = (0..200).map(of).collect();
@@ -177,21 +181,24 @@ fn leaving_out_groups_equals_plain_loops() {
         let error = ((count - 1.0) / count * squares).sqrt();
         assert!((found.mean - whole).abs() < 1e-12);
         assert!((found.standard_error.unwrap() - error).abs() < 1e-12, "{found:?}");
-        let width = error * chance::critical(0.05, count - 1.0);
+        let width = error * chance::critical_t(0.05, count - 1.0);
         assert!((found.interval.unwrap()[1] - whole - width).abs() < 1e-12);
         let p = chance::two_sided(whole / error, count - 1.0);
         assert!((found.p.unwrap() - p).abs() < 1e-9);
         assert_eq!(found.groups, keys.len());
     }
-    assert_eq!(means.statistic(|mean| mean(0) - mean(1)), means.difference(0, 1));
+    assert_eq!(
+        means.estimate_statistic(|mean| mean(0) - mean(1)),
+        means.difference_of_columns(0, 1)
+    );
     // Some of the records: the same as if there had been no others.
     let records: Vec<u32> = (0..200).filter(|i| i % 3 == 0 && *i >= 8).collect();
     let some = groups.of_records(&records);
     let fresh = Groups::new(records.iter().map(|i| of(*i)));
-    assert_eq!((some.records(), some.len()), (fresh.records(), fresh.len()));
+    assert_eq!((some.record_count(), some.len()), (fresh.record_count(), fresh.len()));
     let of_some = |groups: &Groups| {
         let values = records.iter().map(|i| values[*i as usize][0]);
-        Means::new(groups, &[groups.sums(values)]).mean(0)
+        Means::new(groups, &[groups.sum_groups(values)]).mean_of_column(0)
     };
     let [some, fresh] = [of_some(&some), of_some(&fresh)];
     assert!((some.mean - fresh.mean).abs() < 1e-12 && some.groups == fresh.groups);

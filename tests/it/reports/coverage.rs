@@ -4,7 +4,7 @@
 use nnuance::export;
 use nnuance::hce;
 use nnuance::report::estimate::Estimate;
-use nnuance::report::fit::fit;
+use nnuance::report::fit::fit_scale;
 use nnuance::report::{Comparison, Predictions, chance, compare};
 use rand::Rng;
 use rayon::prelude::*;
@@ -24,11 +24,11 @@ impl Population {
         let files = vec!["data/selfplay-sf15.vf".into()];
         let mut plan = ReadPlan { needs_colours: true, ..ReadPlan::new(files) };
         plan.reading.limit = limit;
-        let samples = collect(&plan, None, &|_| ()).expect("games");
-        let material = hce::HceEvaluator::new(&HceWeights::material());
+        let samples = collect_samples(&plan, None, &|_| ()).expect("games");
+        let material = hce::HceEvaluator::new(&HceWeights::material_only());
         let pesto = fs::read_to_string("tests/it/fixtures/pesto.json").expect("a fixture");
         let pesto = hce::HceEvaluator::new(&HceWeights::from_json(&pesto).expect("weights"));
-        let net = export::load("nets/quickstart-32.bin".as_ref()).unwrap().net;
+        let net = export::load_net("nets/quickstart-32.bin".as_ref()).unwrap().net;
         let says = |name: &str, sample: &Sample| match name {
             "material" => material.evaluate(&sample.position),
             "pesto" => pesto.evaluate(&sample.position),
@@ -43,7 +43,9 @@ impl Population {
         let mut games: Vec<Vec<Vec<f64>>> = Vec::new();
         for (i, row) in rows.into_iter().enumerate() {
             match games.last_mut() {
-                Some(game) if samples[i].group() == samples[i - 1].group() => game.push(row),
+                Some(game) if samples[i].split_group() == samples[i - 1].split_group() => {
+                    game.push(row)
+                }
                 _ => games.push(vec![row]),
             }
         }
@@ -54,7 +56,8 @@ impl Population {
             population.games.iter().flatten().map(|row| row[at]).collect()
         };
         let results = column(0);
-        population.truth = (1..=names.len()).map(|at| fit(&column(at), &results).loss).collect();
+        population.truth =
+            (1..=names.len()).map(|at| fit_scale(&column(at), &results).loss).collect();
         population
     }
 

@@ -1,11 +1,13 @@
 //! `compare --deep` against definitions: phases, calibration, disagreements, quantising.
 
 use nnuance::draw::page;
-use nnuance::report::deep::{Calibration, Quantising, quantising};
+use nnuance::report::deep::{Calibration, Quantising, measure_quantising};
 use nnuance::report::estimate::Groups;
-use nnuance::report::fit::{fit, near};
+use nnuance::report::fit::{fit_near, fit_scale};
 use nnuance::report::html::{self, Run};
-use nnuance::report::{DeepComparison, PositionFacts, Predictions, compare, deep, part};
+use nnuance::report::{
+    DeepComparison, PositionFacts, Predictions, compare, compare_deeply, part_of_group,
+};
 
 use crate::support::kit::*;
 
@@ -55,13 +57,14 @@ impl World {
     fn deep(&self, reference: Option<usize>) -> DeepComparison {
         let fen = |i: usize| format!("8/8/8/8/8/8/8/K1k5 w - - 0 {}", i + 1);
         let truth = self.truth();
-        let deep = deep(&self.evaluations, &truth, &self.phases, &fen, reference, 5).unwrap();
+        let deep =
+            compare_deeply(&self.evaluations, &truth, &self.phases, &fen, reference, 5).unwrap();
         DeepComparison { quantising: vec![self.quantising()], ..deep }
     }
 
     fn quantising(&self) -> Quantising {
         let pair = [&self.evaluations[1], &self.evaluations[2]];
-        quantising(pair, &self.truth()).unwrap()
+        measure_quantising(pair, &self.truth()).unwrap()
     }
 
     fn cp(&self, evaluation: usize) -> &[f64] {
@@ -71,12 +74,12 @@ impl World {
     /// The expected results of an evaluation, each at the best scale of the other parts.
     fn expected(&self, evaluation: usize) -> Vec<f64> {
         let cp = self.cp(evaluation);
-        let whole = fit(cp, &self.results).scale.unwrap();
+        let whole = fit_scale(cp, &self.results).scale.unwrap();
         let scales = [0, 1, 2, 3, 4].map(|own| {
-            let others = (0..cp.len()).filter(|i| part(self.groups[*i]) != own);
-            near(cp, &self.results, &others.collect::<Vec<_>>(), whole).unwrap()
+            let others = (0..cp.len()).filter(|i| part_of_group(self.groups[*i]) != own);
+            fit_near(cp, &self.results, &others.collect::<Vec<_>>(), whole).unwrap()
         });
-        let scale = |i: usize| scales[part(self.groups[i])];
+        let scale = |i: usize| scales[part_of_group(self.groups[i])];
         (0..cp.len()).map(|i| sigmoid(cp[i] / scale(i))).collect()
     }
 }
@@ -84,7 +87,7 @@ impl World {
 #[test]
 fn text_and_page_are_whole() {
     let deep = World::new(700, 5, 900.0).deep(Some(1));
-    let text = deep.text(true);
+    let text = deep.to_text(true);
     let is_fen = |line: &&str| line.contains("8/8");
     let narrow = |line: &str| line.chars().count() <= 80;
     assert!(text.lines().filter(|it| !is_fen(it)).all(narrow), "{text}");
@@ -108,13 +111,13 @@ fn text_and_page_are_whole() {
     let runs = [run("a & b", "8"), run("other", "16")];
     let names = [("good".to_string(), "a net in floats".to_string())];
     let sections = [
-        html::comparison(&deep.comparison, &names),
-        html::curves(&runs),
-        html::phases(&deep),
-        html::calibration(&deep.calibrations[..1], "games"),
-        html::disagreements(&deep.disagreements),
-        html::quantising(&deep),
-        html::settings(&runs),
+        html::comparison_section(&deep.comparison, &names),
+        html::curves_section(&runs),
+        html::phases_section(&deep),
+        html::calibration_section(&deep.calibrations[..1], "games"),
+        html::disagreements_section(&deep.disagreements),
+        html::quantising_section(&deep),
+        html::settings_section(&runs),
     ];
     stands_alone(&page("title", &maud::html! {}, &sections));
 }
@@ -156,7 +159,7 @@ fn calibration_of_right_and_overconfident() {
         let results: Vec<f64> = logits.iter().map(wins).collect();
         let [right, bold] = [1.0, 2.0].map(|times| {
             let expected: Vec<f64> = logits.iter().map(|it| sigmoid(it * times)).collect();
-            Calibration::of("it", &expected, &results, &groups)
+            Calibration::calibrate("it", &expected, &results, &groups)
         });
         for calibration in [&right, &bold] {
             assert_eq!(calibration.bins.iter().map(|bin| bin.positions).sum::<usize>(), 10_000);
@@ -175,10 +178,10 @@ fn equal_values_stay_in_one_bin() {
     let expected: Vec<f64> = (0..1_000).map(|i| [0.2, 0.5, 0.5, 0.9][i % 4]).collect();
     let results: Vec<f64> = (0..1_000).map(|i| f64::from(u8::from(i % 7 < 3))).collect();
     let groups = Groups::new(0..1_000);
-    let found = Calibration::of("it", &expected, &results, &groups);
+    let found = Calibration::calibrate("it", &expected, &results, &groups);
     let bins: Vec<_> = found.bins.iter().map(|bin| (bin.positions, bin.range)).collect();
     assert_eq!(bins, [(250, [0.2; 2]), (500, [0.5; 2]), (250, [0.9; 2])]);
-    assert_eq!(Calibration::of("it", &[0.5; 1_000], &results, &groups).bins.len(), 1);
+    assert_eq!(Calibration::calibrate("it", &[0.5; 1_000], &results, &groups).bins.len(), 1);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Inspection of nets: against the definition in f64, hand-made nets, and the quickstart's net.
 
 use nnuance::features;
-use nnuance::inspect::{Inspection, ROLES, inspect};
+use nnuance::inspect::{Inspection, ROLES, inspect_weights};
 use shakmaty::Role;
 
 use crate::nets::set_nets::net_of;
@@ -10,7 +10,7 @@ use crate::support::kit::*;
 const NETS: std::ops::Range<u64> = 0..16;
 
 fn look(weights: &Weights, net: &Architecture, samples: &[Sample]) -> Inspection {
-    inspect(weights, net, Scales::default(), samples, 5000).expect("an inspection")
+    inspect_weights(weights, net, Scales::default(), samples, 5000).expect("an inspection")
 }
 
 /// A perspective net of CReLU whose arrays are given by functions.
@@ -84,7 +84,7 @@ fn piece_values_equal_differences() {
 }
 
 fn of_sets(names: &[&str]) -> Architecture {
-    let sets = names.iter().map(|name| features::named(name, Kings::NONE).expect("a set"));
+    let sets = names.iter().map(|name| features::set_named(name, Kings::NONE).expect("a set"));
     net_of(sets.collect(), 8)
 }
 
@@ -108,7 +108,7 @@ fn values_of_rows_equal_differences() {
     let row = found.rows.iter().find(|it| it.row == words).expect("a row");
     assert_eq!(row.active, 1.0);
     close(row.mean, -400.0 * (with - without) / 2.0, words);
-    assert!(with != without && found.text().contains(words));
+    assert!(with != without && found.to_text().contains(words));
 }
 
 /// The use of the last neurons is the standard deviation of their contributions.
@@ -155,7 +155,7 @@ fn use_is_the_spread_of_contributions() {
             };
             let positions = samples.iter().map(|it| &it.position).filter(is_in_bucket);
             let lost = positions.map(|position| {
-                let sign = 400.0 * f64::from(net.inputs.sign(position));
+                let sign = 400.0 * f64::from(net.inputs.sign_of_output(position));
                 sign * (float.logit(position) - less.logit(position))
             });
             let lost: Vec<f64> = lost.collect();
@@ -178,10 +178,10 @@ fn dead_and_saturated_neurons_are_counted() {
     let (net, weights) = by_hand(4, row, |i| [-10.0, 5.0, 0.0, 0.0][i]);
     let found = look(&weights, &net, &samples);
     let layer = &found.layers[0];
-    assert_eq!((layer.dead(), layer.saturated()), (1, 2));
+    assert_eq!((layer.count_dead(), layer.count_saturated()), (1, 2));
     let queens = samples.iter().flat_map(|it| Color::ALL.map(|side| (it.position, side)));
     let queens = queens.filter(|(position, side)| {
-        let board = position.board();
+        let board = position.to_board();
         (board.queens() & board.by_color(*side)).any()
     });
     let without = 1.0 - queens.count() as f64 / (2.0 * samples.len() as f64);
@@ -196,7 +196,7 @@ fn same_bits_for_any_threads() {
     let net = drawn::net(3, 40);
     let weights = drawn::weights(&net, 3);
     same_for_threads(&[3], "inspect", || {
-        let found = inspect(&weights, &net, Scales::default(), &samples, 2000);
+        let found = inspect_weights(&weights, &net, Scales::default(), &samples, 2000);
         serde_json::to_string(&found.expect("an inspection")).expect("JSON")
     });
 }
@@ -206,7 +206,7 @@ fn bad_weights_are_named() {
     let (net, mut weights) = by_hand(2, |_, _| 0.1, |_| 0.0);
     let samples = games::samples(10, 18);
     weights.0.get_mut("output.weight").expect("an array").values[1] = f32::NAN;
-    let found = inspect(&weights, &net, Scales::default(), &samples, 10);
+    let found = inspect_weights(&weights, &net, Scales::default(), &samples, 10);
     assert!(found.expect_err("bad input").to_string().contains("output.weight[1]"));
 }
 

@@ -1,12 +1,12 @@
 //! Pictures and pages: correct, complete, self-contained.
 
 use maud::html;
-use nnuance::draw::page::document;
+use nnuance::draw::page::render_document;
 use nnuance::draw::sprite::Sprite;
 use nnuance::draw::{Chart, Line, Section, board, page};
 use nnuance::log::Row;
 use nnuance::report::Table;
-use nnuance::report::html::{Run, curves};
+use nnuance::report::html::{Run, curves_section};
 
 /// Checks that a page loads nothing, runs nothing and closes its elements.
 pub fn stands_alone(html: &str) {
@@ -29,23 +29,23 @@ fn line(points: &[[f64; 2]]) -> Line {
 
 #[test]
 fn names_are_escaped() {
-    let mut table = Table::titled(&["<<i>"]);
-    table.row(["<b>&\""]);
-    let body = table.markup();
+    let mut table = Table::with_titles(&["<<i>"]);
+    table.add_row(["<b>&\""]);
+    let body = table.to_markup();
     let html = page("<script>alert(1)</script>", &html! {}, &[Section::new("a & b", body)]);
     assert!(!html.contains("<script>") && !html.contains("<b>") && !html.contains("<i>"));
     assert!(html.contains("&lt;script&gt;") && html.contains("a &amp; b"));
     let chart =
         Chart { title: "\"<x>", lines: vec![line(&[[0.0, 0.0], [1.0, 1.0]])], ..Chart::default() };
-    let svg = chart.markup().into_string();
+    let svg = chart.to_markup().into_string();
     assert!(svg.contains("aria-label=\"&quot;&lt;x&gt;\""), "{}", &svg[..200]);
 }
 
 #[test]
 fn long_titles_are_cut() {
     let name = "n".repeat(60);
-    let mut table = Table::titled(&["result", &name, &name, "<position"]);
-    table.row(["0.5", "12", "-1234567890", "a b c d e f g h i j k l"]);
+    let mut table = Table::with_titles(&["result", &name, &name, "<position"]);
+    table.add_row(["0.5", "12", "-1234567890", "a b c d e f g h i j k l"]);
     let text = table.to_string();
     assert!(text.lines().all(|line| line.chars().count() <= 80) && text.contains("-1234567890"));
 }
@@ -55,7 +55,7 @@ fn charts_bear_any_numbers() {
     let nothing: [&[[f64; 2]]; 3] = [&[], &[[f64::NAN, 1.0]], &[[0.0, f64::INFINITY]]];
     for points in nothing {
         let chart = Chart { lines: vec![line(points)], ..Chart::default() };
-        assert!(chart.markup().into_string().contains("Nothing to draw"));
+        assert!(chart.to_markup().into_string().contains("Nothing to draw"));
     }
     let some: [&[[f64; 2]]; 6] = [
         &[[1.0, 1.0]],
@@ -67,7 +67,7 @@ fn charts_bear_any_numbers() {
     ];
     for points in some {
         let chart = Chart { lines: vec![line(points)], ..Chart::default() };
-        let svg = chart.markup().into_string();
+        let svg = chart.to_markup().into_string();
         assert!(svg.contains("<svg") && !svg.contains("NaN"), "{points:?}");
     }
 }
@@ -78,8 +78,8 @@ fn sprite_is_a_pixel_a_number() {
     squares[0] = 2.0;
     squares[63] = -4.0;
     let mut sprite = Sprite::new(9, 8);
-    sprite.board(0, 0, &squares, 4.0);
-    let bytes = sprite.png();
+    sprite.draw_board(0, 0, &squares, 4.0);
+    let bytes = sprite.encode_png();
     let decoder = png::Decoder::new(std::io::Cursor::new(&bytes));
     let mut reader = decoder.read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
@@ -88,7 +88,7 @@ fn sprite_is_a_pixel_a_number() {
     let at = |column: usize, row: usize| pixels[row * 9 + column];
     // a1 lies at the lower left, h8 at the upper right; entry 128 of the palette is zero.
     assert_eq!((at(0, 7), at(7, 0), at(3, 3), at(8, 4)), (128 + 64, 1, 128, 128));
-    assert!(sprite.address().starts_with("data:image/png;base64,iVBOR"));
+    assert!(sprite.data_address().starts_with("data:image/png;base64,iVBOR"));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn rankings_have_a_row_a_name() {
     let whiskers = vec![[0.0, 0.07, 0.09], [1.0, 0.08, 0.12]];
     let points = vec![[0.08, 0.0], [0.1, 1.0]];
     let line = Line { points, whiskers, dots: true, ..Line::default() };
-    let svg = Chart { rows, lines: vec![line], ..Chart::default() }.markup().into_string();
+    let svg = Chart { rows, lines: vec![line], ..Chart::default() }.to_markup().into_string();
     assert!(svg.contains(">first<") && svg.contains(">a name of more than 22…<"), "{svg}");
     let heights = |start: &str, end: &str| -> Vec<f64> {
         svg.split(start).skip(1).map(|it| it.split(end).next().unwrap().parse().unwrap()).collect()
@@ -128,8 +128,8 @@ fn loss_axis_begins_after_the_first_tenth() {
         ..Row::default()
     };
     let run = Run { rows: losses.map(row).to_vec(), ..Run::default() };
-    assert_eq!(run.seconds(), Some(200.0));
-    let html = curves(&[run]).body.into_string();
+    assert_eq!(run.training_seconds(), Some(200.0));
+    let html = curves_section(&[run]).body.into_string();
     let points = |title: &str| {
         let (_, chart) = html.split_once(&format!("<figcaption>{title}<")).unwrap();
         let (_, path) = chart.split_once("class=\"line\" d=\"M").unwrap();
@@ -140,7 +140,7 @@ fn loss_axis_begins_after_the_first_tenth() {
 
 #[test]
 fn boards_have_the_pieces_of_the_fen() {
-    let svg = board::position("4k3/8/8/8/8/8/P7/4K2r w - - 0 1").into_string();
+    let svg = board::position_board("4k3/8/8/8/8/8/P7/4K2r w - - 0 1").into_string();
     let pieces = [
         "<use x=\"160\" y=\"0\" href=\"#piece-k\">",
         "<use class=\"white\" x=\"0\" y=\"240\" href=\"#piece-p\">",
@@ -149,12 +149,13 @@ fn boards_have_the_pieces_of_the_fen() {
     ];
     assert!(pieces.iter().all(|piece| svg.contains(piece)), "{svg}");
     assert_eq!(svg.matches("<use").count(), pieces.len());
-    let shapes = board::shapes().into_string();
+    let shapes = board::piece_outlines().into_string();
     assert!("pnbrqk".chars().all(|it| shapes.contains(&format!("id=\"piece-{it}\""))));
 }
 
 #[test]
 fn only_pages_of_unfinished_runs_reload() {
-    let refresh = |reloads| document("title", &html! {}, &[], reloads).contains("\"refresh\"");
+    let refresh =
+        |reloads| render_document("title", &html! {}, &[], reloads).contains("\"refresh\"");
     assert_eq!([refresh(true), refresh(false)], [true, false]);
 }

@@ -72,7 +72,7 @@ fn doubts_leave_pairs_undecided() {
     // No winner is named where another explanation is at hand, or for a bound.
     let mut doubted = world(200, &[0.0, 6.0]);
     let names_winner = |world: &World| {
-        let table = world.compare(&world.truth()).table(false).to_string();
+        let table = world.compare(&world.truth()).to_table(false).to_string();
         table.lines().nth(1).expect("a row").contains("better")
     };
     assert!(names_winner(&doubted));
@@ -134,7 +134,7 @@ fn few_games_of_training_are_left_out() {
     let samples = read("data/selfplay-sf15.vf").expect("games");
     let games: Vec<&[Sample]> = samples.chunk_by(|a, b| a.game == b.game).collect();
     let (known, others): (Vec<&[Sample]>, Vec<&[Sample]>) =
-        games.into_iter().partition(|game| sketch.contains(game[0].group()));
+        games.into_iter().partition(|game| sketch.contains_hash(game[0].split_group()));
     // Without their last moves they are other games.
     let others = others.iter().filter(|game| game.len() > 40);
     let fresh: Vec<Sample> =

@@ -2,7 +2,7 @@
 
 use nnuance::batch::Inputs;
 use nnuance::evaluation::Evaluation;
-use nnuance::export::{Manifest, StoredEvaluation, load};
+use nnuance::export::{Manifest, StoredEvaluation, load_net};
 use nnuance::hce::terms;
 use nnuance::loader::Base;
 use nnuance::progress::SilentProgress;
@@ -25,7 +25,7 @@ pub fn config(base: &str, target: &str, epochs: usize) -> String {
 }
 
 fn uneven() -> HceWeights {
-    let mut weights = HceWeights { scale: 170.4, ..HceWeights::material() };
+    let mut weights = HceWeights { scale: 170.4, ..HceWeights::material_only() };
     weights.values.iter_mut().for_each(|pair| pair.iter_mut().for_each(|it| *it *= 0.937));
     weights
 }
@@ -36,15 +36,15 @@ fn terms_in(folder: &Workdir) -> String {
 
 fn open(path: &Path) -> Evaluator {
     let device = (Device::flex(), Compute::Plain);
-    Evaluator::open(&path.to_string_lossy(), &device, &SilentProgress).unwrap()
+    Evaluator::open_evaluation(&path.to_string_lossy(), &device, &SilentProgress).unwrap()
 }
 
 fn cp(evaluator: &Evaluator, samples: &[Sample]) -> Vec<f64> {
-    evaluator.evaluate(samples, &[]).unwrap().cp.unwrap()
+    evaluator.predict_samples(samples, &[]).unwrap().cp.unwrap()
 }
 
 fn manifest(net: &Path) -> Manifest {
-    load(net).unwrap().manifest.unwrap()
+    load_net(net).unwrap().manifest.unwrap()
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn sum_learns_evaluates_and_plays() {
     let terms = terms_in(&folder);
     let evaluator = HceEvaluator::new(&uneven());
     let of_terms = |position: &Position| evaluator.evaluate(position).round();
-    let base = load(Path::new(NET)).unwrap();
+    let base = load_net(Path::new(NET)).unwrap();
     let of_net = |position: &Position| f64::from(base.net.evaluate_slowly(position));
     let scale = f64::from(base.net.scales().scale);
     let [with_terms, with_net] = ["terms", "net"].map(|name| folder.path(name));
@@ -62,13 +62,13 @@ fn sum_learns_evaluates_and_plays() {
         [(&terms, &with_terms, 170.0, &of_terms), (NET, &with_net, scale, &of_net)];
     for (path, out, scale, below) in cases {
         said(&mut train(&folder.write("run.toml", config(path, "wdl = 0.3", 6)), out));
-        let (best, found) = recipe::open(&out.join("best.safetensors")).unwrap();
+        let (best, found) = recipe::open_checkpoint(&out.join("best.safetensors")).unwrap();
         assert_eq!((found.config.scale, found.config.win_rate.scale), (scale, 126.0));
         let plan = data_plan::read_plan(&found.config);
-        let samples = collect(&plan, Some(Subset::Validation), &|_| ()).unwrap();
+        let samples = collect_samples(&plan, Some(Subset::Validation), &|_| ()).unwrap();
 
         // As in engines: the net's integers plus the base, also along a search.
-        let upper = load(&out.join("net.bin")).unwrap().net;
+        let upper = load_net(&out.join("net.bin")).unwrap().net;
         let sum = |it: &Position| f64::from(upper.evaluate_slowly(it)) + below(it);
         let net = open(&out.join("net.bin"));
         let (sums, floats) = (cp(&net, &samples), cp(&open(out), &samples));
@@ -81,14 +81,14 @@ fn sum_learns_evaluates_and_plays() {
                 let mut after = chess.clone();
                 after.play_unchecked(played);
                 let after = Position::from_chess(&after);
-                search.play(Some(&DirtyPieces::of(chess.turn(), &played)), &after);
+                search.play_move(Some(&DirtyPieces::from_move(chess.turn(), &played)), &after);
                 assert_eq!(f64::from(search.value()), sum(&after));
-                search.undo();
+                search.undo_move();
             }
             assert_eq!(f64::from(search.value()), *value);
         }
-        let ends = Searcher::of(&found, &best.weights).unwrap();
-        let mut of_run = ends.evaluation();
+        let ends = Searcher::from_weights(&found, &best.weights).unwrap();
+        let mut of_run = ends.open_evaluation();
         of_run.refresh(&samples[7].position);
         assert_eq!(f64::from(of_run.value()), sums[7]);
 
@@ -118,7 +118,7 @@ fn sum_learns_evaluates_and_plays() {
     let recorded = of(&net).unwrap();
     assert_eq!(recorded.sha256, Some(base.manifest.unwrap().sha256));
     let StoredEvaluation::Net(whole) = &recorded.below else { panic!("{recorded:?}") };
-    assert_eq!(whole.read().unwrap().to_bytes(), fs::read(NET).unwrap());
+    assert_eq!(whole.read_net().unwrap().to_bytes(), fs::read(NET).unwrap());
     let [page, pgn] = ["net.html", "games.pgn"].map(|name| folder.path(name));
     said(nnuance().arg("inspect").arg(&net).args(["--data", GAMES, "-o"]).arg(page));
     said(nnuance().arg("verify").arg(&net));
@@ -148,7 +148,7 @@ fn run_or_its_net_as_base() {
         let (base, out) = (below.join(name), folder.path("out"));
         let text = config(&base.to_string_lossy(), "wdl = 0.3", 2);
         said(train(&folder.write("run.toml", &text), &out).arg("--overwrite"));
-        Checkpoint::read(&out.join("last.safetensors")).unwrap().weights
+        Checkpoint::read_file(&out.join("last.safetensors")).unwrap().weights
     });
     assert!(weights[0] == weights[1] && weights[0] == weights[2]);
 
@@ -161,7 +161,8 @@ fn run_or_its_net_as_base() {
     let mut command = train(&folder.write("run.toml", &text), &again);
     said(command.args(["--set", &base, "--set", &start]));
     let first = column(&again, "validation_loss")[0];
-    let best = Checkpoint::read(&sum.join("best.safetensors")).unwrap().state.best.unwrap().loss;
+    let best =
+        Checkpoint::read_file(&sum.join("best.safetensors")).unwrap().state.best.unwrap().loss;
     assert!((first / best - 1.0).abs() < 1e-6, "{first} {best}");
 }
 
@@ -182,7 +183,7 @@ fn base_needs_its_inputs() {
 #[test]
 fn zeros_as_a_base() {
     let folder = Workdir::empty();
-    let nothing = HceWeights { tempo: 0.0, ..HceWeights::of_list(terms::list(), 160.0) };
+    let nothing = HceWeights { tempo: 0.0, ..HceWeights::of_list(terms::built_in_list(), 160.0) };
     let values = vec![[0.0; 2]; nothing.values.len()];
     let path = folder.write("nothing.json", HceWeights { values, ..nothing }.to_json());
     let net = of_zeros(&folder, "zeros", "perspective", 1);
@@ -197,7 +198,7 @@ fn zeros_as_a_base() {
         let weights = [on.clone(), on.replace(&line, "")].map(|text| {
             let out = folder.path("out");
             said(train(&folder.write("run.toml", &text), &out).arg("--overwrite"));
-            Checkpoint::read(&out.join("last.safetensors")).unwrap().weights
+            Checkpoint::read_file(&out.join("last.safetensors")).unwrap().weights
         });
         assert!(weights[0] == weights[1], "{target}");
     }
@@ -220,11 +221,11 @@ fn bases_stay_with_their_records() {
     let evaluation = Evaluation::from_terms(&uneven());
     let base = Base { evaluation, scale: 170.0 };
     let text = config(&terms_in(&folder), "wdl = 0.3", 1).replace("limit", "window = 700\nlimit");
-    let config = Config::parse(&text, "it", &[]).unwrap();
+    let config = Config::parse_text(&text, "it", &[]).unwrap();
     let plan = data_plan::read_plan(&config);
     let net = config.architecture().unwrap().clone();
-    let encoder = Encoder::net(&net).on(Some(base.clone()));
-    let expected = Some(collect(&plan, Some(Subset::Train), &|_| ()).unwrap().len() as u64);
+    let encoder = Encoder::for_net(&net).with_base(Some(base.clone()));
+    let expected = Some(collect_samples(&plan, Some(Subset::Train), &|_| ()).unwrap().len() as u64);
     let order = data_plan::pass_order(&config, None);
     let kept = PassOrder { window: 1 << 20, ..order };
     for plan in [StreamPlan::new(plan.clone(), order), stream_plan(plan, kept, expected)] {
@@ -243,13 +244,13 @@ fn bases_stay_with_their_records() {
 
 /// Base of each position of the data, by the rows of its lists.
 fn games(encoder: &Encoder) -> HashMap<Vec<u16>, f32> {
-    let plan = ReadPlan::new(vec![GAMES.into()]).limited(6000);
-    let samples = collect(&plan, None, &|_| ()).unwrap();
-    let batch = encoder.encode(&samples);
+    let plan = ReadPlan::new(vec![GAMES.into()]).with_limit(6000);
+    let samples = collect_samples(&plan, None, &|_| ()).unwrap();
+    let batch = encoder.encode_samples(&samples);
     let base = encoder.base().unwrap();
     let Inputs::Active(active) = &batch.inputs else { panic!() };
     let rows = near(active).chunks_exact(64).map(<[u16]>::to_vec);
-    rows.zip(samples.iter().map(|it| base.logit(&it.position))).collect()
+    rows.zip(samples.iter().map(|it| base.base_logit(&it.position))).collect()
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn file_of_a_net(hidden: usize, seed: u64) -> Vec<u8> {
     let number = |at: usize| {
         // Weights up to 1.98, as trainers clip them.
         let most = if at < 769 * hidden { 504 } else { 126 };
-        (mix(seed, at as u64) % (2 * most + 1)) as i16 - most as i16
+        (mix_hash(seed, at as u64) % (2 * most + 1)) as i16 - most as i16
     };
     let mut bytes: Vec<u8> = (0..numbers).flat_map(|at| number(at).to_le_bytes()).collect();
     let padding = bytes.len().next_multiple_of(64) - bytes.len();
@@ -77,12 +77,12 @@ fn nets_evaluate_to_the_same_centipawns() {
         let net = Net::read(&bytes, &Hints::default()).unwrap();
         assert_eq!(net.architecture().hidden, hidden);
         for position in games::positions(300, 8) {
-            let fen = position.fen();
+            let fen = position.to_fen();
             let by_hand = evaluate(&bytes, hidden, 400, &board(&fen));
             assert_eq!(i64::from(net.evaluate(&position)), by_hand, "N = {hidden}: {fen}");
         }
         assert!(net.to_bytes() == bytes);
-        let source = import(&bytes, &Hints::default()).unwrap();
+        let source = import_weights(&bytes, &Hints::default()).unwrap();
         let again = nnuance::export::quantise(&source.weights, &source.architecture, source.scales);
         assert!(again.unwrap().to_bytes() == bytes);
     }
@@ -109,7 +109,7 @@ fn sigmoid(x: f64) -> f64 {
 /// Ten steps of AdamW in 64 bits, one weight after the other: the losses.
 fn train(hidden: usize, batch: usize, bias_correction: bool) -> Vec<f64> {
     let net = Architecture::simple(Views::Perspective, hidden, Activation::SCReLU);
-    let start = initial(&net, SEED);
+    let start = initial_weights(&net, SEED);
     let arrays = ["accumulator.weight", "accumulator.bias", "output.weight", "output.bias"];
     let mut weights: Vec<f64> = arrays
         .iter()

@@ -23,7 +23,7 @@ pub const LOSSES_32: [f64; 10] = [
 pub struct Losses(pub Mutex<Vec<f64>>);
 
 impl Progress for Losses {
-    fn row(&self, row: &Row) {
+    fn report_validation(&self, row: &Row) {
         self.0.lock().unwrap().extend(row.train_loss);
     }
 }
@@ -41,7 +41,7 @@ fn losses(hidden: usize, place: Place, bias_correction: bool) -> Option<Vec<f64>
 /// The losses of ten steps on positions in their order, from weights that a seed gives.
 pub fn losses_on(plan: StreamPlan, hidden: usize, place: Place, bias_correction: bool) -> Vec<f64> {
     let net = Architecture::simple(Views::Perspective, hidden, Activation::SCReLU);
-    losses_of(plan, (&net, initial(&net, SEED)), place, bias_correction)
+    losses_of(plan, (&net, initial_weights(&net, SEED)), place, bias_correction)
 }
 
 pub fn settings(steps: u64, bias_correction: bool) -> Settings {
@@ -49,7 +49,7 @@ pub fn settings(steps: u64, bias_correction: bool) -> Settings {
         steps,
         learning_rate: Schedule::constant(1e-3),
         wdl: Schedule::constant(0.2),
-        source_targets: vec![WinRateModel::scale(400.0).into()],
+        source_targets: vec![WinRateModel::from_scale(400.0).into()],
         loss: Loss::SQUARED,
         sparsity: 0.0,
         rounding: None,
@@ -97,11 +97,12 @@ pub fn losses_of(
     plan.read.reading.scores = true;
     let settings = settings(10, bias_correction);
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let device = backend.device().expect("it is there");
+    let device = backend.first_device().expect("it is there");
     let job = training(net, (compute, &device), &settings, folder.path());
     let start = Checkpoint { weights, ..Checkpoint::default() };
     let losses = Losses::default();
-    train::run(&job, start, Stream::new(plan, Encoder::net(net), 0), &losses).expect("a run");
+    train::train_model(&job, start, Stream::new(plan, Encoder::for_net(net), 0), &losses)
+        .expect("a run");
     losses.0.into_inner().unwrap()
 }
 

@@ -1,6 +1,6 @@
 //! Nets that start from smaller ones.
 
-use nnuance::run::train::grow::grow;
+use nnuance::run::train::grow::grow_weights;
 
 use crate::support::kit::*;
 
@@ -10,7 +10,7 @@ fn net(text: &str) -> Architecture {
 }
 
 fn logits(net: &Architecture, weights: &Weights, seed: u64) -> Vec<f64> {
-    let batch = Encoder::net(net).encode(&games::samples(300, seed));
+    let batch = Encoder::for_net(net).encode_samples(&games::samples(300, seed));
     let logits = to_host(model(net, weights, Compute::Plain).logits(&batch.inputs));
     logits.into_iter().map(f64::from).collect()
 }
@@ -51,14 +51,14 @@ fn larger_nets_evaluate_alike() {
     for (seed, (small, large)) in (1..).zip(pairs) {
         let (small, large) = (net(&small), net(&large));
         let weights = drawn::weights(&small, seed);
-        let grown = grow(&weights, &small, &large, seed).expect("it is larger");
+        let grown = grow_weights(&weights, &small, &large, seed).expect("it is larger");
         let [before, after] = [(&small, &weights), (&large, &grown)];
         let [before, after] = [before, after].map(|(net, weights)| logits(net, weights, seed));
         let apart = largest(before.iter().zip(&after).map(|(a, b)| (a - b).abs()));
         assert!(apart < 1e-5, "{small} to {large}: {apart}");
         let spread = largest(before.iter().map(|it| (it - before[0]).abs()));
         assert!(spread > 1e-3, "{small} evaluates all positions alike");
-        for array in large.arrays() {
+        for array in large.list_arrays() {
             assert_eq!(grown.0[&array.name].shape, array.shape);
         }
         if small == large {
@@ -77,7 +77,7 @@ fn new_sets_change_nothing() {
         "'pieces', 'pawn-pairs', 'threat-kinds', 'threats'",
     );
     let weights = drawn::weights(&small, 3);
-    let grown = grow(&weights, &small, &large, 3).expect("it is larger");
+    let grown = grow_weights(&weights, &small, &large, 3).expect("it is larger");
     let before = Float::new(&weights, &small).expect("its weights");
     let after = Float::new(&grown, &large).expect("its weights");
     let mut logits = Vec::new();
@@ -89,7 +89,7 @@ fn new_sets_change_nothing() {
     assert!(logits.iter().any(|it| (it - logits[0]).abs() > 1e-3));
     for others in ["'pawn-pairs', 'pieces'", "'pieces'", "'pieces', 'threat-kinds', 'pawn-pairs'"] {
         let others = sets(&format!("{SIMPLE}\n{KINGS}"), others);
-        assert!(grow(&weights, &small, &others, 3).is_err(), "{others}");
+        assert!(grow_weights(&weights, &small, &others, 3).is_err(), "{others}");
     }
 }
 
@@ -108,7 +108,10 @@ fn unfit_nets_are_refused() {
     ];
     for (small, large) in cases {
         let (small, large) = (net(&small), net(&large));
-        assert!(grow(&drawn::weights(&small, 1), &small, &large, 1).is_err(), "{small} to {large}");
+        assert!(
+            grow_weights(&drawn::weights(&small, 1), &small, &large, 1).is_err(),
+            "{small} to {large}"
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 //! Evaluations that learn which moves were played.
 
-use nnuance::batch::{Choices, Terms as Rows, first};
+use nnuance::batch::{Choices, Terms as Rows, probability_of_first};
 use nnuance::hce;
 use nnuance::loader::{PositionWeights, Preparation, Prepare};
 use nnuance::run::objective::{Moves, Searcher};
@@ -65,24 +65,24 @@ fn samples() -> Vec<Sample> {
 }
 
 fn weights() -> HceWeights {
-    HceWeights::of_list(hce::terms::list(), 400.0)
+    HceWeights::of_list(hce::terms::built_in_list(), 400.0)
 }
 
 fn moves(force: Option<f64>) -> Moves {
-    Moves { searcher: Searcher::terms(&weights(), 160.0), force }
+    Moves { searcher: Searcher::from_terms(&weights(), 160.0), force }
 }
 
 #[test]
 fn rows_are_quiescence_leaves() {
     let samples = samples();
     let (mut taught, mut bounded) = (0, 0);
-    for (sample, mut rows) in samples.iter().zip(moves(Some(1.0)).rows(&samples)) {
+    for (sample, mut rows) in samples.iter().zip(moves(Some(1.0)).prepare_rows(&samples)) {
         let chess = sample.position.to_chess().unwrap();
         let played = sample.played.unwrap().legal_move(&chess).unwrap();
         let evaluator = HceEvaluator::new(&weights());
         let mut terms = Terms::new(evaluator.clone());
         let mut quiescence = Quiescence::new(160.0);
-        let root = quiescence.end(&chess, &mut terms).unwrap();
+        let root = quiescence.find_quiet_end(&chess, &mut terms).unwrap();
         let all = quiescence.moves(&chess, &mut terms).unwrap();
         let (end, value) = rows.pop().unwrap();
         if root.is_decided {
@@ -122,14 +122,14 @@ fn batch(encoder: &Encoder, force: Option<f64>) -> Batch {
         whole: None,
         window: 1000,
     };
-    preparation.all()
+    preparation.encode_all()
 }
 
 #[test]
 fn row_signs_follow_the_mover() {
-    let net = |views| Encoder::net(&Architecture::simple(views, 8, Activation::SCReLU));
+    let net = |views| Encoder::for_net(&Architecture::simple(views, 8, Activation::SCReLU));
     let samples = samples();
-    let searched = moves(None).rows(&samples);
+    let searched = moves(None).prepare_rows(&samples);
     for encoder in [net(Views::Plain), net(Views::Perspective), crate::support::games::all_terms()]
     {
         let by_turn = matches!(&encoder, Encoder::Net(net, _) if net.views() == 2);
@@ -137,11 +137,11 @@ fn row_signs_follow_the_mover() {
         let choices = batch.choices.clone().unwrap();
         assert_eq!((choices.ends.len(), batch.len()), (samples.len(), samples.len()));
         for (i, (sample, rows)) in samples.iter().zip(&searched).enumerate() {
-            assert_eq!(choices.rows(i).len(), rows.len());
+            assert_eq!(choices.move_rows(i).len(), rows.len());
             let eyes = |end: &Position| {
                 if by_turn { end.turn() } else { Color::White }
             };
-            for ((end, value), row) in rows.iter().zip(choices.rows(i)) {
+            for ((end, value), row) in rows.iter().zip(choices.move_rows(i)) {
                 let same = sample.position.turn() == eyes(end);
                 assert_eq!(choices.signs[row], if same { 1 } else { -1 });
                 assert_eq!(choices.before[row], *value);
@@ -277,9 +277,9 @@ fn killed_and_resumed_with_any_threads() {
 
 #[test]
 fn equal_moves_share_their_places() {
-    assert_eq!(first(&[3.0, 1.0, 2.0]), 1.0);
-    assert_eq!(first(&[3.0, 3.0, 3.0, 2.0]), 1.0 / 3.0);
-    assert_eq!(first(&[3.0, 3.5, 3.0]), 0.0);
+    assert_eq!(probability_of_first(&[3.0, 1.0, 2.0]), 1.0);
+    assert_eq!(probability_of_first(&[3.0, 3.0, 3.0, 2.0]), 1.0 / 3.0);
+    assert_eq!(probability_of_first(&[3.0, 3.5, 3.0]), 0.0);
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn ranks_are_those_of_the_search() {
     let args = ["compare", "--moves", "--json", "material", "--data", GAMES, "--all"];
     let report = json(nnuance().args(args));
     let samples = read(GAMES).unwrap();
-    let mut material = Terms::new(HceEvaluator::new(&HceWeights::material()));
+    let mut material = Terms::new(HceEvaluator::new(&HceWeights::material_only()));
     let mut quiescence = Quiescence::new(200.0);
     let (mut first, mut positions) = (0.0, 0);
     for sample in &samples {
@@ -301,7 +301,7 @@ fn ranks_are_those_of_the_search() {
         let mut score = |played| {
             let mut after = chess.clone();
             after.play_unchecked(played);
-            -quiescence.end(&after, &mut material).unwrap().score
+            -quiescence.find_quiet_end(&after, &mut material).unwrap().score
         };
         let right = score(wanted);
         let scores: Vec<i32> = moves.iter().map(|&played| score(played)).collect();

@@ -157,7 +157,7 @@ fn killed_rank_leaves_a_checkpoint() {
             let [_, stderr] = said(&output);
             assert!(pid != 0 && stderr.contains(&format!("process rank {rank} ")), "{stderr}");
             let last = run.path("killed").join("last.safetensors");
-            assert!(!last.exists() || Checkpoint::read(&last).is_ok());
+            assert!(!last.exists() || Checkpoint::read_file(&last).is_ok());
             size = if changes { 1 + size % 4 } else { size };
         }
         ends_with_others += u32::from(changes);
@@ -220,7 +220,7 @@ fn signal_stops_all_ranks() {
         let output = ends(child, Duration::from_secs(60));
         let [_, stderr] = said(&output);
         assert!(!output.status.success(), "{who}: {stderr}");
-        let last = Checkpoint::read(&run.path("run").join("last.safetensors")).unwrap();
+        let last = Checkpoint::read_file(&run.path("run").join("last.safetensors")).unwrap();
         assert!(last.state.step > 0, "{who}: {stderr}");
         assert_eq!(stderr.matches("stopped at step").count(), 1, "{who}: {stderr}");
         train(&run, 1, "run");

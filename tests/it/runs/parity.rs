@@ -39,7 +39,7 @@ pub fn check((test, right): (u32, [f64; 10]), (backend, compute): (Backend, Comp
     }
     let net = parity(test);
     let bytes = fs::read(&path).expect("it is there");
-    let source = import(&bytes, &Hints { net: net.clone(), ..Hints::default() });
+    let source = import_weights(&bytes, &Hints { net: net.clone(), ..Hints::default() });
     let weights = source.expect("bullet's weights are read").weights;
     let order = PassOrder { window: POSITIONS, batch: POSITIONS, ..PassOrder::default() };
     let plan = StreamPlan::new(ReadPlan::new(vec![DATA.into()]), order);

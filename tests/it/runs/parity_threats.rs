@@ -18,7 +18,7 @@ pub const LOSSES: [f64; 10] = [
 
 pub fn net() -> Architecture {
     let kings = Kings::new(true, &[]).expect("mirrored");
-    let sets = ["pieces", "threats"].map(|name| features::named(name, kings).expect("a set"));
+    let sets = ["pieces", "threats"].map(|name| features::set_named(name, kings).expect("a set"));
     let inputs = Inputs::new(Views::Perspective, sets.into(), false);
     Architecture { inputs, ..Architecture::simple(Views::Perspective, N, Activation::SCReLU) }
 }
@@ -49,8 +49,8 @@ struct Entry {
 impl Entry {
     fn of(net: &Architecture, sample: &Sample) -> Self {
         let list = |view: usize| {
-            let rows = &net.inputs.lists(&sample.position)[view];
-            rows.repeated().map(|row| row as usize).collect::<Vec<usize>>()
+            let rows = &net.inputs.active_rows(&sample.position)[view];
+            rows.repeated_rows().map(|row| row as usize).collect::<Vec<usize>>()
         };
         let score = f64::from(sample.score.expect("a score"));
         let target = 0.2 * f64::from(sample.result) + 0.8 * sigmoid(score / 400.0);
@@ -103,10 +103,10 @@ fn ten_losses_with_threats() {
         return;
     }
     let net = net();
-    let rows = net.inputs.rows();
+    let rows = net.inputs.row_count();
     let mut plan = ReadPlan::new(vec![DATA.into()]);
     plan.reading.scores = true;
-    let samples = loader::collect(&plan, None, &|_| ()).unwrap();
+    let samples = loader::collect_samples(&plan, None, &|_| ()).unwrap();
     assert_eq!(samples.len(), 16_273);
     let entries: Vec<Entry> = samples.par_iter().map(|sample| Entry::of(&net, sample)).collect();
     let longest = entries.iter().flat_map(|it| &it.lists).map(Vec::len).max();
@@ -135,9 +135,9 @@ pub fn check(backend: Backend, compute: Compute, apart: f64) {
         return;
     }
     let net = net();
-    let mut left: &[f64] = &start(net.inputs.rows());
+    let mut left: &[f64] = &start(net.inputs.row_count());
     let mut weights = Weights::default();
-    for array @ Array { name, shape, .. } in &net.arrays() {
+    for array @ Array { name, shape, .. } in &net.list_arrays() {
         let values = left.split_off(..array.len()).expect("a number each");
         weights.insert(name, shape, values.iter().map(|value| *value as f32).collect());
     }
@@ -156,7 +156,7 @@ fn trained_losses_with_threats() {
     for compute in computes() {
         check(Backend::Flex, compute, 2e-6);
     }
-    for level in Level::available() {
+    for level in Level::list_available() {
         check(Backend::Flex, fused(level, Precision::Mixed), 1e-4);
     }
     #[cfg(feature = "ndarray")]

@@ -4,7 +4,7 @@ use nnuance::export;
 use nnuance::loader::Prepare as _;
 use nnuance::net::Accumulator;
 use nnuance::run::objective::{QuietEnds, Searcher};
-use nnuance::search::{Evaluate, Quiescence, Terms, exchange};
+use nnuance::search::{Evaluate, Quiescence, Terms, static_exchange};
 
 use crate::support::kit::*;
 
@@ -20,7 +20,7 @@ fn slowly(chess: &Chess, value: &mut dyn FnMut(&Position) -> i32) -> Option<i32>
     for played in chess.legal_moves() {
         let noisy = played.is_capture() || played.is_promotion();
         let strange = played.promotion().is_some_and(|role| role != shakmaty::Role::Queen);
-        if !noisy || strange || exchange(chess, played) < 0 {
+        if !noisy || strange || static_exchange(chess, played) < 0 {
             continue;
         }
         let mut after = chess.clone();
@@ -31,7 +31,7 @@ fn slowly(chess: &Chess, value: &mut dyn FnMut(&Position) -> i32) -> Option<i32>
 }
 
 fn positions() -> Vec<Position> {
-    let samples = collect(&ReadPlan::new(vec![GAMES.into()]), None, &|_| ()).unwrap();
+    let samples = collect_samples(&ReadPlan::new(vec![GAMES.into()]), None, &|_| ()).unwrap();
     let real = samples.iter().step_by(29).map(|sample| sample.position);
     real.chain(playouts::positions(2000, 9).into_iter().step_by(5)).collect()
 }
@@ -41,7 +41,7 @@ fn ends_are_right(evaluation: &mut dyn Evaluate, value: &mut dyn FnMut(&Position
     let (mut compared, mut moved, mut decided) = (0, 0, 0);
     for (scale, position) in positions().iter().flat_map(|it| [(1e6, it), (160.0, it)]) {
         let Ok(chess) = position.to_chess() else { continue };
-        let end = Quiescence::new(scale).end(&chess, evaluation).unwrap();
+        let end = Quiescence::new(scale).find_quiet_end(&chess, evaluation).unwrap();
         if end.is_decided {
             decided += 1;
             continue;
@@ -61,11 +61,11 @@ fn ends_are_right(evaluation: &mut dyn Evaluate, value: &mut dyn FnMut(&Position
 
 #[test]
 fn scores_are_those_of_leaves() {
-    let weights = HceWeights::of_list(nnuance::hce::terms::list(), 400.0);
+    let weights = HceWeights::of_list(nnuance::hce::terms::built_in_list(), 400.0);
     let evaluator = HceEvaluator::new(&weights);
     let mut value = |position: &Position| evaluator.evaluate(position).round() as i32;
     ends_are_right(&mut Terms::new(evaluator.clone()), &mut value);
-    let net = export::load("nets/quickstart-32.bin".as_ref()).unwrap().net;
+    let net = export::load_net("nets/quickstart-32.bin".as_ref()).unwrap().net;
     let start = Position::from_chess(&Chess::new());
     ends_are_right(&mut Accumulator::new(&net, &start), &mut |position| net.evaluate(position));
 }
@@ -75,8 +75,8 @@ fn capture_explosion_is_bounded() {
     // Queens that can take each other in any order.
     let fen = "qqqk4/qqq5/8/8/8/8/QQQ5/QQQK4 w - - 0 1";
     let chess = Position::from_fen(fen).unwrap().to_chess().unwrap();
-    let mut terms = Terms::new(HceEvaluator::new(&HceWeights::material()));
-    let end = Quiescence::new(160.0).end(&chess, &mut terms);
+    let mut terms = Terms::new(HceEvaluator::new(&HceWeights::material_only()));
+    let end = Quiescence::new(160.0).find_quiet_end(&chess, &mut terms);
     assert!(end.is_none_or(|end| end.score.abs() < INFINITE));
 }
 
@@ -107,26 +107,26 @@ fn round_equals_a_run_on_leaves() {
     let text = text.replace("held_out = 0.2", "held_out = 0");
     let out = folder.path().join("quiet");
     said(&mut train(&written(&folder, &text), &out));
-    let (_, recipe) = recipe::open(&out.join("last.safetensors")).unwrap();
-    let round = Checkpoint::read(&out.join("round.safetensors")).unwrap();
+    let (_, recipe) = recipe::open_checkpoint(&out.join("last.safetensors")).unwrap();
+    let round = Checkpoint::read_file(&out.join("round.safetensors")).unwrap();
     assert_eq!(round.state.step, 0);
-    let ends = QuietEnds(Searcher::of(&recipe, &round.weights).unwrap());
+    let ends = QuietEnds(Searcher::from_weights(&recipe, &round.weights).unwrap());
 
-    let plan = ReadPlan::new(vec![POSITIONS.into()]).limited(6000);
-    let samples = collect(&plan, None, &|_| ()).unwrap();
+    let plan = ReadPlan::new(vec![POSITIONS.into()]).with_limit(6000);
+    let samples = collect_samples(&plan, None, &|_| ()).unwrap();
     let end = |(sample, rows): (&Sample, Vec<(Position, f64)>)| {
         let (position, _) = rows[0];
         let same = position.turn() == sample.position.turn();
         Sample { position, ..if same { *sample } else { games::turned(sample) } }
     };
-    let quiet: Vec<Sample> = samples.iter().zip(ends.rows(&samples)).map(end).collect();
+    let quiet: Vec<Sample> = samples.iter().zip(ends.prepare_rows(&samples)).map(end).collect();
     let turned = |(one, other): &(&Sample, &Sample)| one.position.turn() != other.position.turn();
     assert!(samples.iter().zip(&quiet).filter(turned).count() > 500);
     let line = |sample: &Sample| {
         let white = sample.position.turn().is_white();
         let of_white = if white { *sample } else { games::turned(sample) };
         let Sample { position, result, score, .. } = of_white;
-        format!("{} | {} | {result:.1}\n", position.fen(), score.unwrap())
+        format!("{} | {} | {result:.1}\n", position.to_fen(), score.unwrap())
     };
     let file = folder.path().join("quiet.txt");
     fs::write(&file, quiet.iter().map(line).collect::<String>()).unwrap();
@@ -135,7 +135,8 @@ fn round_equals_a_run_on_leaves() {
     let given = given.replace(POSITIONS, file.to_str().unwrap());
     let other = folder.path().join("given");
     said(&mut train(&written(&folder, &given), &other));
-    let weights = |out: &Path| Checkpoint::read(&out.join("last.safetensors")).unwrap().weights;
+    let weights =
+        |out: &Path| Checkpoint::read_file(&out.join("last.safetensors")).unwrap().weights;
     assert!(weights(&out) == weights(&other));
 }
 

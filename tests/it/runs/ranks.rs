@@ -9,7 +9,7 @@ use nnuance::log;
 use nnuance::log::TrainStep;
 use nnuance::run::DeviceOptions;
 use nnuance::run::folder::RunFolder;
-use nnuance::run::train::{RunContext, begin, join, resume};
+use nnuance::run::train::{RunContext, begin_training, join_run, resume_run};
 use nnuance::train::End;
 use nnuance::train::ranks::{Ranks, SingleRank};
 use rayon::ThreadPoolBuilder;
@@ -52,7 +52,7 @@ impl Ranks for Thread<'_> {
         self.mesh.count
     }
 
-    fn sum(&self, values: &mut [f32], numbers: &mut [f64]) {
+    fn sum_over_ranks(&self, values: &mut [f32], numbers: &mut [f64]) {
         let own = (values.to_vec(), numbers.to_vec(), Vec::new());
         self.mesh.slots.lock().unwrap()[self.rank] = own;
         self.mesh.meet();
@@ -68,7 +68,7 @@ impl Ranks for Thread<'_> {
         self.mesh.meet();
     }
 
-    fn broadcast(&self, bytes: &mut Vec<u8>) {
+    fn broadcast_bytes(&self, bytes: &mut Vec<u8>) {
         self.mesh.slots.lock().unwrap()[self.rank].2 = bytes.clone();
         self.mesh.meet();
         bytes.clone_from(&self.mesh.slots.lock().unwrap()[0].2);
@@ -116,7 +116,7 @@ fn shares_make_up_the_batch() {
     let net = crate::support::random_nets::net(3, 16);
     for (chunk, window) in [(0, 1000), (64, 1000), (0, 300)] {
         let plan = |of_rank| {
-            let read = ReadPlan::new(vec![POSITIONS.into()]).limited(1000);
+            let read = ReadPlan::new(vec![POSITIONS.into()]).with_limit(1000);
             let order = PassOrder { batch: 700, window, chunk, of_rank, ..PassOrder::default() };
             let layout = InputLayout::CachedPlans {
                 max_bytes: MAX_PLAN_BYTES,
@@ -126,7 +126,7 @@ fn shares_make_up_the_batch() {
             StreamPlan { layout, ..stream_plan(read, order, Some(1000)) }
         };
         let batches = |of_rank| {
-            let stream = Stream::new(plan(of_rank), Encoder::net(&net), 0);
+            let stream = Stream::new(plan(of_rank), Encoder::for_net(&net), 0);
             stream.take(6).map(Result::unwrap).collect::<Vec<_>>()
         };
         let whole = batches(RankShare::ALL);
@@ -150,10 +150,10 @@ struct Stopper {
 }
 
 impl Progress for Stopper {
-    fn stop(&self) -> bool {
+    fn should_stop(&self) -> bool {
         self.now.load(Ordering::SeqCst) >= self.stop
     }
-    fn step(&self, step: &TrainStep) {
+    fn report_step(&self, step: &TrainStep) {
         self.now.store(step.step, Ordering::SeqCst);
     }
 }
@@ -167,15 +167,15 @@ fn train(text: &str, out: &Path, size: usize, stopper: Option<(usize, u64)>) {
         let means = RunContext { device: &device, listener: &listener, page: false, ranks };
         if !ranks.is_first() {
             let wanted = if stopper.is_some() { End::Interrupted } else { End::Finished };
-            let end = join(&means).unwrap();
+            let end = join_run(&means).unwrap();
             assert!(end == wanted || end == End::Converged, "{end:?}");
             return;
         }
         let finished = if out.join("last.safetensors").exists() {
-            resume(out, &[], &means)
+            resume_run(out, &[], &means)
         } else {
-            let config = Config::parse(text, "test", &[]).unwrap();
-            begin(config, &RunFolder::take(out, false, &listener).unwrap(), &means)
+            let config = Config::parse_text(text, "test", &[]).unwrap();
+            begin_training(config, &RunFolder::take_folder(out, false, &listener).unwrap(), &means)
         };
         assert_eq!(finished.unwrap().is_none(), stopper.is_some());
     };
@@ -183,7 +183,7 @@ fn train(text: &str, out: &Path, size: usize, stopper: Option<(usize, u64)>) {
 }
 
 fn losses(out: &Path) -> Vec<[f64; 2]> {
-    let rows = log::read(&out.join("log.csv")).unwrap();
+    let rows = log::read_rows(&out.join("log.csv")).unwrap();
     let loss = |row: &Row| [row.train_loss.unwrap_or(0.0), row.held_out_loss.unwrap_or(0.0)];
     rows.iter().map(loss).collect()
 }
@@ -191,7 +191,7 @@ fn losses(out: &Path) -> Vec<[f64; 2]> {
 /// Relative difference of the losses of two runs, in all rows and at the end.
 pub fn apart(one: &Path, other: &Path) -> f64 {
     let exact = [one, other].map(|out| {
-        let state = Checkpoint::read(&out.join("last.safetensors")).unwrap().state;
+        let state = Checkpoint::read_file(&out.join("last.safetensors")).unwrap().state;
         [state.train_loss.unwrap_or(0.0), state.best.map_or(0.0, |best| best.loss)]
     });
     let (one, other) = (losses(one), losses(other));
@@ -246,7 +246,7 @@ fn ranks_equal_one_process() {
         let folder = tempfile::tempdir().unwrap();
         let out = |name: &str| -> PathBuf { folder.path().join(name) };
         train(&text, &out("1"), 1, None);
-        let checkpoint = Checkpoint::read(&out("1").join("last.safetensors")).unwrap();
+        let checkpoint = Checkpoint::read_file(&out("1").join("last.safetensors")).unwrap();
         assert!(checkpoint.state.step >= 2);
         for size in [2, 3, 4] {
             // Pieces of terms are 4096 positions: two of 6000.

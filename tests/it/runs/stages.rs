@@ -71,7 +71,7 @@ fn optimizer_goes_on() {
     let work = Workdir::new(&config(STAGES).replace("KEYS", ""));
     said(&mut train(&work, "run", &["stage.2.schedule.positions=1"]));
     let steps = |run: &str| {
-        let last = Checkpoint::read(&work.path(&format!("{run}/last.safetensors"))).unwrap();
+        let last = Checkpoint::read_file(&work.path(&format!("{run}/last.safetensors"))).unwrap();
         let state = Weights::from_bytes(&last.optimizer).expect("a state");
         let steps = state.facts.values().map(|steps| steps.parse::<u64>().expect("a number"));
         (last.state.step, steps.collect::<BTreeSet<u64>>())
@@ -80,7 +80,8 @@ fn optimizer_goes_on() {
     assert_eq!(counted, BTreeSet::from([first]));
     assert_eq!(steps("run"), (1, BTreeSet::from([first + 1])));
     // The checkpoint of the last stage knows the data of all.
-    let (_, recipe) = recipe::open(&work.path("run/best.safetensors")).expect("a recipe");
+    let (_, recipe) =
+        recipe::open_checkpoint(&work.path("run/best.safetensors")).expect("a recipe");
     let start = recipe.start.expect("a start");
     assert!(start.recipe.expect("its config").contains("positions = 60000"));
     assert_eq!((&start.data[0].sha256, start.start), (&recipe.data[0].sha256, None));
@@ -138,11 +139,12 @@ fn held_out_games_stay_held_out() {
     let text = config(&own).replace("KEYS", "").replace("6000", "30000");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(DATA);
     let text = text.replace(&format!("{file:?}"), &format!("{VF:?}"));
-    let stages = Config::parse(&text, "stages", &[]).expect("a config").stages();
+    let stages = Config::parse_text(&text, "stages", &[]).expect("a config").list_stages();
     assert_eq!(stages.len(), 2);
     let groups = |stage: &Config, subset| -> BTreeSet<u64> {
-        let samples = collect(&data_plan::read_plan(stage), Some(subset), &|_| {}).expect("games");
-        samples.iter().map(Sample::group).collect()
+        let samples =
+            collect_samples(&data_plan::read_plan(stage), Some(subset), &|_| {}).expect("games");
+        samples.iter().map(Sample::split_group).collect()
     };
     for held in [Subset::Validation, Subset::Test] {
         for [one, other] in [[0, 1], [1, 0]] {

@@ -1,7 +1,7 @@
 //! `nnuance sweep`: choosing, measuring, and resuming after a kill.
 
-use nnuance::report::seeds::{SeedSpread, contest};
-use nnuance::report::{PositionFacts, Predictions, sums};
+use nnuance::report::seeds::{SeedSpread, compare_members};
+use nnuance::report::{PositionFacts, Predictions, squared_errors};
 use nnuance::run::sweep::Axis;
 
 use crate::support::kit::*;
@@ -31,7 +31,7 @@ fn number(value: &Value) -> f64 {
 
 #[test]
 fn values_with_commas() {
-    let of = |text: &str| Axis::parse(text).map(|it| (it.key, it.values.join(" | ")));
+    let of = |text: &str| Axis::parse_axis(text).map(|it| (it.key, it.values.join(" | ")));
     for (text, key, values) in [
         ("net.hidden = 16, 32", "net.hidden", "16 | 32"),
         ("data.share=0.5,1", "data.share", "0.5 | 1"),
@@ -82,7 +82,7 @@ impl World {
     }
 
     fn sums(&self, evaluation: &Predictions) -> Vec<f64> {
-        sums(evaluation, &self.truth()).expect("sums")
+        squared_errors(evaluation, &self.truth()).expect("sums")
     }
 }
 
@@ -108,7 +108,7 @@ fn differences_stand_against_games_and_seeds() {
             let sums = seeds.map(|(noise, seed)| world.sums(&world.evaluation("it", *noise, seed)));
             sums.collect::<Vec<_>>()
         });
-        contest(&sums, truth)[1].above_first.expect("a difference")
+        compare_members(&sums, truth)[1].above_first.expect("a difference")
     };
     let (good, bad) = ([300.0, 310.0, 320.0], [900.0, 910.0, 920.0]);
     for (two, sign) in [([&good[..], &bad], 1.0), ([&bad, &good], -1.0)] {
@@ -129,17 +129,20 @@ fn differences_stand_against_games_and_seeds() {
 /// Against the formula, its integral done by Simpson's rule.
 #[test]
 fn interval_over_seeds_is_welch() {
-    let [one, two] =
-        [&[1.0, 2.0, 4.0][..], &[3.0, 5.0, 8.0, 9.0]].map(|it| SeedSpread::of(it).unwrap());
-    let found = one.less(&two).expect("an interval");
+    let [one, two] = [&[1.0, 2.0, 4.0][..], &[3.0, 5.0, 8.0, 9.0]]
+        .map(|it| SeedSpread::from_values(it).unwrap());
+    let found = one.subtract(&two).expect("an interval");
     let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a}, {b}");
     // A difference of -3.917 with an error of 1.635 and 4.764 degrees of freedom.
     near(found.interval[0], -8.183_340_9);
     near(found.interval[1], 0.350_007_5);
     near(found.p, 0.064_487_8);
-    assert!(SeedSpread::of(&[]).is_none() && SeedSpread::of(&[1.0]).unwrap().less(&two).is_none());
-    let same = SeedSpread::of(&[1.0, 1.0]).unwrap();
-    assert_eq!(same.less(&same).expect("an interval").p, 1.0);
+    assert!(
+        SeedSpread::from_values(&[]).is_none()
+            && SeedSpread::from_values(&[1.0]).unwrap().subtract(&two).is_none()
+    );
+    let same = SeedSpread::from_values(&[1.0, 1.0]).unwrap();
+    assert_eq!(same.subtract(&same).expect("an interval").p, 1.0);
 }
 
 const SMALL: [&str; 4] = [

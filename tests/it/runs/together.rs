@@ -48,15 +48,15 @@ fn both_parts_learn_and_are_exported() {
         assert_eq!((after.scale, after.scale_factor), (before.scale, before.scale_factor));
 
         // The run began with the original terms, and its loss is that of the sum.
-        let (best, found) = recipe::open(&out.join("best.safetensors")).unwrap();
+        let (best, found) = recipe::open_checkpoint(&out.join("best.safetensors")).unwrap();
         let plan = data_plan::read_plan(&found.config);
-        let samples = collect(&plan, Some(Subset::Validation), &|_| ()).unwrap();
+        let samples = collect_samples(&plan, Some(Subset::Validation), &|_| ()).unwrap();
         let evaluator = HceEvaluator::new(&before);
         let values = samples.iter().map(|it| evaluator.evaluate(&it.position));
         let alone = loss(values, &samples, 150.0);
         let first = column(&out, "validation_loss")[0];
         assert!((alone / first - 1.0).abs() < 1e-5, "{alone} {first}");
-        let net = export::load(&out.join("net.bin")).unwrap();
+        let net = export::load_net(&out.join("net.bin")).unwrap();
         let evaluator = HceEvaluator::new(&after);
         let sum = |it: &Sample| {
             f64::from(net.net.evaluate(&it.position)) + evaluator.evaluate(&it.position).round()
@@ -76,7 +76,7 @@ fn both_parts_learn_and_are_exported() {
         said(program::export(&out, &again).arg("--overwrite"));
         let bytes = |path: &Path| fs::read(path).unwrap();
         assert_eq!(bytes(&again), bytes(&out.join("net.bin")));
-        let manifest = export::load(&again).unwrap().manifest.unwrap();
+        let manifest = export::load_net(&again).unwrap().manifest.unwrap();
         assert_eq!(manifest.provenance.base.unwrap(), base);
     }
 }
@@ -91,7 +91,7 @@ fn terms_have_their_own_rate() {
     let slow = "\n[optimizer.layers]\nterms = { rate = 1e-60 }\ntempo = { rate = 1e-60 }\n";
     said(&mut train(&folder.write("run.toml", format!("{config}{slow}")), &first));
     let text = fs::read_to_string(first.join("base.json")).unwrap();
-    assert_eq!(HceWeights::from_json(&text).unwrap().values, before.rounded(2).values);
+    assert_eq!(HceWeights::from_json(&text).unwrap().values, before.round_values(2).values);
 
     let mut on = train(&folder.write("run.toml", &config), &second);
     for (key, value) in [("start", first.clone()), ("base", first.join("base.json"))] {

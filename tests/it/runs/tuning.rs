@@ -29,9 +29,9 @@ const MINIBATCH: &str = "epochs = 4\nbatch = 512\nlearning_rate = 1.0";
 /// The positions that a run of [`config`] trains on, with `share` of them held out.
 fn trained_on(limit: u64, share: f64) -> Vec<Sample> {
     let split = Split { share, seed: 0 };
-    let plan = ReadPlan { split, ..ReadPlan::new(vec![POSITIONS.into()]).limited(limit) };
-    let mut samples = collect(&plan, None, &|_| ()).unwrap();
-    samples.retain(|sample| !split.holds_out(sample.group()));
+    let plan = ReadPlan { split, ..ReadPlan::new(vec![POSITIONS.into()]).with_limit(limit) };
+    let mut samples = collect_samples(&plan, None, &|_| ()).unwrap();
+    samples.retain(|sample| !split.holds_out(sample.split_group()));
     samples
 }
 
@@ -42,9 +42,11 @@ struct Encoded {
 
 impl Encoded {
     fn new(samples: &[Sample]) -> Self {
-        let coding = Coding::new(&vec![true; hce::terms::list().len()], true);
+        let coding = Coding::new(&vec![true; hce::terms::built_in_list().len()], true);
         let (mut terms, mut trace) = (Terms::default(), Trace::default());
-        samples.iter().for_each(|sample| coding.encode(&sample.position, &mut trace, &mut terms));
+        samples
+            .iter()
+            .for_each(|sample| coding.encode_position(&sample.position, &mut trace, &mut terms));
         let white = |sample: &Sample| match sample.position.turn().is_black() {
             true => 1.0 - f64::from(sample.result),
             false => sample.result.into(),
@@ -53,7 +55,7 @@ impl Encoded {
     }
 
     fn counts(&self) -> Vec<u64> {
-        let mut counts = vec![0; hce::terms::list().len()];
+        let mut counts = vec![0; hce::terms::built_in_list().len()];
         for (entries, ..) in rows(&Inputs::Terms(vec![Arc::new(self.terms.clone())])) {
             let there: BTreeSet<usize> = entries.iter().map(|entry| entry.0).collect();
             there.into_iter().for_each(|term| counts[term] += 1);
@@ -69,7 +71,7 @@ fn patterns(patterns: &[&str]) -> Vec<String> {
 /// Trains a subset; no other weight may change, and at least this share of the subset must.
 fn moves_only(limit: u64, tune: &[&str], optimizer: &str, schedule: &str, share: f64) {
     let run = Run::new(&config(limit, &format!("tune = {tune:?}"), optimizer, schedule), "2");
-    let list = hce::terms::list();
+    let list = hce::terms::built_in_list();
     let chosen = list.choose(&patterns(tune)).unwrap();
     let counts = Encoded::new(&trained_on(limit, 0.1)).counts();
     let last = run.last().weights;
@@ -135,7 +137,7 @@ fn same_bits_for_any_threads() {
 fn rare_terms_keep_their_start() {
     let model = "use = [\"material\", \"psqt\", \"scale_factor\"]";
     let run = Run::new(&config(4000, model, GAUSS_NEWTON, "epochs = 2"), "2");
-    let list = hce::terms::list();
+    let list = hce::terms::built_in_list();
     let counts = Encoded::new(&trained_on(4000, 0.1)).counts();
     let start = HceWeights::default();
     let table = run.text("terms.csv");
@@ -163,9 +165,9 @@ fn rows(inputs: &Inputs) -> Vec<Row> {
     let row = |piece: &Terms, row: usize| {
         let Terms { normal, safety, complexity, .. } = piece;
         let mut entries: Vec<_> =
-            normal.row(row).map(|(term, count)| (term, count.into(), 0)).collect();
-        entries.extend(safety.row(row).map(|(term, [a, b])| (term, a.into(), b.into())));
-        entries.extend(complexity.row(row).map(|(term, count)| (term, count.into(), 0)));
+            normal.entries_of_row(row).map(|(term, count)| (term, count.into(), 0)).collect();
+        entries.extend(safety.entries_of_row(row).map(|(term, [a, b])| (term, a.into(), b.into())));
+        entries.extend(complexity.entries_of_row(row).map(|(term, count)| (term, count.into(), 0)));
         (entries, [piece.middlegame[row], piece.endgame[row]], piece.turn[row])
     };
     let all = |piece: &Arc<Terms>| (0..piece.len()).map(|at| row(piece, at)).collect::<Vec<_>>();
@@ -174,7 +176,7 @@ fn rows(inputs: &Inputs) -> Vec<Row> {
 
 #[test]
 fn memory_holds_what_the_files_say() {
-    let list = hce::terms::list();
+    let list = hce::terms::built_in_list();
     let start = HceWeights::default();
     let encoder = || TermsEncoder {
         coding: Coding::new(&vec![true; list.len()], true),
@@ -183,13 +185,13 @@ fn memory_holds_what_the_files_say() {
     };
     let files = [POSITIONS, "data/selfplay_sf151_quiet.epd"].map(PathBuf::from).to_vec();
     let split = Split { share: 0.2, seed: 4 };
-    let plan = ReadPlan { split, ..ReadPlan::new(files).limited(6000) };
+    let plan = ReadPlan { split, ..ReadPlan::new(files).with_limit(6000) };
     let kept = loader::scan(&plan, u64::MAX, &|_| ()).unwrap().kept.unwrap();
-    let store = Store::encode(kept, &encoder());
-    let mut samples = collect(&plan, None, &|_| ()).unwrap();
-    samples.retain(|sample| !split.holds_out(sample.group()));
-    let streamed = Encoder::Hce(Arc::new(encoder())).encode(&samples);
-    let stored = store.all();
+    let store = Store::encode_records(kept, &encoder());
+    let mut samples = collect_samples(&plan, None, &|_| ()).unwrap();
+    samples.retain(|sample| !split.holds_out(sample.split_group()));
+    let streamed = Encoder::Hce(Arc::new(encoder())).encode_samples(&samples);
+    let stored = store.whole_batch();
     assert_eq!((stored.len(), store.len()), (samples.len(), samples.len()));
     assert!(samples.len() > 9000 && samples.len() < 10_200, "{}", samples.len());
     assert_eq!(rows(&stored.inputs), rows(&streamed.inputs));
@@ -203,7 +205,7 @@ fn memory_holds_what_the_files_say() {
     assert_eq!(results, plain.results);
     // Batches of the store have the requested rows.
     let places: Vec<u32> = (0..store.len() as u32).rev().step_by(7).collect();
-    let Batch { inputs, results, .. } = store.batch(&places);
+    let Batch { inputs, results, .. } = store.batch_of(&places);
     let (all, some) = (rows(&stored.inputs), rows(&inputs));
     for (i, place) in places.iter().enumerate() {
         assert_eq!(some[i], all[*place as usize]);

@@ -78,16 +78,17 @@ fn engine_values(engine: &Engine, weights: &HceWeights, samples: &[Sample]) -> V
 fn comparison_equals_the_tuned_engine() {
     let Some(engine) = Engine::new() else { return };
     let run = Run::new(&engine.config(&engine.trace, GAUSS_NEWTON, "epochs = 6"), "2");
-    let best = Checkpoint::read(&run.out.join("best.safetensors")).unwrap();
+    let best = Checkpoint::read_file(&run.out.join("best.safetensors")).unwrap();
     let list = Arc::new(engine.terms().list);
     let weights = HceWeights::from_weights(&best.weights, list.clone(), 400.0, true).unwrap();
     assert_ne!(weights.values, HceWeights::of_list(list, 400.0).values);
 
-    let samples = collect(&ReadPlan::new(vec![engine.trace.clone()]), None, &|_| ()).unwrap();
+    let samples =
+        collect_samples(&ReadPlan::new(vec![engine.trace.clone()]), None, &|_| ()).unwrap();
     let values = engine_values(&engine, &weights, &samples);
     let evaluation = Predictions::new("engine", values);
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
-    let groups: Vec<u64> = samples.iter().map(Sample::group).collect();
+    let groups: Vec<u64> = samples.iter().map(Sample::split_group).collect();
     let truth = crate::support::kit::facts_of_games(&results, &groups, "positions");
     let expected = compare(&[evaluation], &truth).unwrap();
     let expected = serde_json::to_value(&expected).unwrap();

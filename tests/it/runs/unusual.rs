@@ -72,7 +72,7 @@ fn unwritable_checkpoint_stops_the_run() {
     // The last checkpoint is not beyond those kept.
     let step = |bytes: &[u8]| {
         let facts = Weights::from_bytes(bytes).expect("a checkpoint").facts;
-        Checkpoint::state(&facts).expect("a state").step
+        Checkpoint::read_state(&facts).expect("a state").step
     };
     assert!(step(&work.bytes("run/last.safetensors")) < step(&last) * 3 / 2);
     fs::remove_file(&folder).expect("it can be removed");
@@ -93,9 +93,10 @@ fn killed_while_made_longer() {
     });
     said(&mut work.resume("whole", &["schedule.epochs=4"]));
     // Only the first of the writes was done: that of the last checkpoint.
-    let last = |run: &Path| Checkpoint::read(&run.join("last.safetensors")).expect("a checkpoint");
+    let last =
+        |run: &Path| Checkpoint::read_file(&run.join("last.safetensors")).expect("a checkpoint");
     let written = Checkpoint { facts: last(&whole).facts, ..last(&torn) };
-    written.write(&torn.join("last.safetensors")).expect("a checkpoint");
+    written.write_file(&torn.join("last.safetensors")).expect("a checkpoint");
     said(&mut work.resume("torn", &[]));
     assert_same(&whole, &torn, &RESULTS, "killed while made longer");
 }

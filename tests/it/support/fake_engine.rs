@@ -17,7 +17,7 @@ use crate::support::kit::*;
 pub fn hash_of(chess: &Chess) -> u64 {
     let fen = Fen::from_position(chess, EnPassantMode::Legal).to_string();
     let fields = fen.split(' ').take(4).flat_map(str::bytes);
-    fields.fold(0, |hash, byte| mix(hash, u64::from(byte)))
+    fields.fold(0, |hash, byte| mix_hash(hash, u64::from(byte)))
 }
 
 /// Result of the fake engine: a score and a variation of up to four moves.
@@ -237,10 +237,10 @@ impl StopAfter {
 }
 
 impl Progress for StopAfter {
-    fn advance(&self, count: u64) {
+    fn advance_work(&self, count: u64) {
         self.done.fetch_add(count, Ordering::SeqCst);
     }
-    fn stop(&self) -> bool {
+    fn should_stop(&self) -> bool {
         self.done.load(Ordering::SeqCst) > self.count
     }
 }

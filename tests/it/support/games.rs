@@ -25,7 +25,7 @@ pub fn samples(count: usize, seed: u64) -> Vec<Sample> {
     let mut sample = |position| Sample {
         result: [0.0, 0.5, 1.0][random.random_range(0..3)],
         score: Some(random.random_range(-600..600)),
-        ..Sample::of(position)
+        ..Sample::from_position(position)
     };
     // Every other position of longer games, so that few pieces occur too.
     positions(4 * count, seed).into_iter().step_by(4).map(&mut sample).collect()
@@ -38,7 +38,7 @@ pub fn turned(sample: &Sample) -> Sample {
 }
 
 pub fn lists(views: Views) -> Encoder {
-    Encoder::net(&Architecture::simple(views, 1, Activation::SCReLU))
+    Encoder::for_net(&Architecture::simple(views, 1, Activation::SCReLU))
 }
 
 pub fn all_terms() -> Encoder {
@@ -50,8 +50,8 @@ pub fn all_terms() -> Encoder {
 }
 
 pub fn recorded(count: u64) -> Vec<Sample> {
-    let plan = ReadPlan::new(vec!["data/selfplay-sf15.vf".into()]).limited(count);
-    collect(&plan, None, &|_| ()).unwrap()
+    let plan = ReadPlan::new(vec!["data/selfplay-sf15.vf".into()]).with_limit(count);
+    collect_samples(&plan, None, &|_| ()).unwrap()
 }
 
 /// Targets from 0 to 1 in turn.
@@ -67,10 +67,10 @@ pub fn forces(positions: usize) -> Vec<f32> {
 
 pub const LOSSES: [Loss; 5] = [
     Loss::SQUARED,
-    Loss::power(2.5),
+    Loss::from_power(2.5),
     Loss::CROSS_ENTROPY,
     Loss { asymmetry: 0.4, ..Loss::SQUARED },
-    Loss { asymmetry: -0.5, ..Loss::power(1.7) },
+    Loss { asymmetry: -0.5, ..Loss::from_power(1.7) },
 ];
 
 pub fn weights(positions: usize) -> Vec<f32> {
@@ -81,7 +81,7 @@ pub fn for_each_aim(targets: &[f32], mut act: impl FnMut(Aim)) {
     let count = targets.len();
     let (forces, bases, weights) = (forces(count), bases(count), weights(count));
     act(Aim::Forces(&forces));
-    act(Aim::Losses(LossInputs { base: &bases, ..LossInputs::squared(targets) }));
+    act(Aim::Losses(LossInputs { base: &bases, ..LossInputs::with_squared_error(targets) }));
     let loss = Loss::CROSS_ENTROPY;
     let (base, sparsity) = (&bases[..], 0.3);
     act(Aim::Losses(LossInputs { targets, base, weights: &weights, loss, sparsity }));

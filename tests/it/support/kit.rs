@@ -13,7 +13,7 @@ pub use nnuance::architecture::{Activation, Architecture, Form, Kings, Layer, Vi
 pub use nnuance::batch::Batch;
 pub use nnuance::config::Config;
 pub use nnuance::engine::journal::path_of;
-pub use nnuance::export::{import, quantise};
+pub use nnuance::export::{import_weights, quantise};
 pub use nnuance::features::DirtyPieces;
 pub use nnuance::floats::Float;
 pub use nnuance::format::{Format, GivenViews, LabelKind, Presence, Source, write_all};
@@ -21,18 +21,19 @@ pub use nnuance::hce::terms::TERMS;
 pub use nnuance::hce::{Coding, HceEvaluator, HceWeights};
 pub use nnuance::loader::{
     Encoder, InputLayout, PassOrder, ReadPlan, ScanFacts, Split, Stream, StreamPlan, Subset,
-    TermsEncoder, collect, scan,
+    TermsEncoder, collect_samples, scan,
 };
 pub use nnuance::log::Row;
 pub use nnuance::loss::{Loss, LossShape, sigmoid};
 pub use nnuance::model::{
-    Aim, Backend, Compute, Device, Kind, Level, LossInputs, Model, Precision, initial, to_host,
+    Aim, Backend, Compute, Device, Kind, Level, LossInputs, Model, Precision, initial_weights,
+    to_host,
 };
 pub use nnuance::net::{Hints, Net, PositionEvaluator};
 pub use nnuance::point_of_view::PointOfView;
 pub use nnuance::progress::Progress;
 pub use nnuance::run::{data_plan, recipe};
-pub use nnuance::sample::{PlayedMove, Position, Sample, mix};
+pub use nnuance::sample::{PlayedMove, Position, Sample, mix_hash};
 pub use nnuance::scales::{HeadFormat, Scales};
 pub use nnuance::terms::{EngineTerms, TermSelection};
 pub use nnuance::train::checkpoint::Checkpoint;
@@ -67,7 +68,7 @@ pub fn of_accumulators() -> impl Iterator<Item = Activation> {
 }
 
 pub fn term_named(name: &str) -> Term {
-    Term::all().find(|term| term.name() == name).unwrap_or_else(|| panic!("{name}"))
+    Term::all_terms().find(|term| term.name() == name).unwrap_or_else(|| panic!("{name}"))
 }
 
 pub fn facts_of_games(results: &[f64], groups: &[u64], noun: &'static str) -> PositionFacts {
@@ -95,7 +96,7 @@ pub fn same_for_threads<T: PartialEq + Send>(
 }
 
 pub fn flex() -> Device {
-    Backend::Flex.device().expect("flex is always there")
+    Backend::Flex.first_device().expect("flex is always there")
 }
 
 pub fn fused(level: Level, precision: Precision) -> Compute {
@@ -104,12 +105,12 @@ pub fn fused(level: Level, precision: Precision) -> Compute {
 
 /// The fused operations with the best instructions of this machine.
 pub fn fastest() -> Compute {
-    fused(Level::detect(), Precision::F32)
+    fused(Level::detect_fastest(), Precision::F32)
 }
 
 /// The plain tensor operations, and the fused ones with every set of instructions that is here.
 pub fn computes() -> impl Iterator<Item = Compute> {
-    let levels = Level::available().into_iter();
+    let levels = Level::list_available().into_iter();
     [Compute::Plain].into_iter().chain(levels.map(|level| fused(level, Precision::F32)))
 }
 

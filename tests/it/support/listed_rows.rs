@@ -8,20 +8,22 @@ use crate::support::games;
 
 /// Lists `[positions, views, width]` without output buckets.
 pub fn active(net: &Architecture, indices: Vec<u16>, width: usize) -> ActiveRows {
-    let kings = net.inputs.kings().count();
+    let kings = net.inputs.kings().bucket_count();
     let king = |list: &[u16]| (usize::from(list[0]) / PIECES).min(kings - 1) as u8;
     let king_buckets = match kings {
         1 => Vec::new(),
         _ => indices.chunks_exact(width).map(king).collect(),
     };
-    let (rows, views, indices) = (net.rows(), net.views(), Indices::U16(indices));
+    let (rows, views, indices) = (net.row_count(), net.views(), Indices::U16(indices));
     ActiveRows { rows, views, width, indices, king_buckets, buckets: Vec::new() }
 }
 
 /// Lists of recorded positions, a twelfth of those of their games.
 pub fn lists(net: &Architecture, positions: u64) -> ActiveRows {
     let samples: Vec<_> = games::recorded(12 * positions).into_iter().step_by(12).collect();
-    let Inputs::Active(active) = Encoder::net(net).encode(&samples).inputs else { panic!("lists") };
+    let Inputs::Active(active) = Encoder::for_net(net).encode_samples(&samples).inputs else {
+        panic!("lists")
+    };
     active
 }
 

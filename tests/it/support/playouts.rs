@@ -66,7 +66,7 @@ fn game(mode: CastlingMode, length: usize, random: &mut Xoshiro256PlusPlus) -> G
         let among = if rare.is_empty() || random.random() { &moves[..] } else { &rare[..] };
         let chosen = among[random.random_range(0..among.len())];
         game.moves.push(chosen.to_uci(mode).to_string());
-        game.moved.push(DirtyPieces::of(chess.turn(), &chosen));
+        game.moved.push(DirtyPieces::from_move(chess.turn(), &chosen));
 
         chess.play_unchecked(chosen);
         game.positions.push(Position::from_chess(&chess));

@@ -94,7 +94,7 @@ impl Run {
     }
 
     pub fn last(&self) -> Checkpoint {
-        Checkpoint::read(&self.out.join("last.safetensors")).unwrap()
+        Checkpoint::read_file(&self.out.join("last.safetensors")).unwrap()
     }
 }
 

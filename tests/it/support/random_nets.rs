@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use nnuance::architecture::{BucketChoice, BucketTable, Inputs};
-use nnuance::export::snippet::{Language, snippet};
+use nnuance::export::snippet::{Language, write_snippet};
 use rand::seq::{IndexedRandom, IteratorRandom, SliceRandom};
 
 use crate::support::kit::*;
@@ -14,7 +14,7 @@ pub fn net(seed: u64, most: usize) -> Architecture {
         .choose(&mut random)
         .expect("there are views");
     let kings = if views == Views::Plain { Kings::NONE } else { kings(&mut random) };
-    let factorised = kings.count() > 1 && random.random();
+    let factorised = kings.bucket_count() > 1 && random.random();
     let inputs = Inputs::of_pieces(views, kings, factorised);
     let pairwise = random.random_range(0..3) == 0;
     let mut hidden = random.random_range(1..=most);
@@ -23,10 +23,10 @@ pub fn net(seed: u64, most: usize) -> Architecture {
     }
     let layers = *[0, 0, 1, 2, 3].choose(&mut random).expect("there are lengths");
     // What was added later is drawn apart, so that the rest of a draw stays.
-    let mut later = Xoshiro256PlusPlus::seed_from_u64(mix(seed, 1));
+    let mut later = Xoshiro256PlusPlus::seed_from_u64(mix_hash(seed, 1));
     let alike = later.random_range(0..4) == 0;
     let (first, added) = Activation::ALL.split_at(5);
-    let mut last = Xoshiro256PlusPlus::seed_from_u64(mix(seed, 2));
+    let mut last = Xoshiro256PlusPlus::seed_from_u64(mix_hash(seed, 2));
     let mut layer = |random: &mut Xoshiro256PlusPlus| {
         let size = [random.random_range(1..=20), 8][usize::from(alike)];
         let of_first = first.choose(random).expect("there are activations");
@@ -115,7 +115,7 @@ fn kings(random: &mut Xoshiro256PlusPlus) -> Kings {
 
 /// Numbers for a net. Sums are small enough that about a tenth of them is clamped.
 pub fn weights(net: &Architecture, seed: u64) -> Weights {
-    let mut weights = initial(net, seed);
+    let mut weights = initial_weights(net, seed);
     shake(&mut weights, 0.2, seed);
     weights
 }
@@ -156,7 +156,7 @@ impl Drawn {
         let mut bytes = of(HeadFormat::Int8, qa, None);
         if seed.is_multiple_of(3) {
             // Inputs above 127.
-            let shift = bytes.as_ref().map(|net| net.unit().0 - 1);
+            let shift = bytes.as_ref().map(|net| net.shift_and_unit().0 - 1);
             bytes = bytes.and_then(|_| of(HeadFormat::Int8, qa, shift));
         }
         let nets: Vec<Net> = of(HeadFormat::Float, 255, None).into_iter().chain(bytes).collect();
@@ -167,7 +167,7 @@ impl Drawn {
 
     /// Whether there is code for engines, for which nothing may overflow.
     fn has_code(&self) -> bool {
-        let code = |net: &Net| snippet(Language::C, net, ["net.bin", "nnue.h"], &[]);
+        let code = |net: &Net| write_snippet(Language::C, net, ["net.bin", "nnue.h"], &[]);
         self.nets.iter().all(|net| code(net).is_ok())
     }
 }
@@ -205,7 +205,7 @@ fn missing(drawn: &[Drawn]) -> Option<String> {
         |has: &dyn Fn(&Architecture) -> bool| drawn.iter().filter(|it| has(&it.net)).count();
     let mut counts = vec![
         ("mirror".to_string(), count(&|net| net.inputs.kings().mirror)),
-        ("king buckets".into(), count(&|net| net.inputs.kings().count() > 1)),
+        ("king buckets".into(), count(&|net| net.inputs.kings().bucket_count() > 1)),
         ("a factoriser".into(), count(&|net| net.inputs.factorised)),
         ("products".into(), count(&|net| net.pairwise)),
         ("connected layers".into(), count(&is_connected)),

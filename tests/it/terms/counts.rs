@@ -1,7 +1,7 @@
 //! Counts of terms written by hand from the descriptions in the table of terms.
 
 use nnuance::hce::terms::GROUPS;
-use nnuance::hce::{Phase, Term, Trace, evaluate};
+use nnuance::hce::{Phase, Term, Trace, evaluate_terms};
 
 use crate::support::kit::*;
 
@@ -88,7 +88,7 @@ fn counts_made_by_hand() {
     for case in cases.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let (fen, counts) = case.split_once(':').unwrap();
         let mut trace = Trace::default();
-        evaluate(&Position::from_fen(fen).unwrap(), &mut trace);
+        evaluate_terms(&Position::from_fen(fen).unwrap(), &mut trace);
         for count in counts.split(',') {
             let [name, white, black] = count.split_whitespace().collect::<Vec<_>>()[..] else {
                 panic!("{count}")
@@ -96,7 +96,7 @@ fn counts_made_by_hand() {
             let term = crate::support::kit::term_named(name);
             let right = [white, black].map(|it| it.parse::<i32>().unwrap());
             seen[group(term)] |= right != [0, 0];
-            let found = [Color::White, Color::Black].map(|colour| trace.count(term, colour));
+            let found = [Color::White, Color::Black].map(|colour| trace.term_count(term, colour));
             if found != right {
                 wrong.push(format!("{fen}: {name} is {found:?}, not {right:?}"));
             }
@@ -132,10 +132,10 @@ fn endgames_are_scaled() {
         ("4k3/ppp5/8/8/8/8/8/2B1K3 w", 128),
     ] {
         let position = Position::from_fen(fen).unwrap();
-        for position in [position, position.flipped()] {
-            let phase = Phase::of(&position);
+        for position in [position, position.flip_colours()] {
+            let phase = Phase::from_position(&position);
             assert_eq!(phase.xi, xi, "{fen}");
-            let [_, endgame] = phase.shares();
+            let [_, endgame] = phase.phase_shares();
             assert_eq!(endgame, f64::from(phase.rho) / 256.0 * f64::from(xi) / 128.0);
             assert_eq!(f64::from(endgame as f32), endgame);
         }

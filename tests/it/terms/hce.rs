@@ -2,8 +2,8 @@
 //! as files and tensors.
 
 use nnuance::batch::Terms;
-use nnuance::hce::terms::{self, list};
-use nnuance::hce::{Phase, Term, Trace, evaluate, freeze};
+use nnuance::hce::terms::{self, built_in_list};
+use nnuance::hce::{Phase, Term, Trace, evaluate_terms, freeze_terms};
 use nnuance::sums::Sums;
 use nnuance::terms::{Kind, TermEntry, TermList};
 
@@ -20,7 +20,7 @@ fn positions() -> Vec<Position> {
 
 pub fn odd_weights() -> HceWeights {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
-    let mut weights = HceWeights { scale_factor: true, ..HceWeights::zero(173.5) };
+    let mut weights = HceWeights { scale_factor: true, ..HceWeights::zeros_with_scale(173.5) };
     let mut draw = || f64::from(random.random_range(-1000..=1000)) / 4.0;
     weights.values.iter_mut().for_each(|value| *value = [draw(), draw()]);
     weights.tempo = 12.25;
@@ -30,15 +30,15 @@ pub fn odd_weights() -> HceWeights {
 
 fn traced(position: &Position) -> Trace {
     let mut trace = Trace::default();
-    evaluate(position, &mut trace);
+    evaluate_terms(position, &mut trace);
     trace
 }
 
 fn by_hand(trace: &Trace, weights: &[[f64; 2]]) -> Sums {
     let mut sums = Sums::default();
-    for term in Term::all() {
+    for term in Term::all_terms() {
         let counts =
-            [Color::White, Color::Black].map(|colour| f64::from(trace.count(term, colour)));
+            [Color::White, Color::Black].map(|colour| f64::from(trace.term_count(term, colour)));
         for phase in [0, 1] {
             let weight = weights[term.index()][phase];
             match term.kind() {
@@ -67,18 +67,18 @@ fn close(a: Sums, b: Sums, within: f64) -> bool {
 
 #[test]
 fn terms_have_names_and_starts() {
-    let names: HashSet<String> = Term::all().map(Term::name).collect();
+    let names: HashSet<String> = Term::all_terms().map(Term::name).collect();
     assert_eq!(names.len(), TERMS);
-    let ours = list();
-    for (i, term) in Term::all().enumerate() {
+    let ours = built_in_list();
+    for (i, term) in Term::all_terms().enumerate() {
         assert_eq!(term.index(), i);
         assert_eq!(term.kind(), term.group().kind);
         assert_eq!(ours.terms[i].name, term.name());
-        assert_eq!(ours.terms[i].start, term.start().map(f64::from));
+        assert_eq!(ours.terms[i].start, term.initial_weights().map(f64::from));
     }
     let knight = crate::support::kit::term_named("material.knight");
-    assert_eq!(knight.start(), [320, 320]);
-    assert_eq!(crate::support::kit::term_named("psqt.knight.e4").start(), [0, 0]);
+    assert_eq!(knight.initial_weights(), [320, 320]);
+    assert_eq!(crate::support::kit::term_named("psqt.knight.e4").initial_weights(), [0, 0]);
     for pattern in ["pawns", "king.safety", "king.shelter.*", "mobility.*", "threats", "rooks.*"] {
         let chosen = ours.choose(&[pattern.to_string()]).unwrap();
         assert!(chosen.terms.contains(&true) && chosen.terms.contains(&false), "{pattern}");
@@ -91,10 +91,10 @@ fn trace_times_weights_is_the_evaluation() {
     let fast = HceEvaluator::new(&weights);
     for position in positions() {
         let trace = traced(&position);
-        let phase = Phase::of(&position);
+        let phase = Phase::from_position(&position);
         let sums = by_hand(&trace, &weights.values);
-        assert!(close(fast.sums(&position), sums, 1e-8), "{position:?}");
-        let white = sums.white(phase.shares());
+        assert!(close(fast.sum_terms(&position), sums, 1e-8), "{position:?}");
+        let white = sums.white_centipawns(phase.phase_shares());
         let stm = position.turn().fold_wb(white, -white) + weights.tempo;
         assert!((fast.evaluate(&position) - stm).abs() < 1e-6, "{position:?}");
     }
@@ -108,30 +108,30 @@ fn batches_hold_the_evaluation() {
     let wanted: Vec<bool> = (0..TERMS).map(|_| random.random_bool(0.7)).collect();
     let coding = Coding::new(&wanted, true);
     let positions = positions();
-    positions.iter().for_each(|position| coding.encode(position, &mut trace, &mut batch));
+    positions.iter().for_each(|position| coding.encode_position(position, &mut trace, &mut batch));
     for (value, _) in weights.values.iter_mut().zip(&wanted).filter(|(_, wanted)| !**wanted) {
         *value = [0.0; 2];
     }
     assert_eq!(batch.len(), positions.len());
     for (row, position) in positions.iter().enumerate() {
-        let found = batch.sums(row, &weights.values);
+        let found = batch.sum_row(row, &weights.values);
         let expected = by_hand(&traced(position), &weights.values);
         assert!(close(found, expected, 1e-8), "{position:?}");
         let rising = |terms: Vec<usize>| {
             assert!(terms.is_sorted() && terms.iter().all(|term| wanted[*term]), "{position:?}");
         };
-        rising(batch.normal.row(row).map(|(term, _)| term).collect());
-        rising(batch.safety.row(row).map(|(term, _)| term).collect());
-        rising(batch.complexity.row(row).map(|(term, _)| term).collect());
-        assert!(batch.normal.row(row).all(|(_, count)| count != 0));
-        assert!(batch.safety.row(row).all(|(_, counts)| counts != [0; 2]));
+        rising(batch.normal.entries_of_row(row).map(|(term, _)| term).collect());
+        rising(batch.safety.entries_of_row(row).map(|(term, _)| term).collect());
+        rising(batch.complexity.entries_of_row(row).map(|(term, _)| term).collect());
+        assert!(batch.normal.entries_of_row(row).all(|(_, count)| count != 0));
+        assert!(batch.safety.entries_of_row(row).all(|(_, counts)| counts != [0; 2]));
         let shares = [batch.middlegame[row], batch.endgame[row]].map(f64::from);
-        assert_eq!(shares, Phase::of(position).shares());
+        assert_eq!(shares, Phase::from_position(position).phase_shares());
         assert_eq!(batch.turn[row], position.turn().fold_wb(1, -1));
     }
     let mut plain = Terms::default();
     let coding = Coding::new(&wanted[..5 + 384], true);
-    positions.iter().for_each(|position| coding.encode(position, &mut trace, &mut plain));
+    positions.iter().for_each(|position| coding.encode_position(position, &mut trace, &mut plain));
     assert!(plain.safety.offsets.is_empty() && plain.complexity.offsets.is_empty());
     assert_eq!(plain.normal.offsets.len(), positions.len() + 1);
 }
@@ -143,12 +143,12 @@ fn large_counts_take_several_entries() {
     let mut batch = Terms::default();
     let position = Position::from_fen(fen).unwrap();
     let coding = Coding::new(&[true; TERMS], true);
-    for position in [position, position.flipped()] {
-        coding.encode(&position, &mut Trace::default(), &mut batch);
+    for position in [position, position.flip_colours()] {
+        coding.encode_position(&position, &mut Trace::default(), &mut batch);
     }
     let pawns = crate::support::kit::term_named("bishops.pawns").index();
     for (row, expected) in [[127, 69], [-128, -68]].into_iter().enumerate() {
-        let entries = batch.normal.row(row).filter(|(term, _)| *term == pawns);
+        let entries = batch.normal.entries_of_row(row).filter(|(term, _)| *term == pawns);
         assert_eq!(entries.map(|(_, count)| count).collect::<Vec<_>>(), expected);
     }
 }
@@ -158,13 +158,13 @@ fn colours_are_equal() {
     let weights = odd_weights();
     let fast = HceEvaluator::new(&weights);
     for position in positions() {
-        let flipped = position.flipped();
+        let flipped = position.flip_colours();
         assert!((fast.evaluate(&position) - fast.evaluate(&flipped)).abs() < 1e-6);
         let (trace, other) = (traced(&position), traced(&flipped));
         let colours = [Color::White, Color::Black];
-        for term in Term::all() {
-            let [white, black] = colours.map(|colour| trace.count(term, colour));
-            let found = colours.map(|colour| other.count(term, colour));
+        for term in Term::all_terms() {
+            let [white, black] = colours.map(|colour| trace.term_count(term, colour));
+            let found = colours.map(|colour| other.term_count(term, colour));
             match term.kind() {
                 Kind::Complexity => assert_eq!(found[0], white, "{} {position:?}", term.name()),
                 _ => assert_eq!(found, [black, white], "{} {position:?}", term.name()),
@@ -179,28 +179,28 @@ fn held_terms_keep_the_sums() {
     let coding = Coding::new(&[true; TERMS], true);
     let (mut trace, mut batch) = (Trace::default(), Terms::default());
     for position in positions().iter().step_by(10) {
-        coding.encode(position, &mut trace, &mut batch);
+        coding.encode_position(position, &mut trace, &mut batch);
     }
     let choose = |patterns: &[&str]| {
         let patterns: Vec<String> = patterns.iter().map(|text| text.to_string()).collect();
-        list().choose(&patterns).unwrap()
+        built_in_list().choose(&patterns).unwrap()
     };
     let same = |frozen: &Terms| {
         for row in 0..batch.len() {
-            let gap = (frozen.sums(row, &weights.values), batch.sums(row, &weights.values));
+            let gap = (frozen.sum_row(row, &weights.values), batch.sum_row(row, &weights.values));
             // The sums are stored in single precision.
             assert!(close(gap.0, gap.1, 1e-2), "{gap:?}");
         }
     };
-    let all = freeze(batch.clone(), &TermSelection::all(TERMS), &weights.values);
+    let all = freeze_terms(batch.clone(), &TermSelection::all(TERMS), &weights.values);
     assert_eq!(all, batch);
-    let pawns = freeze(batch.clone(), &choose(&["pawns", "king.safety"]), &weights.values);
+    let pawns = freeze_terms(batch.clone(), &choose(&["pawns", "king.safety"]), &weights.values);
     same(&pawns);
     assert!(pawns.frozen.safety.is_empty() && pawns.complexity.offsets.is_empty());
     assert_eq!(pawns.frozen.normal.len(), batch.len());
     assert!(pawns.normal.term.len() < batch.normal.term.len() / 2);
     // Frozen terms stay frozen.
-    let fewer = freeze(pawns, &choose(&["pawns.isolated"]), &weights.values);
+    let fewer = freeze_terms(pawns, &choose(&["pawns.isolated"]), &weights.values);
     same(&fewer);
     assert!(fewer.safety.offsets.is_empty() && fewer.frozen.safety.len() == batch.len());
 }
@@ -220,9 +220,9 @@ proptest::proptest! {
         let position = Position::from_parts(occupied, pieces, Color::Black, None, 0, 1).unwrap();
         let weights = odd_weights();
         let mut batch = Terms::default();
-        Coding::new(&[true; TERMS], true).encode(&position, &mut Trace::default(), &mut batch);
-        let found = batch.sums(0, &weights.values);
-        proptest::prop_assert!(close(HceEvaluator::new(&weights).sums(&position), found, 1e-6));
+        Coding::new(&[true; TERMS], true).encode_position(&position, &mut Trace::default(), &mut batch);
+        let found = batch.sum_row(0, &weights.values);
+        proptest::prop_assert!(close(HceEvaluator::new(&weights).sum_terms(&position), found, 1e-6));
     }
 }
 
@@ -233,7 +233,7 @@ fn known_position_by_hand() {
     let pesto = HceWeights::from_json(PESTO).unwrap();
     // Pawn 94, e2 13; the kings stand alike and cancel.
     assert_eq!(HceEvaluator::new(&pesto).evaluate(&position), -107.0);
-    assert_eq!(HceEvaluator::new(&HceWeights::material()).evaluate(&position), -100.0);
+    assert_eq!(HceEvaluator::new(&HceWeights::material_only()).evaluate(&position), -100.0);
     let start = Position::from_fen("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
     let tempo = HceWeights { tempo: 9.0, ..HceWeights::default() };
     assert_eq!(HceEvaluator::new(&tempo).evaluate(&start.unwrap()), 9.0);
@@ -258,17 +258,17 @@ fn files_and_tensors_keep_the_weights() {
         assert_eq!(back.values[1][1], weights.values[1][1] + f64::from(0.1_f32));
         assert_eq!(back.tempo, weights.tempo + 2.0);
     }
-    let mut weights = HceWeights::zero(400.0);
+    let mut weights = HceWeights::zeros_with_scale(400.0);
     weights.tempo = -0.004;
     let a8 = crate::support::kit::term_named("psqt.rook.a8").index();
     weights.values[a8] = [1.2345, -7.0];
-    let rounded = weights.clone().rounded(2);
+    let rounded = weights.clone().round_values(2);
     assert_eq!((rounded.tempo, rounded.values[a8]), (0.0, [1.23, -7.0]));
     // Rank 8 comes first: the value is in the first row, far left.
     let text = weights.to_json();
     let rook = text.split("\"psqt\"").nth(1).unwrap().split("\"rook\": {\n").nth(1).unwrap();
     assert!(rook.trim_start().starts_with("\"mg\": [\n        [1.2345, "), "{rook}");
-    HceWeights::from_weights(&Default::default(), terms::list(), 400.0, true).unwrap_err();
+    HceWeights::from_weights(&Default::default(), terms::built_in_list(), 400.0, true).unwrap_err();
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn wrong_files_are_named() {
     }
     assert!(HceWeights::from_json("[]").is_err());
     let text = "{ \"format\": \"nnuance-hce\", \"version\": 1, \"scale\": 100 }";
-    assert_eq!(HceWeights::from_json(text).unwrap(), HceWeights::zero(100.0));
+    assert_eq!(HceWeights::from_json(text).unwrap(), HceWeights::zeros_with_scale(100.0));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Handcrafted terms as source code: every weight comes back from compiled programs.
 
 use nnuance::export::snippet::Language;
-use nnuance::export::tables::{Array, Tapering, TunedTerms, arrays, source};
+use nnuance::export::tables::{Array, Tapering, TunedTerms, list_arrays, write_source};
 use nnuance::terms::{Kind, TermEntry, TermList};
 use proptest::prelude::*;
 
@@ -72,7 +72,7 @@ fn boards_come_in_any_order() {
     let mut board = squares();
     board.reverse();
     let of = |names: &[String]| {
-        arrays(&self::list(names.iter().map(|name| (format!("at.{name}"), Kind::Normal))))
+        list_arrays(&self::list(names.iter().map(|name| (format!("at.{name}"), Kind::Normal))))
     };
     let found = of(&board);
     assert_eq!((found.len(), &found[0].places), (1, &squares()));
@@ -80,7 +80,7 @@ fn boards_come_in_any_order() {
     // Without one square, and of several kinds, they are none.
     assert_eq!(of(&board[1..]).len(), 63);
     let mixed = self::list([("m.0", Kind::Normal), ("m.1", Kind::Safety)]);
-    assert_eq!(arrays(&mixed).len(), 2);
+    assert_eq!(list_arrays(&mixed).len(), 2);
 }
 
 proptest! {
@@ -91,9 +91,9 @@ proptest! {
         let list = list(names.into_iter().map(|name| (name, Kind::Normal)));
         let weights = weights(&list);
         let tuned = tuned(&list, &weights);
-        let count = arrays(&list).len() + 1;
+        let count = list_arrays(&list).len() + 1;
         for language in Language::ALL {
-            let code = source(&tuned, language).unwrap();
+            let code = write_source(&tuned, language).unwrap();
             let words = identifiers(&code, language);
             prop_assert_eq!(words.iter().collect::<HashSet<_>>().len(), count);
             for word in words {
@@ -150,9 +150,9 @@ fn compiled_and_run(folder: &Path, compiler: &'static str, arguments: &[&str]) -
 fn compiled_code_gives_every_weight_back() {
     let list = realistic();
     let weights = weights(&list);
-    let arrays = arrays(&list);
+    let arrays = list_arrays(&list);
     for language in Language::ALL {
-        let code = source(&tuned(&list, &weights), language).unwrap();
+        let code = write_source(&tuned(&list, &weights), language).unwrap();
         let names = identifiers(&code, language);
         assert_eq!(names.len(), arrays.len() + 1);
         let c = language == Language::C;
@@ -209,7 +209,7 @@ fn compiled_code_gives_every_weight_back() {
 fn overflowing_weights_are_named() {
     let list = list([("a.b", Kind::Normal), ("c", Kind::Complexity)]);
     let with = |weights: &[[f64; 2]]| {
-        source(&TunedTerms { weights, ..tuned(&list, weights) }, Language::Rust)
+        write_source(&TunedTerms { weights, ..tuned(&list, weights) }, Language::Rust)
     };
     // The middlegame of a COMPLEXITY term has no effect.
     assert!(with(&[[32767.4, -32768.4], [f64::NAN, 1.0]]).is_ok());

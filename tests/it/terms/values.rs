@@ -1,6 +1,6 @@
 //! Terms before and after training.
 
-use nnuance::report::terms::{TermResult, csv, effective_values};
+use nnuance::report::terms::{TermResult, effective_values, format_csv};
 use nnuance::terms::Kind;
 
 fn result(name: &str, start: [f64; 2], tuned: [f64; 2], error: Option<f64>) -> TermResult {
@@ -22,7 +22,7 @@ fn csv_holds_every_number() {
         TermResult { name: "c,\"x\"".into(), kind: Kind::Complexity, ..first.clone() };
     complexity.tuned[0] = 101.0;
     let held = TermResult { held: Some("rare"), error: None, tuned: first.start, ..first.clone() };
-    let csv = csv(&[first, complexity, held]);
+    let csv = format_csv(&[first, complexity, held]);
     let lines: Vec<&str> = csv.lines().skip(1).collect();
     assert_eq!(lines[0], "m.a,normal,7,100,-0.01,102.25,-0.01,2.25,0,0.5,0.5,");
     assert_eq!(lines[1], "\"c,\"\"x\"\"\",complexity,7,,-0.01,,-0.01,,0,,0.5,");

@@ -9,7 +9,7 @@ const DEFENDED: Axis = Axis::Words(&["alone", "defended"]);
 const PLACE: Axis = Axis::Words(&["side", "centre"]);
 
 /// Outposts: a defended or central one gets a bonus.
-fn outpost(i: usize) -> [i32; 2] {
+fn outpost_bonus(i: usize) -> [i32; 2] {
     [[4, 2], [12, 8], [8, 4], [20, 12]][i]
 }
 
@@ -30,7 +30,7 @@ pub const GROUPS: &[Group] = groups! { Normal:
     "mobility.king" [Axis::from_zero(5)] |n| [0, 3 * n as i32 - 8] =>
         "kings that may step on so many squares, or more than 4: not onto own pieces, nor into \
          attacks",
-    "knights.outpost" [PLACE, DEFENDED] outpost =>
+    "knights.outpost" [PLACE, DEFENDED] outpost_bonus =>
         "knights on ranks 4 to 6 that no enemy pawn can ever attack",
     "knights.behind" [] |_| [4, 4] =>
         "knights with a pawn right in front",
@@ -42,7 +42,7 @@ pub const GROUPS: &[Group] = groups! { Normal:
         "own pawns on squares of a bishop's colour",
     "bishops.rammed" [] |_| [-6, -10] =>
         "own pawns on squares of a bishop's colour with an enemy pawn right in front",
-    "bishops.outpost" [PLACE, DEFENDED] outpost =>
+    "bishops.outpost" [PLACE, DEFENDED] outpost_bonus =>
         "bishops on ranks 4 to 6 that no enemy pawn can ever attack",
     "bishops.behind" [] |_| [3, 3] =>
         "bishops with a pawn right in front",

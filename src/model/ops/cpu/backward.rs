@@ -16,7 +16,7 @@ use crate::batch::Index;
 use crate::batch::plan::{FOUR, HolderRun, KeyRange, LINE, STEP};
 use crate::batch::{ChunkPlan, Pairs, RowSet};
 use crate::model::grouped::Grouped;
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_line;
 
 #[derive(Default)]
 pub(super) struct BlockSums {
@@ -31,12 +31,12 @@ pub(super) struct BlockSums {
 
 impl BlockSums {
     /// Sets all sums to zero. `has_map` says whether they are of inputs of the first map, once each.
-    pub fn clear<F>(&mut self, net: &Architecture, packed: &PackedWeights<F>, has_map: bool) {
+    pub fn clear_sums<F>(&mut self, net: &Architecture, packed: &PackedWeights<F>, has_map: bool) {
         let columns = packed.columns.each;
-        self.rows.resize(packed.count * columns);
-        self.bias.resize(columns);
+        self.rows.resize_unspecified(packed.count * columns);
+        self.bias.resize_unspecified(columns);
         let output = net.buckets * net.views() * columns;
-        self.output.resize(match (net.walks_graph(), has_map) {
+        self.output.resize_unspecified(match (net.walks_graph(), has_map) {
             (false, _) => output,
             (true, true) => output * packed.maps.maps[0].width,
             (true, false) => 0,
@@ -81,7 +81,7 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
         let BackwardBuffers { rows, above } = buffers;
         for chunk in chunks {
             let Chunk { plan, head, .. } = chunk;
-            let size = plan.lists() * each;
+            let size = plan.list_count() * each;
             let psqt = block.checked_sub(of_view);
             let [own, other] = match psqt {
                 Some(number) => [packed.columns.neuron_blocks() + number; 2],
@@ -89,7 +89,7 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
             };
             let halves = [own, other].map(|half| chunk.accumulators_of(half, packed.columns));
             for rows in &mut *rows {
-                rows.resize(size + each);
+                rows.resize_unspecified(size + each);
                 rows.get_mut()[size..].fill(F::default());
             }
             let to = rows.each_mut().map(|rows| rows.get_mut());
@@ -103,7 +103,7 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
                         kernel.level.run(task);
                     }
                 }
-                let (above, list_rows) = (above.get(), &head.list_rows[..plan.lists()]);
+                let (above, list_rows) = (above.as_slice(), &head.list_rows[..plan.list_count()]);
                 let [bias, units] = match sums.len() {
                     _ if psqt.is_some() => {
                         deep_slopes::<S, R, H, F, Linear, false>(simd, halves, list_rows, above, to)
@@ -125,16 +125,30 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
                 let factors = S::as_simd_f32s(factors).0.as_chunks::<H>().0;
                 let factors: [[S::f32s; H]; R] = factors.try_into().expect("a row");
                 let units = factors.map(|it| it.map(|factor| simd.mul_f32s(factor, unit)));
-                slopes::<S, R, H, F, P, TOGETHER>(simd, chunk, ratios, &units, values, to, sums);
+                accumulator_gradients::<S, R, H, F, P, TOGETHER>(
+                    simd, chunk, ratios, &units, values, to, sums,
+                );
                 [units; 2]
             };
             for (half, sums) in sums.iter_mut().enumerate() {
-                let slopes = rows[half].get();
+                let slopes = rows[half].as_slice();
                 let (rows, to) = (&chunk.packed_rows[..], sums.rows.get_mut());
                 // The branch is outside the loop over runs.
                 match rows {
-                    [] => gather::<S, R, H, F, false>(simd, (plan, &[]), slopes, &units[half], to),
-                    _ => gather::<S, R, H, F, true>(simd, (plan, rows), slopes, &units[half], to),
+                    [] => gather_gradients::<S, R, H, F, false>(
+                        simd,
+                        (plan, &[]),
+                        slopes,
+                        &units[half],
+                        to,
+                    ),
+                    _ => gather_gradients::<S, R, H, F, true>(
+                        simd,
+                        (plan, rows),
+                        slopes,
+                        &units[half],
+                        to,
+                    ),
                 }
             }
         }
@@ -144,7 +158,14 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
 /// Writes the gradients of accumulators `[lists, columns]` in `units`, and adds those of biases and
 /// output. `ratios` are output weights over a column's largest, `[buckets, views, columns]`.
 #[inline(always)]
-fn slopes<S: Lanes, const R: usize, const H: usize, F: Format<H>, P: Rho, const TOGETHER: usize>(
+fn accumulator_gradients<
+    S: Lanes,
+    const R: usize,
+    const H: usize,
+    F: Format<H>,
+    P: Rho,
+    const TOGETHER: usize,
+>(
     simd: S,
     chunk: &Chunk<F>,
     ratios: &[f32],
@@ -156,9 +177,9 @@ fn slopes<S: Lanes, const R: usize, const H: usize, F: Format<H>, P: Rho, const 
     let ratios = S::as_simd_f32s(ratios).0.as_chunks::<H>().0.as_chunks::<R>().0;
     let ratios = ratios.as_chunks::<TOGETHER>().0;
     let mut bias = [[simd.splat_f32s(0.0); H]; R];
-    let accumulators = F::vectors(accumulators).as_chunks::<R>().0.as_chunks::<TOGETHER>().0;
+    let accumulators = F::as_vectors(accumulators).as_chunks::<R>().0.as_chunks::<TOGETHER>().0;
     let slopes = F::vectors_mut(slopes).as_chunks_mut::<R>().0.as_chunks_mut::<TOGETHER>().0;
-    let [of_value, of_slope] = P::units(F::ONE);
+    let [of_value, of_slope] = P::units_of_rho(F::ONE);
     let (unit, of_slope) = (simd.splat_f32s(chunk.unit * of_value), simd.splat_f32s(of_slope));
 
     for KeyRange { key: of, range } in &chunk.plan.weight_ranges {
@@ -216,7 +237,7 @@ fn deep_slopes<S: Lanes, const R: usize, const H: usize, F: Format<H>, P: Rho, c
     above: &[f32],
     rows: [&mut [F]; 2],
 ) -> [Halves<S::f32s, R, H>; 2] {
-    let halves = halves.map(|half| F::vectors::<S>(half).as_chunks::<R>().0);
+    let halves = halves.map(|half| F::as_vectors::<S>(half).as_chunks::<R>().0);
     let above = S::as_simd_f32s(above).0.as_chunks::<H>().0.as_chunks::<R>().0;
     let zero = [[simd.splat_f32s(0.0); H]; R];
     let (one, least) = (simd.splat_f32s(1.0), simd.splat_f32s(f32::MIN_POSITIVE));
@@ -280,7 +301,7 @@ fn neuron_slopes<S: Lanes, const H: usize, F: Format<H>, P: Rho, const PAIR: boo
     neurons: [F::Vector<S>; 2],
     above: [S::f32s; H],
 ) -> [[S::f32s; H]; 2] {
-    let [of_value, of_slope] = P::units(F::ONE);
+    let [of_value, of_slope] = P::units_of_rho(F::ONE);
     let unit = simd.splat_f32s(if PAIR { of_value * of_slope } else { of_slope });
     // Not by a closure: only inlined code uses the instructions.
     let (values, slopes) = F::both::<S, P>(simd, neurons[0]);
@@ -306,17 +327,17 @@ const AHEAD: usize = 32;
 /// `units`, the last row zero. Plans of large nets number the rows that occur in a chunk, and these
 /// are the packed `rows`.
 #[inline(always)]
-fn gather<S: Lanes, const R: usize, const H: usize, F: Format<H>, const LARGE: bool>(
+fn gather_gradients<S: Lanes, const R: usize, const H: usize, F: Format<H>, const LARGE: bool>(
     simd: S,
     (plan, rows): (&ChunkPlan, &[u32]),
     slopes: &[F],
     units: &[[S::f32s; H]; R],
     gradients: &mut [f32],
 ) {
-    let slopes: &[[F::Vector<S>; R]] = F::vectors(slopes).as_chunks().0;
+    let slopes: &[[F::Vector<S>; R]] = F::as_vectors(slopes).as_chunks().0;
     let gradients = S::as_mut_simd_f32s(gradients).0.as_chunks_mut::<H>().0.as_chunks_mut::<R>().0;
     const { assert!(size_of::<[F::Vector<S>; R]>() == LINE) }
-    assert!(slopes.len() > plan.lists());
+    assert!(slopes.len() > plan.list_count());
     let fours: usize = plan.runs.iter().map(|run| usize::from(run.fours)).sum();
     assert_eq!(fours, plan.holders.len(), "the holders of all runs");
     let mut four = plan.holders.as_ptr();
@@ -328,7 +349,7 @@ fn gather<S: Lanes, const R: usize, const H: usize, F: Format<H>, const LARGE: b
         }
         for line in 0..R * H {
             let lines = gradients.as_flattened().as_flattened();
-            prefetch(lines, later * R * H + line, true);
+            prefetch_line(lines, later * R * H + line, true);
         }
         let mut gradient = gradients[row];
         // SAFETY: the runs have as many fours as there are, see above, one behind the other.
@@ -337,7 +358,7 @@ fn gather<S: Lanes, const R: usize, const H: usize, F: Format<H>, const LARGE: b
         // longer.
         unsafe {
             let load = |four: *const [u16; FOUR]| {
-                u16::unpack(&*four).map(|holder| &*slopes.as_ptr().byte_add(holder * STEP))
+                u16::unpack_four(&*four).map(|holder| &*slopes.as_ptr().byte_add(holder * STEP))
             };
             let end = four.add(fours.into());
             while four < end {
@@ -378,8 +399,8 @@ fn of_block(
 ) -> impl Iterator<Item = &BlockSums> {
     let (half, number) = (block / columns.blocks_of_view(), block % columns.blocks_of_view());
     let is_psqt = block >= columns.neuron_blocks();
-    let place = if is_psqt { block } else { number * columns.halves() + half };
-    sums.chunks_exact(columns.blocks()).map(move |shard| &shard[place])
+    let place = if is_psqt { block } else { number * columns.half_count() + half };
+    sums.chunks_exact(columns.block_count()).map(move |shard| &shard[place])
 }
 
 /// A block of columns of each shard, and the columns of an array that it has.
@@ -395,7 +416,7 @@ fn add_to_parents(rows: &mut [f32], each: usize, parents: [usize; 2], pair: usiz
 }
 
 /// Adds up the shards of each block, without the output's bias; in deep nets the first map only.
-pub(super) fn reduce<F: Sync>(
+pub(super) fn reduce_shards<F: Sync>(
     kernel: &Kernel,
     sums: &mut [BlockSums],
     packed: &PackedWeights<F>,
@@ -406,13 +427,15 @@ pub(super) fn reduce<F: Sync>(
     let (hidden, each) = (net.hidden, columns.each);
     let index_of = |row: usize| touched.map_or(row, |touched| touched.index_of(row));
     let of_pairs = |pair: usize| {
-        let parents = pairs.parents()[pair - pairs.inputs()];
+        let parents = pairs.parents()[pair - pairs.input_count()];
         (parents.map(|row| index_of(row as usize)), index_of(pair))
     };
     // Later pairs first, as parents may be pairs.
     let occurring: Vec<([usize; 2], usize)> = match touched {
-        None => (pairs.inputs()..pairs.rows()).rev().map(of_pairs).collect(),
-        Some(touched) => touched.pairs().iter().rev().map(|it| of_pairs(*it as usize)).collect(),
+        None => (pairs.input_count()..pairs.row_count()).rev().map(of_pairs).collect(),
+        Some(touched) => {
+            touched.touched_pairs().iter().rev().map(|it| of_pairs(*it as usize)).collect()
+        }
     };
     sums.par_iter_mut().for_each(|sums| {
         let rows = sums.rows.get_mut();
@@ -423,7 +446,7 @@ pub(super) fn reduce<F: Sync>(
     let of = |block: usize, here: Range<usize>| (of_block(shards, columns, block).collect(), here);
     let neurons = 0..columns.neuron_blocks();
     let neurons: Vec<BlockColumns> =
-        neurons.map(|block| of(block, columns.neurons(block))).collect();
+        neurons.map(|block| of(block, columns.neuron_range(block))).collect();
     let values = 0..columns.psqt_blocks();
     let values: Vec<BlockColumns> = values
         .map(|block| of(columns.neuron_blocks() + block, columns.psqt_columns(block)))
@@ -437,7 +460,7 @@ pub(super) fn reduce<F: Sync>(
             add_shards(&values, [each, net.buckets], (here, false, touched), psqt);
         }
         let Some(FactorRows { of, sharing }) = set.factor.as_deref() else { continue };
-        match set.touched(touched) {
+        match set.touched_rows(touched) {
             None => add_sharing(factor, rows, hidden, sharing),
             Some(touched) => {
                 let first = set.rows.start;
@@ -456,8 +479,8 @@ pub(super) fn reduce<F: Sync>(
     }
     for (shards, neurons) in &neurons {
         for (shard, of) in shards.iter().enumerate() {
-            add(&mut bias[neurons.clone()], of.bias.get(), shard == 0);
-            let rows = of.output.get().chunks_exact(each).filter(|_| !net.walks_graph());
+            add(&mut bias[neurons.clone()], of.bias.as_slice(), shard == 0);
+            let rows = of.output.as_slice().chunks_exact(each).filter(|_| !net.walks_graph());
             for (sums, row) in weights.chunks_exact_mut(hidden).zip(rows) {
                 add(&mut sums[neurons.clone()], row, shard == 0);
             }
@@ -479,7 +502,7 @@ fn add_shards(
     let start = rows.start;
     let first = touched.map_or(start, |touched| touched.index_of(start));
     // A dense set of a large net has sums of touched rows only; all others are 0.
-    let some = touched.filter(|_| !is_sparse).map(|touched| touched.within(rows));
+    let some = touched.filter(|_| !is_sparse).map(|touched| touched.rows_within(rows));
     gradients.par_chunks_mut(ROWS * width).enumerate().for_each(|(part, sums)| {
         let begin = part * ROWS;
         let end = begin + sums.len() / width;
@@ -488,13 +511,13 @@ fn add_shards(
         }
         for (shards, columns) in blocks {
             for (shard, of) in shards.iter().enumerate() {
-                let of = of.rows.get()[first * each..].chunks_exact(each);
+                let of = of.rows.as_slice()[first * each..].chunks_exact(each);
                 let Some(some) = some else {
                     for (sums, row) in sums.chunks_exact_mut(width).zip(of.skip(begin)) {
                         // Prefetches the next part, if it exceeds the caches.
                         let lines = if touched.is_some() { 0..each } else { 0..0 };
                         for line in lines.step_by(LINE / size_of::<f32>()) {
-                            prefetch(row, ROWS * each + line, true);
+                            prefetch_line(row, ROWS * each + line, true);
                         }
                         add(&mut sums[columns.clone()], row, shard == 0);
                     }
@@ -514,7 +537,7 @@ fn add_shards(
 /// Adds up the gradients of the rows that share each row of a factor, in their order.
 fn add_sharing(factor: &mut [f32], rows: &[f32], hidden: usize, sharing: &Grouped) {
     factor.par_chunks_mut(hidden).enumerate().for_each(|(row, sums)| {
-        let numbers = sharing.of(row);
+        let numbers = sharing.members_of(row);
         if numbers.is_empty() {
             sums.fill(0.0);
         }
@@ -533,13 +556,13 @@ fn first_map<F>(
     sums: &mut [f32],
 ) {
     let (columns, map) = (packed.columns, &packed.maps.maps[0]);
-    let (of_view, inputs) = (net.outputs_of_view(), net.features());
+    let (of_view, inputs) = (net.outputs_of_view(), net.feature_count());
     let size = columns.each * map.width;
     for block in 0..columns.blocks_of_view() {
         for view in 0..net.views() {
             for (shard, of) in of_block(shards, columns, block).enumerate() {
-                let share = &of.output.get()[(view * net.buckets + bucket) * size..][..size];
-                for (input, row) in columns.neurons(block).zip(share.chunks_exact(map.width)) {
+                let share = &of.output.as_slice()[(view * net.buckets + bucket) * size..][..size];
+                for (input, row) in columns.neuron_range(block).zip(share.chunks_exact(map.width)) {
                     let places = (view * of_view + input..).step_by(inputs);
                     for (place, &term) in places.zip(&row[..map.outputs]) {
                         sums[place] = if shard == 0 { term } else { sums[place] + term };

@@ -16,12 +16,12 @@ pub(super) struct Matrix<'a> {
 
 impl<'a> Matrix<'a> {
     /// A matrix of one panel.
-    pub fn plain(values: &'a [f32], stride: usize) -> Self {
+    pub fn single_panel(values: &'a [f32], stride: usize) -> Self {
         Self { values, stride, apart: 0 }
     }
 
     #[inline(always)]
-    fn check(&self, n: usize, [panels, k]: [usize; 2]) {
+    fn check_shape(&self, n: usize, [panels, k]: [usize; 2]) {
         let last = (n.max(1) - 1) * self.stride + (panels.max(1) - 1) * self.apart;
         assert!(n * panels * k == 0 || self.values.len() >= last + k);
     }
@@ -30,7 +30,7 @@ impl<'a> Matrix<'a> {
 /// `c = bias + a b`: `a` is `[n, panels * k]` in panels of `k` columns, `b` is
 /// `[panels * k, width]`, `bias` is `[width]`, `c` is `[n, width]`. Width is a multiple of the lanes.
 #[inline(always)]
-pub(super) fn multiply<S: Lanes>(
+pub(super) fn multiply_panels<S: Lanes>(
     simd: S,
     n: usize,
     depth: [usize; 2],
@@ -40,7 +40,7 @@ pub(super) fn multiply<S: Lanes>(
     c: &mut [f32],
 ) {
     let width = bias.len();
-    a.check(n, depth);
+    a.check_shape(n, depth);
     assert!(width.is_multiple_of(S::F32_LANES) && c.len() == n * width);
     assert_eq!(b.len(), depth[0] * depth[1] * width);
     let vectors = width / S::F32_LANES;
@@ -54,10 +54,10 @@ pub(super) fn multiply<S: Lanes>(
             // SAFETY: rows below n, vectors below the width, see the assertions.
             unsafe {
                 match left {
-                    1 => tile::<S, 1, 2>(simd, depth, at, a, b, bias, c),
-                    2 => tile::<S, 2, 2>(simd, depth, at, a, b, bias, c),
-                    3 => tile::<S, 3, 2>(simd, depth, at, a, b, bias, c),
-                    _ => tile::<S, 4, 2>(simd, depth, at, a, b, bias, c),
+                    1 => multiply_tile::<S, 1, 2>(simd, depth, at, a, b, bias, c),
+                    2 => multiply_tile::<S, 2, 2>(simd, depth, at, a, b, bias, c),
+                    3 => multiply_tile::<S, 3, 2>(simd, depth, at, a, b, bias, c),
+                    _ => multiply_tile::<S, 4, 2>(simd, depth, at, a, b, bias, c),
                 }
             };
         }
@@ -69,10 +69,10 @@ pub(super) fn multiply<S: Lanes>(
         // SAFETY: no more rows than are left, the last vector of the width, see the assertions.
         row += unsafe {
             match left {
-                1 => tile::<S, 1, 1>(simd, depth, at, a, b, bias, c),
-                2 | 3 => tile::<S, 2, 1>(simd, depth, at, a, b, bias, c),
-                4..8 => tile::<S, 4, 1>(simd, depth, at, a, b, bias, c),
-                _ => tile::<S, 8, 1>(simd, depth, at, a, b, bias, c),
+                1 => multiply_tile::<S, 1, 1>(simd, depth, at, a, b, bias, c),
+                2 | 3 => multiply_tile::<S, 2, 1>(simd, depth, at, a, b, bias, c),
+                4..8 => multiply_tile::<S, 4, 1>(simd, depth, at, a, b, bias, c),
+                _ => multiply_tile::<S, 8, 1>(simd, depth, at, a, b, bias, c),
             }
         };
     }
@@ -83,7 +83,7 @@ pub(super) fn multiply<S: Lanes>(
 /// # Safety
 /// `T` rows from `row` and `V` vectors from `vector` must lie in the matrices, as must the depth.
 #[inline(always)]
-unsafe fn tile<S: Lanes, const T: usize, const V: usize>(
+unsafe fn multiply_tile<S: Lanes, const T: usize, const V: usize>(
     simd: S,
     [panels, k]: [usize; 2],
     [row, vector, width]: [usize; 3],
@@ -98,7 +98,7 @@ unsafe fn tile<S: Lanes, const T: usize, const V: usize>(
     // SAFETY: the rows, vectors and depth are within the matrices, as the caller guarantees.
     unsafe {
         for v in 0..V {
-            let bias = load(simd, bias, first + v * lanes);
+            let bias = load_vector(simd, bias, first + v * lanes);
             for sums in &mut sums {
                 sums[v] = bias;
             }
@@ -108,7 +108,7 @@ unsafe fn tile<S: Lanes, const T: usize, const V: usize>(
             let (a_start, b_start) = (panel * a.apart + row * a.stride, panel * k * width + first);
             for k in 0..k {
                 for (v, b_v) in row_of_b.iter_mut().enumerate() {
-                    *b_v = load(simd, b, b_start + k * width + v * lanes);
+                    *b_v = load_vector(simd, b, b_start + k * width + v * lanes);
                 }
                 for (t, sums) in sums.iter_mut().enumerate() {
                     let factor = *a.values.get_unchecked(a_start + t * a.stride + k);
@@ -132,7 +132,7 @@ unsafe fn tile<S: Lanes, const T: usize, const V: usize>(
 /// # Safety
 /// A vector must lie at the place.
 #[inline(always)]
-unsafe fn load<S: Lanes>(_: S, from: &[f32], place: usize) -> S::f32s {
+unsafe fn load_vector<S: Lanes>(_: S, from: &[f32], place: usize) -> S::f32s {
     // SAFETY: the vector is within the slice, as the caller guarantees.
     unsafe { from.as_ptr().add(place).cast::<S::f32s>().read_unaligned() }
 }
@@ -148,18 +148,18 @@ pub(super) fn gather_products<S: Lanes>(
     c: &mut [f32],
 ) {
     let k = c.len() / width;
-    a.check(n, [1, k]);
+    a.check_shape(n, [1, k]);
     assert!(width.is_multiple_of(S::F32_LANES) && b.len() == n * width && c.len() == k * width);
     for vector in 0..width / S::F32_LANES {
         let mut row = 0;
         while row + 8 <= k {
             // SAFETY: rows below k, vectors below the width, see the assertions.
-            unsafe { products::<S, 8>(simd, n, [row, vector, width], a, b, c) };
+            unsafe { sum_products::<S, 8>(simd, n, [row, vector, width], a, b, c) };
             row += 8;
         }
         while row < k {
             // SAFETY: row below k, vectors below the width, see the assertions.
-            unsafe { products::<S, 1>(simd, n, [row, vector, width], a, b, c) };
+            unsafe { sum_products::<S, 1>(simd, n, [row, vector, width], a, b, c) };
             row += 1;
         }
     }
@@ -168,7 +168,7 @@ pub(super) fn gather_products<S: Lanes>(
 /// # Safety
 /// `K` rows from `row` and the vector must lie in `c`, the columns in `a`, `n` rows in both.
 #[inline(always)]
-unsafe fn products<S: Lanes, const K: usize>(
+unsafe fn sum_products<S: Lanes, const K: usize>(
     simd: S,
     n: usize,
     [row, vector, width]: [usize; 3],

@@ -7,7 +7,7 @@ use super::simd::Lanes;
 /// A number format with vectors of `H` times as many numbers as vectors of floats.
 pub(super) trait Format<const H: usize>: Number {
     type Vector<S: Lanes>: Copy;
-    fn vectors<S: Lanes>(numbers: &[Self]) -> &[Self::Vector<S>];
+    fn as_vectors<S: Lanes>(numbers: &[Self]) -> &[Self::Vector<S>];
     fn vectors_mut<S: Lanes>(numbers: &mut [Self]) -> &mut [Self::Vector<S>];
 
     fn add_saturating<S: Lanes>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>)
@@ -20,7 +20,7 @@ pub(super) trait Format<const H: usize>: Number {
     /// Converts from floats, rounded. For gradients only, which fit.
     fn narrow<S: Lanes>(simd: S, a: [S::f32s; H]) -> Self::Vector<S>;
 
-    /// ρ and ρ' of accumulators, in [`Rho::units`] of [`Number::ONE`].
+    /// ρ and ρ' of accumulators, in [`Rho::units_of_rho`] of [`Number::ONE`].
     #[inline(always)]
     fn both<S: Lanes, P: Rho>(simd: S, a: Self::Vector<S>) -> ([S::f32s; H], [S::f32s; H]) {
         let one = simd.splat_f32s(Self::ONE);
@@ -41,9 +41,9 @@ pub(super) trait Number: Copy + Default + Send + Sync + 'static {
     /// Gradients that can be added without overflow.
     const ADDENDS: usize;
     /// Converts a weight, clamped to the range.
-    fn weight(weight: f32) -> Self;
+    fn from_weight(weight: f32) -> Self;
     /// Adds weights, clamped to the range.
-    fn sum(one: Self, other: Self) -> Self;
+    fn add_clamped(one: Self, other: Self) -> Self;
 }
 
 impl Number for f32 {
@@ -52,12 +52,12 @@ impl Number for f32 {
     const ADDENDS: usize = 1 << 30;
 
     #[inline(always)]
-    fn weight(weight: f32) -> f32 {
+    fn from_weight(weight: f32) -> f32 {
         weight
     }
 
     #[inline(always)]
-    fn sum(one: f32, other: f32) -> f32 {
+    fn add_clamped(one: f32, other: f32) -> f32 {
         one + other
     }
 }
@@ -69,14 +69,14 @@ impl Number for i16 {
     const ADDENDS: usize = 8;
 
     #[inline(always)]
-    fn weight(weight: f32) -> i16 {
+    fn from_weight(weight: f32) -> i16 {
         // Adding 1.5 * 2^23 leaves an integer in the lowest bits; a conversion would be a call for
         // each number on machines without an instruction for rounding.
         ((weight * Self::ONE).clamp(-32_767.0, 32_767.0) + 12_582_912.0).to_bits() as i16
     }
 
     #[inline(always)]
-    fn sum(one: i16, other: i16) -> i16 {
+    fn add_clamped(one: i16, other: i16) -> i16 {
         one.saturating_add(other)
     }
 }
@@ -85,7 +85,7 @@ impl Format<1> for f32 {
     type Vector<S: Lanes> = S::f32s;
 
     #[inline(always)]
-    fn vectors<S: Lanes>(numbers: &[f32]) -> &[S::f32s] {
+    fn as_vectors<S: Lanes>(numbers: &[f32]) -> &[S::f32s] {
         S::as_simd_f32s(numbers).0
     }
 
@@ -119,7 +119,7 @@ impl Format<2> for i16 {
     type Vector<S: Lanes> = S::i16s;
 
     #[inline(always)]
-    fn vectors<S: Lanes>(numbers: &[i16]) -> &[S::i16s] {
+    fn as_vectors<S: Lanes>(numbers: &[i16]) -> &[S::i16s] {
         S::as_simd_i16s(numbers).0
     }
 
@@ -156,7 +156,7 @@ pub(super) trait Rho: Copy + Send + Sync {
     /// Largest ρ'.
     const STEEPEST: f32;
     /// Units of ρ and ρ' if 1 is `one`: powers of two if `one` is.
-    fn units(one: f32) -> [f32; 2];
+    fn units_of_rho(one: f32) -> [f32; 2];
     /// ρ(a) and ρ'(a) if 1 is `one`, in their units.
     fn both<S: Simd>(simd: S, a: S::f32s, one: S::f32s) -> (S::f32s, S::f32s);
 }
@@ -168,7 +168,7 @@ pub(super) struct Linear;
 impl Rho for Linear {
     const STEEPEST: f32 = 1.0;
 
-    fn units(one: f32) -> [f32; 2] {
+    fn units_of_rho(one: f32) -> [f32; 2] {
         [1.0 / one, 1.0]
     }
 
@@ -185,7 +185,7 @@ pub(super) struct Clamped<const BOUNDED: bool, const SQUARED: bool>;
 impl<const BOUNDED: bool, const SQUARED: bool> Rho for Clamped<BOUNDED, SQUARED> {
     const STEEPEST: f32 = if SQUARED { 2.0 } else { 1.0 };
 
-    fn units(one: f32) -> [f32; 2] {
+    fn units_of_rho(one: f32) -> [f32; 2] {
         if SQUARED { [1.0 / (one * one), 2.0 / one] } else { [1.0 / one, 1.0] }
     }
 

@@ -11,7 +11,7 @@ use super::simd::{Lanes, Task};
 use crate::batch::plan::{ABREAST, FOUR, KeyRange, LINE, Planner, STEP};
 use crate::batch::{ChunkPlan, Index, OneHot, Pairs, RowSet, with_vector};
 use crate::model::Aim;
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_line;
 
 /// Results of a forward pass for the backward pass.
 #[derive(Default)]
@@ -43,7 +43,7 @@ pub(super) struct Chunk<F> {
 }
 
 /// A plan to write into, never the cached one of another batch.
-fn own(plan: &mut Arc<ChunkPlan>) -> &mut ChunkPlan {
+fn own_plan(plan: &mut Arc<ChunkPlan>) -> &mut ChunkPlan {
     if Arc::get_mut(plan).is_none() {
         *plan = Arc::default();
     }
@@ -67,13 +67,13 @@ impl<F: Copy + Default> Chunk<F> {
     /// The accumulators of a block, `[lists, columns]`.
     #[inline(always)]
     pub fn accumulators_of(&self, block: usize, columns: Columns) -> &[F] {
-        let size = self.plan.lists() * columns.each;
-        &self.accumulators.get()[block * size..][..size]
+        let size = self.plan.list_count() * columns.each;
+        &self.accumulators.as_slice()[block * size..][..size]
     }
 
     /// Orders the positions. Returns whether there is a backward pass.
     #[inline(always)]
-    pub fn order(&mut self, kernel: &Kernel, selection: Selection) -> bool {
+    pub fn order_positions(&mut self, kernel: &Kernel, selection: Selection) -> bool {
         let backward = selection.aim.is_some();
         match selection.batch {
             OneHot::Plans(plans) => {
@@ -81,17 +81,23 @@ impl<F: Copy + Default> Chunk<F> {
                 assert!(self.plan.is_inverted || !backward, "a plan for the forward pass alone");
             }
             OneHot::Lists(lists) => {
-                let plan = own(&mut self.plan);
-                self.planner.order(&kernel.net, lists, selection.positions, selection.pairs, plan);
+                let plan = own_plan(&mut self.plan);
+                self.planner.order_items(
+                    &kernel.net,
+                    lists,
+                    selection.positions,
+                    selection.pairs,
+                    plan,
+                );
                 if backward {
-                    self.planner.invert(plan);
+                    self.planner.invert_lists(plan);
                 }
             }
             OneHot::First(views) => {
                 // In the order of the batch.
                 let first = selection.positions.first().map_or(0, |it| *it as usize);
                 let range = first..first + selection.positions.len();
-                views.plan(&kernel.net, range, own(&mut self.plan));
+                views.plan_chunk(&kernel.net, range, own_plan(&mut self.plan));
             }
         }
         self.packed_rows.clone_from(&self.plan.occurring);
@@ -106,7 +112,7 @@ impl<F: Copy + Default> Chunk<F> {
     /// Computes losses and gradients, whose unit makes the largest `top` unless 0; or collects
     /// logits.
     #[inline(always)]
-    pub fn losses(&mut self, selection: Selection, top: f32, buckets: usize) {
+    pub fn compute_losses(&mut self, selection: Selection, top: f32, buckets: usize) {
         let Chunk { plan, sums, logits: requested, logit_gradients, loss, output_bias, .. } = self;
         let logits = plan.positions.iter().map(|position| position.get()).zip(&*sums);
         let Some(aim) = selection.aim else {
@@ -119,10 +125,10 @@ impl<F: Copy + Default> Chunk<F> {
         match aim.loss_inputs() {
             Some(judged) => {
                 let logits = logits.map(|(position, &it)| (of_batch(position), it));
-                *loss = judged.losses(logits, logit_gradients);
+                *loss = judged.sum_losses(logits, logit_gradients);
             }
             None => {
-                let forces = aim.numbers();
+                let forces = aim.target_numbers();
                 logit_gradients.extend(logits.map(|(position, _)| forces[of_batch(position)]));
             }
         }
@@ -174,20 +180,20 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
     fn run<S: Lanes, const R: usize>(self, simd: S) {
         let Forward { kernel, packed, selection, chunk, .. } = self;
         let (net, columns, maps) = (&kernel.net, packed.columns, &packed.maps);
-        let (blocks, of_view) = (columns.blocks(), columns.blocks_of_view());
+        let (blocks, of_view) = (columns.block_count(), columns.blocks_of_view());
         // A constant if slots have more lists: deep nets have no code then.
         let deep = TOGETHER == 1 && net.walks_graph();
-        let backward = chunk.order(kernel, selection);
+        let backward = chunk.order_positions(kernel, selection);
         let Chunk { plan, packed_rows, rows, accumulators, partial, sums, head, .. } = &mut *chunk;
         let is_large = net.inputs.is_large();
-        rows.resize(if is_large { (plan.rows + 1) * columns.each } else { 0 });
-        let size = plan.lists() * columns.each;
+        rows.resize_unspecified(if is_large { (plan.rows + 1) * columns.each } else { 0 });
+        let size = plan.list_count() * columns.each;
         let keeps_all = backward || deep;
-        accumulators.resize(if keeps_all { blocks * size } else { size });
-        partial.resize(if deep { 0 } else { plan.slot_logits.len() * S::F32_LANES });
+        accumulators.resize_unspecified(if keeps_all { blocks * size } else { size });
+        partial.resize_unspecified(if deep { 0 } else { plan.slot_logits.len() * S::F32_LANES });
         partial.get_mut().fill(0.0);
         if deep {
-            head.resize(net, maps, plan);
+            head.resize_buffers(net, maps, plan);
         }
         for block in 0..of_view + columns.psqt_blocks() {
             for half in columns.blocks_of_turn(block) {
@@ -198,29 +204,35 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
                 };
                 let start = if keeps_all { half * size } else { 0 };
                 let to = &mut accumulators.get_mut()[start..][..size];
-                let mut weights = packed.block(net, half, next % blocks);
+                let mut weights = packed.block_of(net, half, next % blocks);
                 if is_large {
                     gather_rows::<S, R, H, F>(packed_rows, weights.rows, rows.get_mut());
-                    (weights.rows, weights.next) = (rows.get(), &[]);
+                    (weights.rows, weights.next) = (rows.as_slice(), &[]);
                 }
-                accumulate::<S, R, H, F, P, TOGETHER>(simd, plan, &weights, to, partial.get_mut());
+                accumulate_block::<S, R, H, F, P, TOGETHER>(
+                    simd,
+                    plan,
+                    &weights,
+                    to,
+                    partial.get_mut(),
+                );
             }
             if !deep {
                 continue;
             }
-            let of_block = |block: usize| &accumulators.get()[block * size..][..size];
+            let of_block = |block: usize| &accumulators.as_slice()[block * size..][..size];
             let (panels, rows) = (net.views() * head.rows * columns.each, &head.list_rows);
             match block.checked_sub(of_view) {
                 None => {
                     let others = if net.pairwise { of_view + block } else { block };
                     let halves = [block, others].map(of_block);
                     let to = &mut head.features.get_mut()[block * panels..][..panels];
-                    features::<S, R, H, F, P>(simd, halves, net.pairwise, rows, to);
+                    first_map_inputs::<S, R, H, F, P>(simd, halves, net.pairwise, rows, to);
                 }
                 Some(number) => {
                     let halves = [of_block(columns.neuron_blocks() + number); 2];
                     let to = &mut head.psqt.get_mut()[number * panels..][..panels];
-                    features::<S, R, H, F, Linear>(simd, halves, false, rows, to);
+                    first_map_inputs::<S, R, H, F, Linear>(simd, halves, false, rows, to);
                 }
             }
         }
@@ -232,7 +244,8 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
             kernel.level.run(Layers { maps, plan, head, logits, backward: false });
         } else {
             // No iterator's closure: only inlined code uses the instructions.
-            for (&sum, logit) in S::as_simd_f32s(partial.get()).0.iter().zip(&plan.slot_logits) {
+            for (&sum, logit) in S::as_simd_f32s(partial.as_slice()).0.iter().zip(&plan.slot_logits)
+            {
                 sums[logit.get()] += simd.reduce_sum_f32s(sum);
             }
             for KeyRange { key: bucket, range } in &plan.bucket_ranges {
@@ -241,7 +254,7 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
                 }
             }
         }
-        chunk.losses(
+        chunk.compute_losses(
             selection,
             if deep { 0.0 } else { F::LARGEST_SLOPE / P::STEEPEST },
             net.buckets,
@@ -250,9 +263,9 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
         if backward && deep {
             // A net without layers walks its graph for the piece-square values alone.
             let aim = selection.aim.filter(|_| net.is_deep());
-            let sparsity = aim.map_or(0.0, Aim::sparsity) / net.features() as f32;
+            let sparsity = aim.map_or(0.0, Aim::sparsity_weight) / net.feature_count() as f32;
             let batch = selection.batch.len() as f32;
-            *loss += f64::from(sparsity) * head.penalise(maps, sparsity / batch);
+            *loss += f64::from(sparsity) * head.penalise_features(maps, sparsity / batch);
             let logits = &mut logit_gradients[..];
             kernel.level.run(Layers { maps, plan, head, logits, backward: true });
         } else if backward {
@@ -277,10 +290,10 @@ fn gather_rows<S: Lanes, const R: usize, const H: usize, F: Format<H>>(
     let (rows, blank) = rows.split_at_mut(packed_rows.len() * each);
     blank.fill(F::default());
     let to: &mut [[F::Vector<S>; R]] = F::vectors_mut(rows).as_chunks_mut().0;
-    let from: &[[F::Vector<S>; R]] = F::vectors(all).as_chunks().0;
+    let from: &[[F::Vector<S>; R]] = F::as_vectors(all).as_chunks().0;
     for (number, (to, &row)) in to.iter_mut().zip(packed_rows).enumerate() {
         let later = packed_rows.get(number + AHEAD).map_or(row, |row| *row) as usize;
-        prefetch(from, later, true);
+        prefetch_line(from, later, true);
         *to = from[row as usize];
     }
 }
@@ -288,7 +301,7 @@ fn gather_rows<S: Lanes, const R: usize, const H: usize, F: Format<H>>(
 /// Writes the accumulators `[lists, columns]` of a block, and adds each slot's part of the logit to
 /// `logits`, `[slots, lanes]`, if there are any. A slot has `TOGETHER` lists.
 #[inline(always)]
-fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
+fn accumulate_block<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     simd: S,
     plan: &ChunkPlan,
     block: &Block<F>,
@@ -311,17 +324,17 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     let each = plan.runs.len().div_ceil(plan.lengths.len().max(1)).max(1);
     let runs = if block.next.is_empty() { &[] } else { &plan.runs[..] };
     let mut ahead = runs.chunks(each);
-    let unit = simd.splat_f32s(P::units(F::ONE)[0]);
+    let unit = simd.splat_f32s(P::units_of_rho(F::ONE)[0]);
     let (mut kind, mut weights) = (usize::MAX, [[[unit; H]; R]; TOGETHER]);
-    for ((length, fours), accumulators) in plan.bundles().zip(accumulators) {
+    for ((length, fours), accumulators) in plan.bundle_ranges().zip(accumulators) {
         for run in ahead.next().unwrap_or_default() {
-            prefetch(block.next, run.row as usize * (LINE / size_of::<F>()), false);
+            prefetch_line(block.next, run.row as usize * (LINE / size_of::<F>()), false);
         }
         // SAFETY: `Planner` and `FirstPlanner`, which alone write entries, wrote no row beyond the
         // blank one, which is there, see above; and so many entries of `ABREAST` lists.
         let sums = unsafe {
             with_vector!(&plan.entries, entries => {
-                sum(simd, &entries.as_chunks().0[fours], length, block)
+                sum_rows(simd, &entries.as_chunks().0[fours], length, block)
             })
         };
         if let (Some(logits), Some(kinds)) = (logits.next(), kinds.next()) {
@@ -352,18 +365,18 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
 /// Sums of the bias and the rows of each of some lists.
 ///
 /// # Safety
-/// The lists must have `length` entries, as [`ChunkPlan::bundles`] returns them, and these must be
+/// The lists must have `length` entries, as [`ChunkPlan::bundle_ranges`] returns them, and these must be
 /// offsets of the block's rows, in units of [`STEP`] bytes.
 #[inline(always)]
-unsafe fn sum<S: Lanes, const R: usize, const H: usize, F: Format<H>, E: Index>(
+unsafe fn sum_rows<S: Lanes, const R: usize, const H: usize, F: Format<H>, E: Index>(
     simd: S,
     lists: &[[E; FOUR]],
     length: usize,
     block: &Block<F>,
 ) -> [[F::Vector<S>; R]; ABREAST] {
     const { assert!(size_of::<[F::Vector<S>; R]>() == LINE) }
-    let bias: [F::Vector<S>; R] = F::vectors(block.bias).as_chunks().0[0];
-    let weights: &[[F::Vector<S>; R]] = F::vectors(block.rows).as_chunks().0;
+    let bias: [F::Vector<S>; R] = F::as_vectors(block.bias).as_chunks().0[0];
+    let weights: &[[F::Vector<S>; R]] = F::as_vectors(block.rows).as_chunks().0;
     let mut sums = [bias; ABREAST];
     let add = |sum: &mut [F::Vector<S>; R], entry: usize| {
         // SAFETY: the entry is the offset of a row, as the caller guarantees.
@@ -378,7 +391,7 @@ unsafe fn sum<S: Lanes, const R: usize, const H: usize, F: Format<H>, E: Index>(
     let fours = length / FOUR;
     for place in 0..fours {
         for (abreast, sum) in sums.iter_mut().enumerate() {
-            for entry in E::unpack(four(abreast, place)) {
+            for entry in E::unpack_four(four(abreast, place)) {
                 add(sum, entry);
             }
         }
@@ -387,7 +400,7 @@ unsafe fn sum<S: Lanes, const R: usize, const H: usize, F: Format<H>, E: Index>(
     macro_rules! first {
         ($count:literal) => {
             for (abreast, sum) in sums.iter_mut().enumerate() {
-                for &entry in &E::unpack(four(abreast, fours))[..$count] {
+                for &entry in &E::unpack_four(four(abreast, fours))[..$count] {
                     add(sum, entry);
                 }
             }
@@ -405,16 +418,16 @@ unsafe fn sum<S: Lanes, const R: usize, const H: usize, F: Format<H>, E: Index>(
 /// The inputs of the first layer, `[views, rows, columns]`, from a block's accumulators or
 /// products.
 #[inline(always)]
-fn features<S: Lanes, const R: usize, const H: usize, F: Format<H>, P: Rho>(
+fn first_map_inputs<S: Lanes, const R: usize, const H: usize, F: Format<H>, P: Rho>(
     simd: S,
     halves: [&[F]; 2],
     pairwise: bool,
     list_rows: &[u32],
     to: &mut [f32],
 ) {
-    let [own, others] = halves.map(|half| F::vectors::<S>(half).as_chunks::<R>().0);
+    let [own, others] = halves.map(|half| F::as_vectors::<S>(half).as_chunks::<R>().0);
     let to = S::as_mut_simd_f32s(to).0.as_chunks_mut::<H>().0.as_chunks_mut::<R>().0;
-    let [unit, _] = P::units(F::ONE);
+    let [unit, _] = P::units_of_rho(F::ONE);
     let unit = simd.splat_f32s(if pairwise { unit * unit } else { unit });
     for ((own, others), &row) in own.iter().zip(others).zip(list_rows) {
         let to = &mut to[row as usize];

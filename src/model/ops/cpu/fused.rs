@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
-use super::backward::{Backward, BackwardBuffers, BlockSums, reduce};
+use super::backward::{Backward, BackwardBuffers, BlockSums, reduce_shards};
 use super::format::{Clamped, Format, Rho};
 use super::forward::{Chunk, Forward, Selection};
 use super::net::{Gradients, Kernel, Precision, Weights, pairs_of};
@@ -43,7 +43,7 @@ struct Buffers<F> {
 struct Pool<T>(Mutex<Vec<T>>);
 
 impl<T: Default> Pool<T> {
-    fn lend<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+    fn lend_item<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         let idle = || self.0.lock().expect("no thread panics while it holds the lock");
         // The most recently returned one, which the caches still contain.
         let mut lent = idle().pop().unwrap_or_default();
@@ -55,10 +55,10 @@ impl<T: Default> Pool<T> {
 
 /// The mean over the batch of the losses, and its gradients; or those of the sum of `force * y`,
 /// whose own value is not computed. The positions come with the rows that they
-/// [touch](Kernel::touched). The aim has `[batch]` numbers. The loss of an empty batch is NaN. The
+/// [touch](Kernel::find_touched). The aim has `[batch]` numbers. The loss of an empty batch is NaN. The
 /// result has the same bits for any number of rayon's threads. Panics when a slice does not fit the
 /// net, or an index is beyond the rows.
-pub fn loss(
+pub fn loss_and_gradients(
     kernel: &Kernel,
     weights: &Weights,
     (positions, touched): (OneHot, Option<&RowSet>),
@@ -66,29 +66,29 @@ pub fn loss(
     gradients: Gradients,
     scratch: &mut Scratch,
 ) -> f64 {
-    let batch = kernel.check(positions);
-    aim.check(batch);
+    let batch = kernel.check_shapes(positions);
+    aim.check_lengths(batch);
     for (set, gradients) in kernel.sets.iter().zip(&gradients.rows) {
-        let rows = set.touched(touched).map_or(set.rows.len(), |rows| rows.len());
+        let rows = set.touched_rows(touched).map_or(set.rows.len(), |rows| rows.len());
         assert_eq!(gradients.len(), rows * kernel.net.hidden, "gradients of rows");
     }
     let job = Job::Gradients(aim, gradients);
-    dispatch(kernel, weights, (positions, touched), job, scratch)
+    dispatch_job(kernel, weights, (positions, touched), job, scratch)
 }
 
 /// The logits `y` of a batch, `[batch]`. Panics when a slice does not fit the net, or an index is
 /// beyond the rows.
-pub fn logits(
+pub fn compute_logits(
     kernel: &Kernel,
     weights: &Weights,
     positions: OneHot,
     logits: &mut [f32],
     scratch: &mut Scratch,
 ) {
-    let batch = kernel.check(positions);
+    let batch = kernel.check_shapes(positions);
     assert_eq!(logits.len(), batch, "logits");
-    let touched = kernel.touched(positions);
-    dispatch(kernel, weights, (positions, touched.as_ref()), Job::Logits(logits), scratch);
+    let touched = kernel.find_touched(positions);
+    dispatch_job(kernel, weights, (positions, touched.as_ref()), Job::Logits(logits), scratch);
 }
 
 enum Job<'a> {
@@ -97,7 +97,7 @@ enum Job<'a> {
 }
 
 /// Runs the job with the code compiled for the kind of net. Returns the mean loss, if requested.
-fn dispatch(
+fn dispatch_job(
     kernel: &Kernel,
     weights: &Weights,
     (positions, touched): (OneHot, Option<&RowSet>),
@@ -127,8 +127,8 @@ fn dispatch(
             let Buffers { packed, chunks, backward } = $buffers;
             let [each, lanes] = kernel.level.run(Sizes);
             let pairs = &pairs_of(positions, &kernel.net);
-            packed.pack(kernel, weights, (pairs, touched), [each * $h, lanes]);
-            partition.split(kernel, positions, packed.bytes_of_position(&kernel.net));
+            packed.pack_weights(kernel, weights, (pairs, touched), [each * $h, lanes]);
+            partition.split_batch(kernel, positions, packed.bytes_of_position(&kernel.net));
             Pass::<_, $rho, $h, $together> {
                 kernel,
                 packed,
@@ -140,7 +140,7 @@ fn dispatch(
                 backward,
                 rho: PhantomData,
             }
-            .run(job, sums)
+            .run_job(job, sums)
         }};
     }
     // On a thread of the pool: from outside, each parallel loop would suspend and wake the caller.
@@ -163,38 +163,40 @@ struct Pass<'a, F, P, const H: usize, const TOGETHER: usize> {
 }
 
 impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Pass<'_, F, P, H, TOGETHER> {
-    fn run(&self, job: Job, sums: &mut Vec<BlockSums>) -> f64 {
+    fn run_job(&self, job: Job, sums: &mut Vec<BlockSums>) -> f64 {
         match job {
             Job::Logits(logits) => {
-                self.logits(logits);
+                self.write_logits(logits);
                 0.0
             }
             Job::Gradients(aim, gradients) => {
-                let loss = self.gradients(aim, gradients, sums);
+                let loss = self.compute_gradients(aim, gradients, sums);
                 loss / self.positions.len() as f64
             }
         }
     }
 
-    fn forward(&self, aim: Option<Aim>, numbers: Range<usize>, chunks: &mut Vec<Chunk<F>>) {
+    fn forward_chunks(&self, aim: Option<Aim>, numbers: Range<usize>, chunks: &mut Vec<Chunk<F>>) {
         let Pass { kernel, packed, positions: batch, pairs, touched, partition, rho, .. } = *self;
         chunks.resize_with(chunks.len().max(numbers.len()), Chunk::default);
         let chunks = chunks.par_iter_mut().with_max_len(1).zip(numbers);
         chunks.for_each(|(chunk, number)| {
-            let positions = partition.chunk(number);
+            let positions = partition.chunk_positions(number);
             let selection = Selection { batch, number, positions, pairs, touched, aim };
             let task = Forward::<_, _, H, TOGETHER> { kernel, packed, selection, chunk, rho };
             kernel.level.run(task);
         });
     }
 
-    fn logits(&self, logits: &mut [f32]) {
+    fn write_logits(&self, logits: &mut [f32]) {
         let partition = self.partition;
-        self.chunks.lend(|chunks| {
-            for numbers in groups(0..partition.chunks(), rayon::current_num_threads()) {
-                self.forward(None, numbers.clone(), chunks);
+        self.chunks.lend_item(|chunks| {
+            for numbers in group_ranges(0..partition.chunk_count(), rayon::current_num_threads()) {
+                self.forward_chunks(None, numbers.clone(), chunks);
                 for (chunk, number) in chunks.iter().zip(numbers) {
-                    for (&position, &logit) in partition.chunk(number).iter().zip(&chunk.logits) {
+                    for (&position, &logit) in
+                        partition.chunk_positions(number).iter().zip(&chunk.logits)
+                    {
                         logits[position as usize] = logit;
                     }
                 }
@@ -203,11 +205,16 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Pass<'_, F, P,
     }
 
     /// Computes all gradients; returns the sum of the losses.
-    fn gradients(&self, aim: Aim, mut gradients: Gradients, sums: &mut Vec<BlockSums>) -> f64 {
+    fn compute_gradients(
+        &self,
+        aim: Aim,
+        mut gradients: Gradients,
+        sums: &mut Vec<BlockSums>,
+    ) -> f64 {
         let Pass { kernel, packed, pairs, touched, partition, .. } = *self;
-        let (net, blocks) = (&kernel.net, packed.columns.blocks());
-        let bytes = packed.columns.width() * packed.count * size_of::<f32>();
-        let count = partition.chunks();
+        let (net, blocks) = (&kernel.net, packed.columns.block_count());
+        let bytes = packed.columns.block_width() * packed.count * size_of::<f32>();
+        let count = partition.chunk_count();
         let shards = MIN_TASKS.div_ceil(blocks).max(MIN_SHARDS);
         let shards = shards.min(MAX_SHARD_BYTES / bytes.max(1)).min(count).max(1);
         let start = |shard: usize| (shard * count).div_ceil(shards);
@@ -218,7 +225,7 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Pass<'_, F, P,
         let totals: Vec<Totals> = of_shards
             .map(|(shard, sums)| {
                 let numbers = start(shard)..start(shard + 1);
-                self.shard(aim, numbers, shards, sums)
+                self.run_shard(aim, numbers, shards, sums)
             })
             .collect();
         let totals = totals.into_iter().reduce(|mut all, shard| {
@@ -227,9 +234,9 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Pass<'_, F, P,
         });
         let Totals { loss, output_bias, upper } = totals.expect("there is a shard");
 
-        reduce(kernel, sums, packed, (pairs, touched), &mut gradients);
+        reduce_shards(kernel, sums, packed, (pairs, touched), &mut gradients);
         if net.walks_graph() {
-            packed.maps.spread(&upper, &mut gradients.maps);
+            packed.maps.spread_gradients(&upper, &mut gradients.maps);
         } else {
             let [_, biases] = &mut gradients.maps[0];
             biases.iter_mut().zip(output_bias).for_each(|(to, sum)| *to = sum as f32);
@@ -238,7 +245,7 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Pass<'_, F, P,
     }
 
     /// Both passes of these chunks. `sums` has both halves of each block side by side.
-    fn shard(
+    fn run_shard(
         &self,
         aim: Aim,
         numbers: Range<usize>,
@@ -251,15 +258,15 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Pass<'_, F, P,
         let upper = if net.walks_graph() { packed.maps.upper_len() } else { 0 };
         let mut totals =
             Totals { loss: 0.0, output_bias: vec![0.0; net.buckets], upper: vec![0.0; upper] };
-        self.chunks.lend(|chunks| {
+        self.chunks.lend_item(|chunks| {
             // Once without chunks, if there are none.
-            for group in groups(numbers.clone(), each) {
-                self.forward(Some(aim), group.clone(), chunks);
+            for group in group_ranges(numbers.clone(), each) {
+                self.forward_chunks(Some(aim), group.clone(), chunks);
                 let chunks = &chunks[..group.len()];
                 for chunk in chunks {
                     totals.add(chunk.loss, &chunk.output_bias, &chunk.head.upper);
                 }
-                let halves = packed.columns.halves();
+                let halves = packed.columns.half_count();
                 let (neurons, psqt) = sums.split_at_mut(packed.columns.neuron_blocks());
                 let neurons = neurons.par_chunks_exact_mut(halves);
                 let of_blocks = neurons.chain(psqt.par_chunks_exact_mut(1)).enumerate();
@@ -270,10 +277,10 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Pass<'_, F, P,
                         // Cleared here, into the cache of the thread that adds to them.
                         for (half, sums) in sums.iter_mut().enumerate() {
                             let is_psqt = block >= packed.columns.blocks_of_view();
-                            sums.clear(net, packed, half == 0 && !is_psqt);
+                            sums.clear_sums(net, packed, half == 0 && !is_psqt);
                         }
                     }
-                    self.backward.lend(|buffers| {
+                    self.backward.lend_item(|buffers| {
                         kernel.level.run(Backward::<_, _, H, TOGETHER> {
                             kernel,
                             packed,
@@ -292,7 +299,7 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Pass<'_, F, P,
 }
 
 /// Splits the numbers into groups of `each`; an empty group if there are none.
-fn groups(numbers: Range<usize>, each: usize) -> impl Iterator<Item = Range<usize>> {
+fn group_ranges(numbers: Range<usize>, each: usize) -> impl Iterator<Item = Range<usize>> {
     let Range { start, end } = numbers;
     let starts = (start..end.max(start + 1)).step_by(each.max(1));
     starts.map(move |first| first..end.min(first + each))

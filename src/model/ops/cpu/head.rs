@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::dense::{Matrix, gather_products, multiply};
+use super::dense::{Matrix, gather_products, multiply_panels};
 use super::net::{Kernel, Weights};
 use super::packed::{Aligned, Columns};
 use super::simd::{Lanes, Task};
@@ -57,7 +57,7 @@ pub(super) struct Map {
 
 impl Map {
     /// Resizes the buffers; padding is zero.
-    fn shape(&mut self, [inputs, outputs, buckets]: [usize; 3], depth: usize, lanes: usize) {
+    fn resize_map(&mut self, [inputs, outputs, buckets]: [usize; 3], depth: usize, lanes: usize) {
         let (width, panels) = (outputs.next_multiple_of(lanes), inputs.div_ceil(depth));
         let sizes = [inputs * width, panels * outputs * depth, width].map(|size| size * buckets);
         let found = [&self.weights, &self.transposed, &self.bias].map(Vec::len);
@@ -70,8 +70,8 @@ impl Map {
     }
 
     /// Copies weights `[buckets, outputs, inputs]`, with the inputs at these places, and biases.
-    fn fill(&mut self, places: &[usize], values: &[f32], biases: &[f32]) {
-        let rows = self.rows();
+    fn fill_weights(&mut self, places: &[usize], values: &[f32], biases: &[f32]) {
+        let rows = self.row_count();
         let Map { inputs, outputs, width, depth, weights, transposed, bias } = self;
         let (outputs, width, depth) = (*outputs, *width, *depth);
         // Place of the first output of each, and the distance to the next.
@@ -94,40 +94,46 @@ impl Map {
             });
     }
 
-    pub fn weights(&self, bucket: usize) -> &[f32] {
+    pub fn bucket_weights(&self, bucket: usize) -> &[f32] {
         let size = self.inputs * self.width;
         &self.weights[bucket * size..][..size]
     }
 
     /// `[outputs, depth]`
-    fn transposed(&self, bucket: usize, panel: usize) -> &[f32] {
+    fn transposed_panel(&self, bucket: usize, panel: usize) -> &[f32] {
         let size = self.outputs * self.depth;
-        &self.transposed[bucket * self.rows() * self.depth + panel * size..][..size]
+        &self.transposed[bucket * self.row_count() * self.depth + panel * size..][..size]
     }
 
-    fn rows(&self) -> usize {
-        self.panels() * self.outputs
+    fn row_count(&self) -> usize {
+        self.panel_count() * self.outputs
     }
 
-    fn panels(&self) -> usize {
+    fn panel_count(&self) -> usize {
         self.inputs.div_ceil(self.depth)
     }
 
-    fn bias(&self, bucket: usize) -> &[f32] {
+    fn bucket_bias(&self, bucket: usize) -> &[f32] {
         &self.bias[bucket * self.width..][..self.width]
     }
 
     /// Numbers of the gradients of one bucket: weights `[inputs, width]`, then biases `[width]`.
-    pub fn gradients(&self) -> usize {
+    pub fn gradient_count(&self) -> usize {
         (self.inputs + 1) * self.width
     }
 }
 
 impl Maps {
-    pub fn pack(&mut self, kernel: &Kernel, weights: &Weights, columns: Columns, lanes: usize) {
+    pub fn pack_maps(
+        &mut self,
+        kernel: &Kernel,
+        weights: &Weights,
+        columns: Columns,
+        lanes: usize,
+    ) {
         let net = &kernel.net;
         (self.views, self.buckets, self.columns) = (net.views(), net.buckets, columns);
-        self.steps = steps(net, lanes);
+        self.steps = list_steps(net, lanes);
         self.maps.resize_with(weights.maps.len(), Map::default);
         self.starts = vec![0];
         let shapes = net.maps();
@@ -136,14 +142,14 @@ impl Maps {
             let (all, depth, places): (_, _, Vec<usize>) = match i {
                 0 => {
                     let all = net.views() * columns.blocks_of_view() * columns.each;
-                    let places = (0..inputs).map(|input| place(net, columns, input));
+                    let places = (0..inputs).map(|input| input_offset(net, columns, input));
                     (all, columns.each, places.collect())
                 }
                 _ => (inputs, inputs.next_multiple_of(lanes), (0..inputs).collect()),
             };
-            map.shape([all, outputs, net.buckets], depth, lanes);
-            map.fill(&places, values, bias);
-            let each = if i == 0 { map.width } else { map.gradients() };
+            map.resize_map([all, outputs, net.buckets], depth, lanes);
+            map.fill_weights(&places, values, bias);
+            let each = if i == 0 { map.width } else { map.gradient_count() };
             self.starts.push(self.starts[i] + net.buckets * each);
         }
         let deepest = self.maps.iter().map(|map| map.depth).max().unwrap_or(0);
@@ -151,14 +157,14 @@ impl Maps {
     }
 
     /// Writes the gradients of the upper maps, `[outputs, inputs]` a bucket, and the first biases.
-    pub fn spread(&self, upper: &[f32], to: &mut [[&mut [f32]; 2]]) {
+    pub fn spread_gradients(&self, upper: &[f32], to: &mut [[&mut [f32]; 2]]) {
         for (i, (map, [weights, biases])) in self.maps.iter().zip(to).enumerate() {
             let of_map = &upper[self.starts[i]..self.starts[i + 1]];
             for bucket in 0..self.buckets {
                 let (rows, bias) = match i {
                     0 => (&[][..], &of_map[bucket * map.width..][..map.width]),
                     _ => {
-                        let all = &of_map[bucket * map.gradients()..][..map.gradients()];
+                        let all = &of_map[bucket * map.gradient_count()..][..map.gradient_count()];
                         all.split_at(map.inputs * map.width)
                     }
                 };
@@ -183,7 +189,7 @@ impl Maps {
     }
 }
 
-fn steps(net: &Architecture, lanes: usize) -> Vec<Step> {
+fn list_steps(net: &Architecture, lanes: usize) -> Vec<Step> {
     let graph = net.graph();
     let is_first = |node: &Node| node.operation == Operation::Affine(0);
     let first = graph.nodes().iter().position(is_first).expect("a net has an output");
@@ -196,7 +202,7 @@ fn steps(net: &Architecture, lanes: usize) -> Vec<Step> {
         let numbers = |input: usize| nodes.iter().position(|(number, _)| *number == input);
         let inputs = match node.operation {
             Operation::PieceSquares | Operation::Affine(0) => Vec::new(),
-            _ => node.inputs().filter_map(numbers).collect(),
+            _ => node.input_nodes().filter_map(numbers).collect(),
         };
         let (operation, width) = (node.operation.clone(), node.width);
         Step { operation, inputs, width, stride: width.next_multiple_of(lanes) }
@@ -205,7 +211,7 @@ fn steps(net: &Architecture, lanes: usize) -> Vec<Step> {
 }
 
 /// The place of an input of the first map among those of a chunk, see [`LayerBuffers::features`].
-fn place(net: &Architecture, columns: Columns, input: usize) -> usize {
+fn input_offset(net: &Architecture, columns: Columns, input: usize) -> usize {
     let (view, neuron) = (input / net.outputs_of_view(), input % net.outputs_of_view());
     let (block, column) = (neuron / columns.each, neuron % columns.each);
     (block * net.views() + view) * columns.each + column
@@ -233,8 +239,8 @@ impl Task for Layers<'_> {
         for span in &plan.bucket_ranges {
             let logits = &mut logits[span.range.clone()];
             match backward {
-                false => head.forward(simd, maps, span, logits),
-                true => head.backward(simd, maps, span, logits),
+                false => head.forward_bucket(simd, maps, span, logits),
+                true => head.backward_bucket(simd, maps, span, logits),
             }
         }
     }
@@ -260,16 +266,19 @@ impl Task for FirstMapBackward<'_> {
         let FirstMapBackward { maps, plan, head, block, above, output } = self;
         let (map, rows) = (&maps.maps[0], head.rows);
         let (size, share) = (rows * map.depth, map.depth * map.width);
-        above.resize(maps.views * size);
+        above.resize_unspecified(maps.views * size);
         for (view, above) in above.get_mut().chunks_exact_mut(size).enumerate() {
             let panel = block * maps.views + view;
-            let features = &head.features.get()[panel * size..][..size];
+            let features = &head.features.as_slice()[panel * size..][..size];
             for KeyRange { key: bucket, range } in &plan.bucket_ranges {
-                let gradients = part(head.gradients[0].get(), map.width, range);
-                let (a, b) = (Matrix::plain(gradients, map.width), map.transposed(*bucket, panel));
+                let gradients = rows_in_range(head.gradients[0].as_slice(), map.width, range);
+                let (a, b) = (
+                    Matrix::single_panel(gradients, map.width),
+                    map.transposed_panel(*bucket, panel),
+                );
                 let c = part_mut(above, map.depth, range);
-                multiply(simd, range.len(), [1, map.outputs], a, b, &head.penalty, c);
-                let a = Matrix::plain(part(features, map.depth, range), map.depth);
+                multiply_panels(simd, range.len(), [1, map.outputs], a, b, &head.penalty, c);
+                let a = Matrix::single_panel(rows_in_range(features, map.depth, range), map.depth);
                 let sums = &mut output[(view * maps.buckets + bucket) * share..][..share];
                 gather_products(simd, range.len(), a, gradients, map.width, sums);
             }
@@ -296,17 +305,17 @@ pub(super) struct LayerBuffers {
     terms: Aligned<f32>,
     /// Gradient of the objective by each input of the first map itself, `[columns]`.
     penalty: Vec<f32>,
-    /// Gradients of the upper maps and of the biases of the first, see [`Maps::spread`].
+    /// Gradients of the upper maps and of the biases of the first, see [`Maps::spread_gradients`].
     pub upper: Vec<f32>,
 }
 
 impl LayerBuffers {
-    pub fn resize(&mut self, net: &Architecture, maps: &Maps, plan: &ChunkPlan) {
+    pub fn resize_buffers(&mut self, net: &Architecture, maps: &Maps, plan: &ChunkPlan) {
         let rows = plan.positions.len() + 1;
         self.rows = rows;
         self.list_rows.clear();
         let (together, shift) = (ChunkPlan::parallel_views(net), ChunkPlan::item_shift(net));
-        let sides = plan.order.iter().map(|item| item.side(shift));
+        let sides = plan.order.iter().map(|item| item.perspective_index(shift));
         for (side, logit) in sides.chain(std::iter::repeat(0)).zip(&plan.slot_logits) {
             for view in side..side + together {
                 self.list_rows.push((view * rows + logit.get()) as u32);
@@ -314,17 +323,17 @@ impl LayerBuffers {
         }
 
         // All at once: a buffer that grows later may lose its contents.
-        self.features.resize(rows * maps.maps[0].inputs);
+        self.features.resize_unspecified(rows * maps.maps[0].inputs);
         let of_psqt = net.views() * maps.columns.psqt_blocks() * maps.columns.each;
-        self.psqt.resize(rows * of_psqt);
+        self.psqt.resize_unspecified(rows * of_psqt);
         for list in [&mut self.values, &mut self.gradients] {
             list.resize_with(maps.steps.len(), Aligned::default);
             for (values, step) in list.iter_mut().zip(&maps.steps) {
-                values.resize(rows * step.stride);
+                values.resize_unspecified(rows * step.stride);
             }
         }
         let widest = maps.steps.iter().map(|step| step.stride).max().unwrap_or(0);
-        self.terms.resize(rows * widest);
+        self.terms.resize_unspecified(rows * widest);
     }
 
     /// The place of a bucket's first piece-square value, of a perspective.
@@ -337,12 +346,12 @@ impl LayerBuffers {
     pub fn psqt_slopes(&self, maps: &Maps, plan: &ChunkPlan, block: usize, to: &mut Aligned<f32>) {
         let Maps { steps, columns, views, .. } = maps;
         let size = self.rows * columns.each;
-        to.resize(views * size);
+        to.resize_unspecified(views * size);
         let to = to.get_mut();
         to.fill(0.0);
         let is_psqt = |step: &Step| step.operation == Operation::PieceSquares;
         let step = steps.iter().position(is_psqt).expect("the net has piece-square values");
-        let (gradients, stride) = (self.gradients[step].get(), steps[step].stride);
+        let (gradients, stride) = (self.gradients[step].as_slice(), steps[step].stride);
         let here = columns.psqt_columns(block);
         for KeyRange { key: bucket, range } in &plan.bucket_ranges {
             let Some(column) = bucket.checked_sub(here.start).filter(|_| *bucket < here.end) else {
@@ -357,7 +366,7 @@ impl LayerBuffers {
     }
 
     /// Sets the gradient of the features' mean in the objective; returns the sum of the features.
-    pub fn penalise(&mut self, maps: &Maps, gradient: f32) -> f64 {
+    pub fn penalise_features(&mut self, maps: &Maps, gradient: f32) -> f64 {
         let depth = maps.maps[0].depth;
         self.penalty.clear();
         self.penalty.resize(depth, gradient);
@@ -365,7 +374,7 @@ impl LayerBuffers {
             return 0.0;
         }
         // The last row of each panel belongs to no position.
-        let panels = self.features.get().chunks_exact(self.rows * depth);
+        let panels = self.features.as_slice().chunks_exact(self.rows * depth);
         let of_panel = |panel: &[f32]| {
             panel[..(self.rows - 1) * depth].iter().map(|it| f64::from(*it)).sum::<f64>()
         };
@@ -374,14 +383,20 @@ impl LayerBuffers {
 
     /// Computes the logits of positions of one bucket from the features.
     #[inline(always)]
-    pub fn forward<S: Lanes>(&mut self, simd: S, maps: &Maps, span: &KeyRange, logits: &mut [f32]) {
+    pub fn forward_bucket<S: Lanes>(
+        &mut self,
+        simd: S,
+        maps: &Maps,
+        span: &KeyRange,
+        logits: &mut [f32],
+    ) {
         let KeyRange { key: bucket, range } = span;
         let [own, other] = [0, 1].map(|view| self.psqt_place(maps, view, *bucket));
         for (i, step) in maps.steps.iter().enumerate() {
             let (earlier, values) = self.values.split_at_mut(i);
             let to = part_mut(values[0].get_mut(), step.stride, range);
             if step.operation == Operation::PieceSquares {
-                let psqt = self.psqt.get();
+                let psqt = self.psqt.as_slice();
                 for (row, to) in range.clone().zip(to.chunks_exact_mut(step.stride)) {
                     let place = row * maps.columns.each;
                     to[0] = (psqt[own + place] - psqt[other + place]) * 0.5;
@@ -397,20 +412,28 @@ impl LayerBuffers {
             let map = &maps.maps[map];
             let (a, depth) = match step.inputs[..] {
                 [] => {
-                    let values = &self.features.get()[range.start * map.depth..];
+                    let values = &self.features.as_slice()[range.start * map.depth..];
                     let apart = self.rows * map.depth;
-                    (Matrix { values, stride: map.depth, apart }, [map.panels(), map.depth])
+                    (Matrix { values, stride: map.depth, apart }, [map.panel_count(), map.depth])
                 }
                 [input, ..] => {
-                    let values = part(earlier[input].get(), map.depth, range);
-                    (Matrix::plain(values, map.depth), [1, map.inputs])
+                    let values = rows_in_range(earlier[input].as_slice(), map.depth, range);
+                    (Matrix::single_panel(values, map.depth), [1, map.inputs])
                 }
             };
-            multiply(simd, range.len(), depth, a, map.weights(*bucket), map.bias(*bucket), to);
+            multiply_panels(
+                simd,
+                range.len(),
+                depth,
+                a,
+                map.bucket_weights(*bucket),
+                map.bucket_bias(*bucket),
+                to,
+            );
         }
         let last = maps.steps.len() - 1;
         let stride = maps.steps[last].stride;
-        let values = part(self.values[last].get(), stride, range);
+        let values = rows_in_range(self.values[last].as_slice(), stride, range);
         for (row, logit) in values.chunks_exact(stride).zip(logits) {
             *logit = row[0];
         }
@@ -418,7 +441,7 @@ impl LayerBuffers {
 
     /// Backward pass of one bucket's positions from logits to the first map's outputs.
     #[inline(always)]
-    pub fn backward<S: Lanes>(
+    pub fn backward_bucket<S: Lanes>(
         &mut self,
         simd: S,
         maps: &Maps,
@@ -437,7 +460,7 @@ impl LayerBuffers {
         let mut has_gradients = [false; MOST_STEPS];
         for (i, step) in steps.iter().enumerate().rev() {
             let (earlier, own) = self.gradients.split_at_mut(i);
-            let gradients = part(own[0].get(), step.stride, range);
+            let gradients = rows_in_range(own[0].as_slice(), step.stride, range);
             let Operation::Affine(number) = step.operation else {
                 // None of piece-square values, whose gradients stay.
                 let inputs = rows_of(maps, &self.values, &step.inputs, range);
@@ -459,10 +482,12 @@ impl LayerBuffers {
             let bias = match step.inputs[..] {
                 [] => &mut upper[bucket * map.width..][..map.width],
                 [input, ..] => {
-                    let all = &mut upper[bucket * map.gradients()..][..map.gradients()];
+                    let all = &mut upper[bucket * map.gradient_count()..][..map.gradient_count()];
                     let (weights, bias) = all.split_at_mut(map.inputs * map.width);
-                    let a =
-                        Matrix::plain(part(self.values[input].get(), map.depth, range), map.depth);
+                    let a = Matrix::single_panel(
+                        rows_in_range(self.values[input].as_slice(), map.depth, range),
+                        map.depth,
+                    );
                     gather_products(simd, range.len(), a, gradients, map.width, weights);
                     bias
                 }
@@ -471,13 +496,13 @@ impl LayerBuffers {
                 bias.iter_mut().zip(row).for_each(|(sum, gradient)| *sum += gradient);
             }
             let [input, ..] = step.inputs[..] else { continue };
-            let a = Matrix::plain(gradients, map.width);
-            let (b, zeros) = (map.transposed(*bucket, 0), &zeros[..map.depth]);
+            let a = Matrix::single_panel(gradients, map.width);
+            let (b, zeros) = (map.transposed_panel(*bucket, 0), &zeros[..map.depth]);
             let to = part_mut(earlier[input].get_mut(), map.depth, range);
             let is_first = !std::mem::replace(&mut has_gradients[input], true);
             let terms = part_mut(self.terms.get_mut(), map.depth, range);
             let c = if is_first { &mut *to } else { &mut *terms };
-            multiply(simd, range.len(), [1, map.outputs], a, b, zeros, c);
+            multiply_panels(simd, range.len(), [1, map.outputs], a, b, zeros, c);
             if !is_first {
                 to.iter_mut().zip(terms).for_each(|(sum, term)| *sum += *term);
             }
@@ -501,13 +526,17 @@ fn rows_of<'a>(
     let mut rows = [ValueRows { values: &[], stride: 1, width: 0 }; MOST_INPUTS];
     for (rows, &input) in rows.iter_mut().zip(inputs) {
         let Step { stride, width, .. } = maps.steps[input];
-        *rows = ValueRows { values: part(values[input].get(), stride, range), stride, width };
+        *rows = ValueRows {
+            values: rows_in_range(values[input].as_slice(), stride, range),
+            stride,
+            width,
+        };
     }
     rows
 }
 
 #[inline(always)]
-fn part<'a>(all: &'a [f32], width: usize, rows: &Range<usize>) -> &'a [f32] {
+fn rows_in_range<'a>(all: &'a [f32], width: usize, rows: &Range<usize>) -> &'a [f32] {
     &all[rows.start * width..rows.end * width]
 }
 

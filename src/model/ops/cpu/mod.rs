@@ -12,7 +12,7 @@ mod partition;
 pub(super) mod simd;
 mod terms;
 
-pub use fused::{Scratch, logits, loss};
+pub use fused::{Scratch, compute_logits, loss_and_gradients};
 pub use net::{Gradients, Kernel, Precision, Weights};
 pub use simd::Level;
 pub use terms::{TermsGradients, TermsJob, terms_gradients, terms_logits};

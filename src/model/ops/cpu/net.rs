@@ -32,8 +32,8 @@ pub(in crate::model::ops) struct SetOfKernel {
 
 impl SetOfKernel {
     /// The touched rows that gradients have, numbered as in all sets; none: all rows.
-    pub fn touched<'a>(&self, touched: Option<&'a RowSet>) -> Option<&'a [u32]> {
-        touched.filter(|_| self.is_sparse).map(|touched| touched.within(self.rows.clone()))
+    pub fn touched_rows<'a>(&self, touched: Option<&'a RowSet>) -> Option<&'a [u32]> {
+        touched.filter(|_| self.is_sparse).map(|touched| touched.rows_within(self.rows.clone()))
     }
 }
 
@@ -99,7 +99,7 @@ impl<T: Default + AsRef<[f32]>> Slices<T> {
             bias: T::default(),
             maps: Vec::new(),
         };
-        for array in net.arrays() {
+        for array in net.list_arrays() {
             let slice = slices.next().unwrap_or_default();
             let Array { part, name, .. } = &array;
             let (found, wanted) = (slice.as_ref().len(), array.len());
@@ -129,7 +129,7 @@ pub(super) fn pairs_of(inputs: OneHot, net: &Architecture) -> Arc<Pairs> {
     match inputs {
         OneHot::Plans([plan, ..]) => plan.pairs.clone(),
         OneHot::First(views) => views.pairs.clone(),
-        _ => Arc::new(Pairs::none(net.rows())),
+        _ => Arc::new(Pairs::without_pairs(net.row_count())),
     }
 }
 
@@ -140,11 +140,13 @@ impl Kernel {
             let factor_rows = net.inputs.factor_rows(place);
             let of: Vec<u32> = match factor_rows {
                 0 => Vec::new(),
-                _ => (0..set.rows() as u32).map(|it| set.factor(it).unwrap_or(NO_FACTOR)).collect(),
+                _ => (0..set.row_count() as u32)
+                    .map(|it| set.factor_row(it).unwrap_or(NO_FACTOR))
+                    .collect(),
             };
             let sharing = by_factor(factor_rows, of.iter().copied());
             SetOfKernel {
-                rows: first..first + set.rows(),
+                rows: first..first + set.row_count(),
                 is_sparse: net.inputs.is_sparse(place),
                 factor: (factor_rows > 0).then(|| Arc::new(FactorRows { of, sharing })),
             }
@@ -153,13 +155,13 @@ impl Kernel {
         Self { net: net.clone(), precision, level, sets }
     }
 
-    pub fn dense(mut self) -> Self {
+    pub fn without_sparsity(mut self) -> Self {
         self.sets.iter_mut().for_each(|set| set.is_sparse = false);
         self
     }
 
     /// The rows that positions touch, if the kernel is sparse.
-    pub fn touched(&self, positions: OneHot) -> Option<RowSet> {
+    pub fn find_touched(&self, positions: OneHot) -> Option<RowSet> {
         let is_sparse = self.sets.iter().any(|set| set.is_sparse);
         is_sparse.then(|| RowSet::of_positions(positions, &pairs_of(positions, &self.net)))
     }
@@ -167,7 +169,7 @@ impl Kernel {
     /// The touched rows of each sparse set, by its place and numbered from its first row.
     pub fn touched_rows(&self, touched: &RowSet) -> impl Iterator<Item = (usize, Arc<[u32]>)> {
         self.sets.iter().enumerate().filter(|(_, set)| set.is_sparse).map(|(place, set)| {
-            let rows = touched.within(set.rows.clone()).iter();
+            let rows = touched.rows_within(set.rows.clone()).iter();
             (place, rows.map(|row| row - set.rows.start as u32).collect())
         })
     }
@@ -175,18 +177,18 @@ impl Kernel {
     /// Numbers of each array's gradients, which may have touched rows only.
     pub fn gradient_lens(&self, touched: Option<&RowSet>) -> Vec<usize> {
         let of = |array: Array| match array.part {
-            ArrayKind::Rows(set) => match self.sets[set].touched(touched) {
+            ArrayKind::Rows(set) => match self.sets[set].touched_rows(touched) {
                 None => array.len(),
                 Some(rows) => rows.len() * self.net.hidden,
             },
             _ => array.len(),
         };
-        self.net.arrays().into_iter().map(of).collect()
+        self.net.list_arrays().into_iter().map(of).collect()
     }
 
     /// The number of positions. Panics if a shape does not fit the net.
-    pub(super) fn check(&self, positions: OneHot) -> usize {
-        let (rows, views, buckets) = (self.net.rows(), self.net.views(), self.net.buckets);
+    pub(super) fn check_shapes(&self, positions: OneHot) -> usize {
+        let (rows, views, buckets) = (self.net.row_count(), self.net.views(), self.net.buckets);
         let batch = positions.len();
         match positions {
             OneHot::Lists(lists) => {
@@ -195,7 +197,7 @@ impl Kernel {
                 // The padding of another feature set would be an input of this one.
                 assert_eq!((lists.rows, lists.views), (rows, views), "a batch for another net");
                 assert_eq!(indices.len() % (views * width), 0, "indices are not whole positions");
-                if self.net.inputs.kings().count() > 1 {
+                if self.net.inputs.kings().bucket_count() > 1 {
                     assert_eq!(king_buckets.len(), batch * views, "a king bucket a list");
                 }
                 if buckets > 1 {
@@ -203,9 +205,9 @@ impl Kernel {
                     assert!(of.iter().all(|it| usize::from(*it) < buckets), "buckets");
                 }
             }
-            OneHot::First(views) => views.check(&self.net),
+            OneHot::First(views) => views.check_net(&self.net),
             OneHot::Plans(plans) => {
-                plans.iter().for_each(|plan| plan.check(&self.net));
+                plans.iter().for_each(|plan| plan.check_net(&self.net));
                 let same = |two: &[Arc<ChunkPlan>]| Arc::ptr_eq(&two[0].pairs, &two[1].pairs);
                 assert!(plans.windows(2).all(same), "plans with different pairs");
             }

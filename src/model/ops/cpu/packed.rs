@@ -15,7 +15,7 @@ use super::simd::{Lanes, Task};
 use crate::architecture::Architecture;
 use crate::batch::plan::LINE;
 use crate::batch::{Pairs, RowSet};
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_line;
 
 /// Weights in the layout of the kernels. Columns beyond the hidden neurons hold zeros.
 #[derive(Default)]
@@ -58,7 +58,7 @@ impl Columns {
         Self { each, run, runs: net.hidden / run, psqt: net.psqt_columns() }
     }
 
-    pub fn blocks(&self) -> usize {
+    pub fn block_count(&self) -> usize {
         self.neuron_blocks() + self.psqt_blocks()
     }
 
@@ -86,7 +86,7 @@ impl Columns {
     }
 
     /// 2 if the neurons of two halves are multiplied, else 1.
-    pub fn halves(&self) -> usize {
+    pub fn half_count(&self) -> usize {
         self.runs
     }
 
@@ -95,12 +95,12 @@ impl Columns {
         self.run.div_ceil(self.each)
     }
 
-    pub fn width(&self) -> usize {
-        self.blocks() * self.each
+    pub fn block_width(&self) -> usize {
+        self.block_count() * self.each
     }
 
     /// The neurons of a block; its other columns are padding.
-    pub fn neurons(&self, block: usize) -> Range<usize> {
+    pub fn neuron_range(&self, block: usize) -> Range<usize> {
         let (run, block) = (block / self.blocks_of_view(), block % self.blocks_of_view());
         let end = ((block + 1) * self.each).min(self.run);
         run * self.run + block * self.each..run * self.run + end
@@ -108,7 +108,7 @@ impl Columns {
 }
 
 impl<F: Number> PackedWeights<F> {
-    pub fn pack(
+    pub fn pack_weights(
         &mut self,
         kernel: &Kernel,
         weights: &Weights,
@@ -119,18 +119,18 @@ impl<F: Number> PackedWeights<F> {
         let (hidden, views) = (net.hidden, net.views());
         let columns = Columns::new(net, each);
         self.columns = columns;
-        let blocks = columns.blocks();
-        self.count = touched.map_or(pairs.rows(), |touched| touched.rows().len());
+        let blocks = columns.block_count();
+        self.count = touched.map_or(pairs.row_count(), |touched| touched.all_rows().len());
         self.block = (self.count + 1) * each;
-        self.rows.resize(blocks * self.block);
-        self.bias.resize(blocks * each);
+        self.rows.resize_unspecified(blocks * self.block);
+        self.bias.resize_unspecified(blocks * each);
 
         let neurons: Vec<_> =
-            (0..columns.neuron_blocks()).map(|block| columns.neurons(block)).collect();
+            (0..columns.neuron_blocks()).map(|block| columns.neuron_range(block)).collect();
         let mut left: Vec<_> = self.rows.get_mut().chunks_exact_mut(self.block).collect();
         let (many, mut pieces) = ((BLOCK / hidden).max(1), Vec::new());
         for (set, of) in kernel.sets.iter().enumerate() {
-            let touched = touched.map(|touched| touched.within(of.rows.clone()));
+            let touched = touched.map(|touched| touched.rows_within(of.rows.clone()));
             let count = touched.map_or(of.rows.len(), |touched| touched.len());
             for first in (0..count).step_by(many) {
                 let places = first..count.min(first + many);
@@ -160,12 +160,12 @@ impl<F: Number> PackedWeights<F> {
         let biases = self.bias.get_mut().chunks_exact_mut(each).enumerate();
         biases.for_each(|(block, row)| {
             let is_psqt = block >= columns.neuron_blocks();
-            let neurons = if is_psqt { 0..0 } else { columns.neurons(block) };
-            take(row, &weights.bias[neurons], F::weight);
+            let neurons = if is_psqt { 0..0 } else { columns.neuron_range(block) };
+            copy_neurons(row, &weights.bias[neurons], F::from_weight);
         });
 
         if net.walks_graph() {
-            self.maps.pack(kernel, weights, columns, lanes);
+            self.maps.pack_maps(kernel, weights, columns, lanes);
             if diverged {
                 self.maps.propagate_nan();
             }
@@ -176,15 +176,15 @@ impl<F: Number> PackedWeights<F> {
         let bias = |bias: &f32| if diverged { f32::NAN } else { *bias };
         self.output_bias.extend(output_bias.iter().map(bias));
         let rows = net.buckets * views;
-        self.output.resize(blocks * rows * each);
-        self.ratios.resize(blocks * rows * each);
-        self.factors.resize(blocks * each);
+        self.output.resize_unspecified(blocks * rows * each);
+        self.ratios.resize_unspecified(blocks * rows * each);
+        self.factors.resize_unspecified(blocks * each);
         let to = self.output.get_mut().chunks_exact_mut(each).enumerate();
         to.for_each(|(row, to)| {
             let from = &outputs[row % rows * hidden..][..hidden];
-            take(to, &from[columns.neurons(row / rows)], |weight| weight);
+            copy_neurons(to, &from[columns.neuron_range(row / rows)], |weight| weight);
         });
-        let outputs = self.output.get().chunks_exact(rows * each);
+        let outputs = self.output.as_slice().chunks_exact(rows * each);
         let ratios = self.ratios.get_mut().chunks_exact_mut(rows * each);
         let factors = self.factors.get_mut().chunks_exact_mut(each);
         for ((outputs, ratios), factors) in outputs.zip(ratios).zip(factors) {
@@ -202,21 +202,21 @@ impl<F: Number> PackedWeights<F> {
     }
 
     pub fn bytes_of_position(&self, net: &Architecture) -> usize {
-        self.columns.width() * net.views() * size_of::<F>()
+        self.columns.block_width() * net.views() * size_of::<F>()
     }
 
     /// The weights of a block; `next` is computed after this one.
     #[inline(always)]
-    pub fn block(&self, net: &Architecture, block: usize, next: usize) -> Block<'_, F> {
+    pub fn block_of(&self, net: &Architecture, block: usize, next: usize) -> Block<'_, F> {
         let each = self.columns.each;
         let output = match net.walks_graph() {
             true => &[],
-            false => part(self.output.get(), net.buckets * net.views() * each, block),
+            false => part_of(self.output.as_slice(), net.buckets * net.views() * each, block),
         };
         Block {
-            rows: part(self.rows.get(), self.block, block),
-            next: part(self.rows.get(), self.block, next),
-            bias: part(self.bias.get(), each, block),
+            rows: part_of(self.rows.as_slice(), self.block, block),
+            next: part_of(self.rows.as_slice(), self.block, next),
+            bias: part_of(self.bias.as_slice(), each, block),
             output,
         }
     }
@@ -224,13 +224,13 @@ impl<F: Number> PackedWeights<F> {
     #[inline(always)]
     pub fn output_slopes(&self, net: &Architecture, block: usize) -> [&[f32]; 2] {
         let each = self.columns.each;
-        let ratios = part(self.ratios.get(), net.buckets * net.views() * each, block);
-        [ratios, part(self.factors.get(), each, block)]
+        let ratios = part_of(self.ratios.as_slice(), net.buckets * net.views() * each, block);
+        [ratios, part_of(self.factors.as_slice(), each, block)]
     }
 }
 
 #[inline(always)]
-fn part<T>(all: &[T], size: usize, index: usize) -> &[T] {
+fn part_of<T>(all: &[T], size: usize, index: usize) -> &[T] {
     &all[index * size..][..size]
 }
 
@@ -278,13 +278,13 @@ impl<F: Number> Task for PackedRows<'_, F> {
                             let later = touched.get(place + TILE).unwrap_or(&touched[place]);
                             let later = (*later as usize - set.rows.start) * hidden;
                             for column in neurons.clone().step_by(LINE / size_of::<f32>()) {
-                                prefetch(weights, later + column, true);
+                                prefetch_line(weights, later + column, true);
                             }
                             touched[place] as usize - set.rows.start
                         }
                     };
                     let weights = &weights[row * hidden..][neurons.clone()];
-                    pack_row(to, weights, shared.of(row, neurons), &mut largest);
+                    pack_row(to, weights, shared.row_of(row, neurons), &mut largest);
                 }
             }
         }
@@ -319,12 +319,12 @@ impl<F: Number> Task for Derived<'_, F> {
             None => {
                 for (number, parents) in pairs.parents().iter().enumerate() {
                     let parents = parents.map(|row| row as usize);
-                    add_up(rows, each, parents, pairs.inputs() + number);
+                    add_up(rows, each, parents, pairs.input_count() + number);
                 }
             }
             Some(touched) => {
-                for &pair in touched.pairs() {
-                    let parents = pairs.parents()[pair as usize - pairs.inputs()];
+                for &pair in touched.touched_pairs() {
+                    let parents = pairs.parents()[pair as usize - pairs.input_count()];
                     let parents = parents.map(|row| touched.index_of(row as usize));
                     add_up(rows, each, parents, touched.index_of(pair as usize));
                 }
@@ -340,7 +340,7 @@ fn add_up<F: Number>(rows: &mut [F], each: usize, parents: [usize; 2], pair: usi
     let (before, pair_and_others) = rows.split_at_mut(pair * each);
     let [one, other] = parents.map(|it| &before[it * each..][..each]);
     for ((sum, &one), &other) in pair_and_others[..each].iter_mut().zip(one).zip(other) {
-        *sum = F::sum(one, other);
+        *sum = F::add_clamped(one, other);
     }
 }
 
@@ -354,7 +354,7 @@ struct SharedRows<'a> {
 
 impl SharedRows<'_> {
     #[inline(always)]
-    fn of(&self, row: usize, neurons: &Range<usize>) -> Option<&[f32]> {
+    fn row_of(&self, row: usize, neurons: &Range<usize>) -> Option<&[f32]> {
         let row = self.rows.map_or(NO_FACTOR, |rows| rows.of[row]);
         let weights = || &self.weights[row as usize * self.hidden..][neurons.clone()];
         (row != NO_FACTOR).then(weights)
@@ -370,11 +370,11 @@ fn pack_row<F: Number>(
     largest: &mut [u32; 16],
 ) {
     find_largest(largest, weights);
-    let Some(shared) = shared else { return take(row, weights, F::weight) };
+    let Some(shared) = shared else { return copy_neurons(row, weights, F::from_weight) };
     find_largest(largest, shared);
     let (there, missing) = row.split_at_mut(weights.len());
     for ((to, &own), &shared) in there.iter_mut().zip(weights).zip(shared) {
-        *to = F::weight(own + shared);
+        *to = F::from_weight(own + shared);
     }
     missing.fill(F::default());
 }
@@ -395,7 +395,7 @@ fn find_largest(largest: &mut [u32; 16], weights: &[f32]) {
 
 /// Copies the neurons of a block, and zeros into unused columns.
 #[inline(always)]
-fn take<F: Number>(to: &mut [F], from: &[f32], convert: impl Fn(f32) -> F) {
+fn copy_neurons<F: Number>(to: &mut [F], from: &[f32], convert: impl Fn(f32) -> F) {
     let (there, missing) = to.split_at_mut(from.len());
     for (to, &from) in there.iter_mut().zip(from) {
         *to = convert(from);
@@ -413,7 +413,7 @@ pub(super) struct Aligned<T> {
 
 impl<T: Copy + Default> Aligned<T> {
     /// Resizes to `len` arbitrary numbers: existing ones may move.
-    pub fn resize(&mut self, len: usize) {
+    pub fn resize_unspecified(&mut self, len: usize) {
         self.len = len;
         let need = len + LINE / size_of::<T>();
         if self.buffer.len() < need {
@@ -421,16 +421,16 @@ impl<T: Copy + Default> Aligned<T> {
         }
     }
 
-    fn start(&self) -> usize {
+    fn aligned_start(&self) -> usize {
         if self.len == 0 { 0 } else { self.buffer.as_ptr().align_offset(LINE) }
     }
 
-    pub fn get(&self) -> &[T] {
-        &self.buffer[self.start()..][..self.len]
+    pub fn as_slice(&self) -> &[T] {
+        &self.buffer[self.aligned_start()..][..self.len]
     }
 
     pub fn get_mut(&mut self) -> &mut [T] {
-        let start = self.start();
+        let start = self.aligned_start();
         &mut self.buffer[start..][..self.len]
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct Partition {
 
 impl Partition {
     /// Splits a batch; `bytes` is the size of a position's accumulators.
-    pub fn split(&mut self, kernel: &Kernel, positions: OneHot, bytes: usize) {
+    pub fn split_batch(&mut self, kernel: &Kernel, positions: OneHot, bytes: usize) {
         let batch = positions.len();
         // A power of two; more positions share the cost of loading a block's weights and gradients.
         let size = 1 << (CACHE / bytes).clamp(64, MOST).ilog2();
@@ -45,7 +45,7 @@ impl Partition {
                 Some(*end)
             })),
         }
-        let kings = kernel.net.inputs.kings().count() as u16;
+        let kings = kernel.net.inputs.kings().bucket_count() as u16;
         if let OneHot::Lists(ActiveRows { king_buckets, views, .. }) = positions
             && kings > 1
         {
@@ -61,7 +61,7 @@ impl Partition {
         }
     }
 
-    pub fn chunks(&self) -> usize {
+    pub fn chunk_count(&self) -> usize {
         self.ends.len()
     }
 
@@ -71,16 +71,17 @@ impl Partition {
             false => (CACHE, CHUNKS_PER_GROUP),
             true => (CHUNKS_OF_LARGE * CACHE, CHUNKS_OF_LARGE),
         };
-        let largest = (0..self.chunks()).map(|chunk| self.range(chunk).len()).max().unwrap_or(0);
+        let largest =
+            (0..self.chunk_count()).map(|chunk| self.chunk_range(chunk).len()).max().unwrap_or(0);
         (room / (self.bytes * largest).max(1)).clamp(1, most)
     }
 
-    fn range(&self, chunk: usize) -> Range<usize> {
+    fn chunk_range(&self, chunk: usize) -> Range<usize> {
         let start = chunk.checked_sub(1).map_or(0, |before| self.ends[before]);
         start..self.ends[chunk]
     }
 
-    pub fn chunk(&self, chunk: usize) -> &[u32] {
-        &self.order[self.range(chunk)]
+    pub fn chunk_positions(&self, chunk: usize) -> &[u32] {
+        &self.order[self.chunk_range(chunk)]
     }
 }

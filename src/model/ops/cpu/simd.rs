@@ -18,12 +18,12 @@ words!(Level: Avx512 = "avx512", Avx2 = "avx2", Neon = "neon", Portable = "porta
 
 impl Level {
     /// The fastest level of this machine.
-    pub fn detect() -> Level {
-        Level::available()[0]
+    pub fn detect_fastest() -> Level {
+        Level::list_available()[0]
     }
 
     /// The levels of this machine, fastest first.
-    pub fn available() -> Vec<Level> {
+    pub fn list_available() -> Vec<Level> {
         Level::ALL.into_iter().filter(|level| level.is_available()).collect()
     }
 
@@ -45,9 +45,9 @@ impl Level {
     pub(in crate::model::ops) fn run<T: Task>(self, task: T) -> T::Output {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => run::<_, _, 1>(pulp::x86::V4::try_new(), task),
+            Level::Avx512 => run_task::<_, _, 1>(pulp::x86::V4::try_new(), task),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => run::<_, _, 2>(pulp::x86::V3::try_new(), task),
+            Level::Avx2 => run_task::<_, _, 2>(pulp::x86::V3::try_new(), task),
             #[cfg(target_arch = "aarch64")]
             Level::Neon => run::<_, _, 4>(pulp::aarch64::Neon::try_new(), task),
             Level::Portable => Bound::<_, _, 4> { task, simd: pulp::Scalar128b }.call(),
@@ -58,7 +58,7 @@ impl Level {
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-fn run<T: Task, S: Lanes, const R: usize>(simd: Option<S>, task: T) -> T::Output {
+fn run_task<T: Task, S: Lanes, const R: usize>(simd: Option<S>, task: T) -> T::Output {
     let simd = simd.expect(MISSING);
     simd.vectorize(Bound::<_, _, R> { task, simd })
 }

@@ -45,9 +45,9 @@ pub struct TermsGradients {
 /// itself.
 pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradients {
     let positions = job.pieces.iter().map(|piece| piece.len()).sum();
-    job.aim.check(positions);
+    job.aim.check_lengths(positions);
     let mut all = Shard { gradients: vec![[0.0; 2]; weights.len() / 2], ..Shard::default() };
-    for shard in job.run(weights, tempo, true) {
+    for shard in job.run_shards(weights, tempo, true) {
         all.loss += shard.loss;
         all.tempo += shard.tempo;
         let sums = all.gradients.as_flattened_mut().iter_mut();
@@ -66,14 +66,14 @@ pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradi
 /// Logits, one a position, from White's point of view. Panics if an entry's term does not fit, or a
 /// block is inconsistent.
 pub fn terms_logits(weights: &[f32], tempo: f32, job: TermsJob) -> Vec<f32> {
-    job.run(weights, tempo, false).into_iter().flat_map(|shard| shard.logits).collect()
+    job.run_shards(weights, tempo, false).into_iter().flat_map(|shard| shard.logits).collect()
 }
 
 /// Most shards. More keep more threads busy, at the price of more gradients to add up.
 const SHARDS: usize = 64;
 
 impl TermsJob<'_> {
-    fn run(&self, weights: &[f32], tempo: f32, slopes: bool) -> Vec<Shard> {
+    fn run_shards(&self, weights: &[f32], tempo: f32, slopes: bool) -> Vec<Shard> {
         let (weights, rest) = weights.as_chunks::<2>();
         assert!(rest.is_empty(), "weights are not pairs");
         let (mut units, mut first) = (Vec::new(), 0);
@@ -172,20 +172,20 @@ impl Task for Pass<'_> {
             for (float, turn) in block.turn.iter_mut().zip(&piece.turn[here.clone()]) {
                 *float = f32::from(*turn);
             }
-            block.evaluate(sums.each_ref().map(|sums| &**sums), job.scale, tempo);
+            block.evaluate_block(sums.each_ref().map(|sums| &**sums), job.scale, tempo);
             if !slopes {
                 shard.logits.extend_from_slice(&block.logits[..size]);
                 continue;
             }
-            block.numbers[..size].copy_from_slice(&job.aim.numbers()[first..first + size]);
+            block.numbers[..size].copy_from_slice(&job.aim.target_numbers()[first..first + size]);
             if let Some(weights) = judged.map(|it| it.weights).filter(|it| !it.is_empty()) {
                 block.weights[..size].copy_from_slice(&weights[first..first + size]);
             }
-            block.compare(judged.map(|judged| judged.loss));
-            shard.loss += sum(&block.losses[..size]);
+            block.compare_targets(judged.map(|judged| judged.loss));
+            shard.loss += sum_in_order(&block.losses[..size]);
             block.turn.iter_mut().zip(&block.slopes).for_each(|(turn, slope)| *turn *= slope);
-            shard.tempo += sum(&block.turn[..size]);
-            block.differentiate(sums.each_mut().map(|sums| &mut **sums));
+            shard.tempo += sum_in_order(&block.turn[..size]);
+            block.differentiate_sums(sums.each_mut().map(|sums| &mut **sums));
             if column.is_none() {
                 let [normal, white, black, complexity] = sums.each_ref().map(|sums| &**sums);
                 add_slopes(&piece.normal, &here, [normal], |count| [count], gradients);
@@ -206,7 +206,7 @@ impl Task for Pass<'_> {
 
 /// Adds up in a fixed order that vectors can use.
 #[inline(always)]
-fn sum(numbers: &[f32]) -> f64 {
+fn sum_in_order(numbers: &[f32]) -> f64 {
     let (chunks, rest) = numbers.as_chunks::<16>();
     let mut sums = [0f32; 16];
     for chunk in chunks {
@@ -246,7 +246,7 @@ fn add_rows<C: Copy, const SIDES: usize>(
 ) {
     for (i, row) in rows.clone().enumerate() {
         let mut of_row = [[0f32; 2]; SIDES];
-        for (term, count) in entries.row(row) {
+        for (term, count) in entries.entries_of_row(row) {
             let weight = weights[term];
             for (sum, count) in of_row.iter_mut().zip(counts(count)) {
                 let count = f32::from(count);
@@ -268,7 +268,7 @@ fn add_slopes<C: Copy, const SIDES: usize>(
 ) {
     for (i, row) in rows.clone().enumerate() {
         let slopes = slopes.map(|slopes| slopes[i]);
-        for (term, count) in entries.row(row) {
+        for (term, count) in entries.entries_of_row(row) {
             let place = &mut gradients[term];
             // A copy: otherwise the compiler stores its halves one by one.
             let mut gradient = *place;

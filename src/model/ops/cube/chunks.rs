@@ -8,11 +8,11 @@ use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
 use super::super::GradientMemory;
-use super::form::{UNITS, grid};
+use super::form::{UNITS, launch_grid};
 use super::gpu::{Buffer, Gpu};
 use super::pairs::PairSums;
 use crate::architecture::MOST_PIECES;
-use crate::batch::{ChunkPlan, ListShape, Pairs, lists};
+use crate::batch::{ChunkPlan, ListShape, Pairs, expand_lists};
 
 /// Words of a cached list, however short it is.
 const WORDS: usize = MOST_PIECES / 2;
@@ -30,7 +30,7 @@ pub(super) struct Chunks {
 }
 
 /// Runs `work` with the chunks of a device, all with `views` perspectives; they stay in `kept`.
-pub(super) fn with<T>(
+pub(super) fn with_chunks<T>(
     gpu: &Gpu,
     kept: &GradientMemory,
     views: usize,
@@ -47,7 +47,7 @@ pub(super) fn with<T>(
 
 impl Chunks {
     fn new(gpu: Gpu, views: usize) -> Self {
-        let (buffer, places) = (gpu.empty(0), HashMap::new());
+        let (buffer, places) = (gpu.empty_buffer(0), HashMap::new());
         Self { gpu, views, room: 0, buffer, taken: 0, places, pair_sums: None }
     }
 
@@ -58,24 +58,28 @@ impl Chunks {
     }
 
     /// Returns the place of each position on the device. Cached ones take at most `most` bytes.
-    pub fn places(&mut self, plans: &[Arc<ChunkPlan>], most: usize) -> impl Iterator<Item = u32> {
-        let firsts = self.firsts(plans, self.positions(most)).into_iter();
+    pub fn position_slots(
+        &mut self,
+        plans: &[Arc<ChunkPlan>],
+        most: usize,
+    ) -> impl Iterator<Item = u32> {
+        let firsts = self.first_slots(plans, self.position_capacity(most)).into_iter();
         let all = plans.iter().zip(firsts).flat_map(|(plan, first)| first..first + plan.len());
         all.map(|place| place as u32)
     }
 
     /// Writes lists `[positions, views, places]` to a batch from `lists` on, by the places at
     /// `table`.
-    pub fn gather(&self, batch: &Buffer, [table, lists]: [usize; 2], listed: &ListShape) {
+    pub fn gather_lists(&self, batch: &Buffer, [table, lists]: [usize; 2], listed: &ListShape) {
         let ListShape { views, width: places, positions, .. } = *listed;
         // SAFETY: the table names no position that is not there, and no list is longer than those.
         unsafe {
             gather::launch_unchecked(
                 &self.gpu.client,
-                grid((positions * views * places / 2).div_ceil(UNITS)),
+                launch_grid((positions * views * places / 2).div_ceil(UNITS)),
                 CubeDim::new_1d(UNITS as u32),
-                self.buffer.arg(),
-                batch.arg(),
+                self.buffer.launch_arg(),
+                batch.launch_arg(),
                 table as u32,
                 lists as u32,
                 positions as u32,
@@ -86,18 +90,18 @@ impl Chunks {
     }
 
     /// The place of each chunk's first position. Uncached chunks are behind the others.
-    fn firsts(&mut self, plans: &[Arc<ChunkPlan>], most: usize) -> Vec<usize> {
+    fn first_slots(&mut self, plans: &[Arc<ChunkPlan>], most: usize) -> Vec<usize> {
         let there = self.taken;
         let (mut staying, mut passing) = (Vec::new(), Vec::new());
         for plan in plans {
-            if self.places.contains_key(&address(plan)) {
+            if self.places.contains_key(&plan_address(plan)) {
                 continue;
             }
             if !plan.stays || self.taken + plan.len() > most {
                 passing.push(plan.clone());
                 continue;
             }
-            self.places.insert(address(plan), (plan.clone(), self.taken));
+            self.places.insert(plan_address(plan), (plan.clone(), self.taken));
             staying.push(plan.clone());
             self.taken += plan.len();
         }
@@ -106,10 +110,10 @@ impl Chunks {
         if !fresh.is_empty() {
             let end = there + fresh.iter().map(|plan| plan.len()).sum::<usize>();
             self.make_room(there, end, most);
-            let words = Bytes::from_elems(lists(&fresh, MOST_PIECES));
-            self.gpu.write(&self.buffer, there * self.views * WORDS, words);
+            let words = Bytes::from_elems(expand_lists(&fresh, MOST_PIECES));
+            self.gpu.write_words(&self.buffer, there * self.views * WORDS, words);
         }
-        let first = |plan: &Arc<ChunkPlan>| match self.places.get(&address(plan)) {
+        let first = |plan: &Arc<ChunkPlan>| match self.places.get(&plan_address(plan)) {
             Some((_, first)) => *first,
             None => {
                 next += plan.len();
@@ -120,7 +124,7 @@ impl Chunks {
     }
 
     /// Positions that fit in this many bytes.
-    fn positions(&self, bytes: usize) -> usize {
+    fn position_capacity(&self, bytes: usize) -> usize {
         let largest = usize::try_from(self.gpu.client.properties().memory.max_page_size);
         // Uncached positions need space behind these.
         let bytes = bytes.min(largest.unwrap_or(usize::MAX) / 2);
@@ -134,15 +138,15 @@ impl Chunks {
         }
         let of = |positions: usize| positions * self.views * WORDS;
         let room = positions.max((2 * self.room).min(most));
-        let buffer = self.gpu.empty(of(room));
+        let buffer = self.gpu.empty_buffer(of(room));
         if there > 0 {
-            self.gpu.copy(&self.buffer, &buffer, of(there));
+            self.gpu.copy_words(&self.buffer, &buffer, of(there));
         }
         (self.buffer, self.room) = (buffer, room);
     }
 }
 
-fn address(plan: &Arc<ChunkPlan>) -> usize {
+fn plan_address(plan: &Arc<ChunkPlan>) -> usize {
     Arc::as_ptr(plan).addr()
 }
 

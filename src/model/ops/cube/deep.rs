@@ -9,8 +9,8 @@ use cubecl::prelude::*;
 use burn_cubecl::cubecl;
 
 use super::super::FusedGradients;
-use super::form::{Positions, TILE, Tiles, UNITS, grid};
-use super::gpu::{Buffer, contiguous};
+use super::form::{Positions, TILE, Tiles, UNITS, launch_grid};
+use super::gpu::{Buffer, make_contiguous};
 use super::head::{self, FeatureShape, HeadPlacesLaunch, HeadTable};
 use super::net::Pass;
 use super::slope::{LossForm, Written};
@@ -50,7 +50,7 @@ impl Head {
         Self { table, tiles, labels, table_of_tiles, steps, columns }
     }
 
-    fn places(&self) -> HeadPlacesLaunch {
+    fn launch_places(&self) -> HeadPlacesLaunch {
         let [labels, tiles, steps, columns] =
             [self.labels, self.table_of_tiles, self.steps, self.columns].map(|it| it as u32);
         HeadPlacesLaunch::new(labels, tiles, steps, self.table.step_count() as u32, columns)
@@ -58,47 +58,49 @@ impl Head {
 }
 
 /// Loss and gradients.
-pub(super) fn gradients(pass: &Pass, head: &Head) -> FusedGradients<Cube> {
+pub(super) fn compute_gradients(pass: &Pass, head: &Head) -> FusedGradients<Cube> {
     let (gpu, net) = (&pass.gpu, &pass.job.kernel.net);
-    let (count, first_map) = (head.table.sums(), first_map(pass));
-    let tile_sums = gpu.empty(head.tiles.len() * count);
+    let (count, first_map) = (head.table.sum_count(), first_map(pass));
+    let tile_sums = gpu.empty_buffer(head.tiles.len() * count);
     let output = match pass.job.aim.loss_inputs() {
-        Some(judged) => Written::Gradients(LossForm::of(judged)),
+        Some(judged) => Written::Gradients(LossForm::from_inputs(judged)),
         None => Written::Pull,
     };
-    let features_of_batch = (pass.listed.positions * net.features()) as f32;
-    let sparsity = if net.is_deep() { pass.job.aim.sparsity() } else { 0.0 };
+    let features_of_batch = (pass.listed.positions * net.feature_count()) as f32;
+    let sparsity = if net.is_deep() { pass.job.aim.sparsity_weight() } else { 0.0 };
     let penalty = sparsity / features_of_batch;
     // The biases of the accumulators, the weights of the first map, the penalty.
     let mut of_parts: Option<Vec<Tensor<1>>> = None;
-    let weights = packed(pass);
+    let weights = pack_head(pass);
     let mut part_number = 0;
-    let rows = pass.rows(|part| {
+    let rows = pass.row_gradients(|part| {
         let tiles = &head.tiles.parts[part_number];
         part_number += 1;
-        let accumulators = accumulators(pass, part);
-        let features = features(pass, part, &accumulators);
+        let accumulators = sum_accumulators(pass, part);
+        let features = first_map_inputs(pass, part, &accumulators);
         let sums = sums_of(&features, &first_map);
-        let found = run(pass, head, tiles, &weights, &sums, &accumulators, output);
+        let found = walk_head(pass, head, tiles, &weights, &sums, &accumulators, output);
         let [gradients, written, psqt] = found;
         add_up(pass, head, tiles, &written, &tile_sums);
         let width = net.buckets * head.table.shape.outputs;
         let shape = Shape::new([part.positions.len(), width]);
-        let gradients = Tensor::<2>::from_primitive::<Cube>(gpu.tensor(gradients, shape));
-        let by_features = Buffer::of(primitive(gradients.clone().matmul(first_map.clone())));
+        let gradients = Tensor::<2>::from_primitive::<Cube>(gpu.shaped_tensor(gradients, shape));
+        let by_features =
+            Buffer::from_tensor(to_primitive(gradients.clone().matmul(first_map.clone())));
         let of_map = gradients.transpose().matmul(features.clone());
-        let slopes = slopes(pass, part, [&accumulators, &by_features, &psqt], penalty);
+        let slopes =
+            accumulator_gradients(pass, part, [&accumulators, &by_features, &psqt], penalty);
         let lists = part.positions.len() * net.views();
-        let bias = sums::of_all(gpu, &slopes, lists, net.columns());
-        let bias = gpu.tensor(bias, Shape::new([net.columns()]));
+        let bias = sums::of_all(gpu, &slopes, lists, net.column_count());
+        let bias = gpu.shaped_tensor(bias, Shape::new([net.column_count()]));
         let bias = Tensor::<1>::from_primitive::<Cube>(bias).narrow(0, 0, net.hidden);
-        let len = width * net.features();
+        let len = width * net.feature_count();
         let mut here: Vec<Tensor<1>> = vec![bias, of_map.reshape([len])];
         if penalty != 0.0 {
-            let features = Buffer::of(primitive(features));
-            let sums = sums::of_all(gpu, &features, part.positions.len(), net.features());
-            let sum = sums::of_all(gpu, &sums, net.features(), 1);
-            here.push(Tensor::from_primitive::<Cube>(gpu.tensor(sum, Shape::new([1]))));
+            let features = Buffer::from_tensor(to_primitive(features));
+            let sums = sums::of_all(gpu, &features, part.positions.len(), net.feature_count());
+            let sum = sums::of_all(gpu, &sums, net.feature_count(), 1);
+            here.push(Tensor::from_primitive::<Cube>(gpu.shaped_tensor(sum, Shape::new([1]))));
         }
         of_parts = Some(match of_parts.take() {
             None => here,
@@ -107,12 +109,12 @@ pub(super) fn gradients(pass: &Pass, head: &Head) -> FusedGradients<Cube> {
         slopes
     });
     let parts = head.tiles.runs.len() / net.buckets;
-    let sums_of_parts = sums::runs(gpu, &tile_sums, &head.tiles.runs, count);
+    let sums_of_parts = sums::sum_runs(gpu, &tile_sums, &head.tiles.runs, count);
     let runs: Vec<_> = (0..net.buckets).map(|i| i * parts..(i + 1) * parts).collect();
-    let by_bucket = sums::runs(gpu, &sums_of_parts, &runs, count);
+    let by_bucket = sums::sum_runs(gpu, &sums_of_parts, &runs, count);
     let losses = sums::of_all(gpu, &by_bucket, net.buckets, count);
     let tensor = |buffer: Buffer, rows| {
-        Tensor::<2>::from_primitive::<Cube>(gpu.tensor(buffer, Shape::new([rows, count])))
+        Tensor::<2>::from_primitive::<Cube>(gpu.shaped_tensor(buffer, Shape::new([rows, count])))
     };
     let (losses, by_bucket) = (tensor(losses, 1), tensor(by_bucket, net.buckets));
     let mut loss: Tensor<1> = losses.narrow(1, count - 1, 1).reshape([1]);
@@ -135,59 +137,59 @@ pub(super) fn gradients(pass: &Pass, head: &Head) -> FusedGradients<Cube> {
         let gradient = if map == 0 { of_map.clone() } else { take(inputs * outputs) };
         others.extend([(weight, gradient), (bias, take(outputs))]);
     }
-    let others = others.into_iter().map(|(part, it)| (part, Buffer::of(primitive(it))));
-    pass.slope(contiguous(primitive(loss)), rows, others)
+    let others = others.into_iter().map(|(part, it)| (part, Buffer::from_tensor(to_primitive(it))));
+    pass.all_gradients(make_contiguous(to_primitive(loss)), rows, others)
 }
 
-pub(super) fn logits(pass: &Pass, head: &Head) -> CubeTensor {
-    let (weights, first_map) = (packed(pass), first_map(pass));
+pub(super) fn compute_logits(pass: &Pass, head: &Head) -> CubeTensor {
+    let (weights, first_map) = (pack_head(pass), first_map(pass));
     let parts = pass.tiles.parts.iter().zip(&head.tiles.parts).map(|(part, tiles)| {
-        let accumulators = accumulators(pass, part);
-        let sums = sums_of(&features(pass, part, &accumulators), &first_map);
+        let accumulators = sum_accumulators(pass, part);
+        let sums = sums_of(&first_map_inputs(pass, part, &accumulators), &first_map);
         let logits = Written::Logits;
-        let [logits, ..] = run(pass, head, tiles, &weights, &sums, &accumulators, logits);
+        let [logits, ..] = walk_head(pass, head, tiles, &weights, &sums, &accumulators, logits);
         let shape = Shape::new([part.positions.len()]);
-        Tensor::<1>::from_primitive::<Cube>(pass.gpu.tensor(logits, shape))
+        Tensor::<1>::from_primitive::<Cube>(pass.gpu.shaped_tensor(logits, shape))
     });
-    primitive(Tensor::cat(parts.collect(), 0))
+    to_primitive(Tensor::cat(parts.collect(), 0))
 }
 
 /// `[positions * views, columns]` of a part.
-fn accumulators(pass: &Pass, part: &Positions) -> Buffer {
+fn sum_accumulators(pass: &Pass, part: &Positions) -> Buffer {
     let net = &pass.job.kernel.net;
-    let values = pass.gpu.empty(part.positions.len() * net.views() * net.columns());
-    pass.positions(part, Written::Accumulators, &values, &pass.gpu.empty(1));
+    let values = pass.gpu.empty_buffer(part.positions.len() * net.views() * net.column_count());
+    pass.launch_positions(part, Written::Accumulators, &values, &pass.gpu.empty_buffer(1));
     values
 }
 
 /// `[positions, features]`, the inputs of the first map.
-fn features(pass: &Pass, part: &Positions, accumulators: &Buffer) -> Tensor<2> {
+fn first_map_inputs(pass: &Pass, part: &Positions, accumulators: &Buffer) -> Tensor<2> {
     let net = &pass.job.kernel.net;
-    let (positions, features) = (part.positions.len(), net.features());
-    let (len, to) = (positions * features, pass.gpu.empty(positions * features));
+    let (positions, features) = (part.positions.len(), net.feature_count());
+    let (len, to) = (positions * features, pass.gpu.empty_buffer(positions * features));
     // SAFETY: both buffers have the numbers of these lists.
     unsafe {
         head::features::launch_unchecked(
             &pass.gpu.client,
-            grid(len.div_ceil(UNITS)),
+            launch_grid(len.div_ceil(UNITS)),
             CubeDim::new_1d(UNITS as u32),
-            accumulators.arg(),
-            to.arg(),
+            accumulators.launch_arg(),
+            to.launch_arg(),
             len as u32,
-            FeatureShape::of(net),
+            FeatureShape::of_net(net),
         );
     }
-    Tensor::from_primitive::<Cube>(pass.gpu.tensor(to, Shape::new([positions, features])))
+    Tensor::from_primitive::<Cube>(pass.gpu.shaped_tensor(to, Shape::new([positions, features])))
 }
 
 /// `[positions, buckets * outputs]`, the sums of the first map, of all buckets, without biases.
 fn sums_of(features: &Tensor<2>, first_map: &Tensor<2>) -> Buffer {
-    Buffer::of(primitive(features.clone().matmul(first_map.clone().transpose())))
+    Buffer::from_tensor(to_primitive(features.clone().matmul(first_map.clone().transpose())))
 }
 
 /// Walks the head; returns the gradients of the sums, or logits, what the kernel writes, and the
 /// gradients of piece-square values, `[positions, buckets]`.
-fn run(
+fn walk_head(
     pass: &Pass,
     head: &Head,
     part: &Positions,
@@ -204,23 +206,23 @@ fn run(
             [shape.buckets * shape.outputs, shape.written, psqt]
         }
     };
-    let to = widths.map(|width| gpu.empty(positions * width));
+    let to = widths.map(|width| gpu.empty_buffer(positions * width));
     let loss = pass.job.aim.loss_inputs().map_or(Loss::SQUARED, |judged| judged.loss);
     // SAFETY: the tables name no value, weight and number beyond the buffers, and the tiles no
     // position beyond the part.
     unsafe {
         head::head::launch_unchecked(
             &gpu.client,
-            grid((part.tiles.len() * TILE).div_ceil(UNITS)),
+            launch_grid((part.tiles.len() * TILE).div_ceil(UNITS)),
             CubeDim::new_1d(UNITS as u32),
-            sums.arg(),
-            accumulators.arg(),
-            weights.arg(),
-            pass.batch.arg(),
-            to[0].arg(),
-            to[1].arg(),
-            to[2].arg(),
-            head.places(),
+            sums.launch_arg(),
+            accumulators.launch_arg(),
+            weights.launch_arg(),
+            pass.batch.launch_arg(),
+            to[0].launch_arg(),
+            to[1].launch_arg(),
+            to[2].launch_arg(),
+            head.launch_places(),
             part.positions.start as u32,
             positions as u32,
             part.tiles.start as u32,
@@ -241,17 +243,17 @@ fn add_up(pass: &Pass, head: &Head, part: &Positions, written: &Buffer, sums: &B
     unsafe {
         head::sums_of_tiles::launch_unchecked(
             &pass.gpu.client,
-            grid(part.tiles.len()),
+            launch_grid(part.tiles.len()),
             CubeDim::new_1d(UNITS as u32),
-            written.arg(),
-            pass.batch.arg(),
-            sums.arg(),
-            head.places(),
+            written.launch_arg(),
+            pass.batch.launch_arg(),
+            sums.launch_arg(),
+            head.launch_places(),
             part.positions.start as u32,
             part.positions.len() as u32,
             part.tiles.start as u32,
             part.tiles.len() as u32,
-            head.table.sums() as u32,
+            head.table.sum_count() as u32,
             head.table.shape,
         );
     }
@@ -259,28 +261,28 @@ fn add_up(pass: &Pass, head: &Head, part: &Positions, written: &Buffer, sums: &B
 
 /// `[positions * views, columns]`, the gradients of accumulators from those of the features and of
 /// piece-square values.
-fn slopes(
+fn accumulator_gradients(
     pass: &Pass,
     part: &Positions,
     [accumulators, gradients, psqt]: [&Buffer; 3],
     penalty: f32,
 ) -> Buffer {
     let net = &pass.job.kernel.net;
-    let len = part.positions.len() * net.views() * net.columns();
-    let to = pass.gpu.empty(len);
+    let len = part.positions.len() * net.views() * net.column_count();
+    let to = pass.gpu.empty_buffer(len);
     // SAFETY: the buffers have the numbers of these lists.
     unsafe {
         head::slopes::launch_unchecked(
             &pass.gpu.client,
-            grid(len.div_ceil(UNITS)),
+            launch_grid(len.div_ceil(UNITS)),
             CubeDim::new_1d(UNITS as u32),
-            accumulators.arg(),
-            gradients.arg(),
-            psqt.arg(),
-            to.arg(),
+            accumulators.launch_arg(),
+            gradients.launch_arg(),
+            psqt.launch_arg(),
+            to.launch_arg(),
             penalty,
             len as u32,
-            FeatureShape::of(net),
+            FeatureShape::of_net(net),
         );
     }
     to
@@ -290,19 +292,19 @@ fn slopes(
 fn first_map(pass: &Pass) -> Tensor<2> {
     let net = &pass.job.kernel.net;
     let [weights, _] = net.parts_of_map(0);
-    let flat = Tensor::<1>::from_primitive::<Cube>(pass.array(weights));
+    let flat = Tensor::<1>::from_primitive::<Cube>(pass.array_tensor(weights));
     let [features, outputs] = net.maps()[0];
     flat.reshape([net.buckets * outputs, features])
 }
 
 /// The biases of the first map, and weights and biases of the others, one behind the other.
-fn packed(pass: &Pass) -> Buffer {
+fn pack_head(pass: &Pass) -> Buffer {
     let net = &pass.job.kernel.net;
     let arrays = (0..net.maps().len()).flat_map(|map| net.parts_of_map(map)).skip(1);
-    let arrays = arrays.map(|part| Tensor::<1>::from_primitive::<Cube>(pass.array(part)));
-    Buffer::of(primitive(Tensor::cat(arrays.collect(), 0)))
+    let arrays = arrays.map(|part| Tensor::<1>::from_primitive::<Cube>(pass.array_tensor(part)));
+    Buffer::from_tensor(to_primitive(Tensor::cat(arrays.collect(), 0)))
 }
 
-pub(super) fn primitive<const D: usize>(tensor: Tensor<D>) -> CubeTensor {
+pub(super) fn to_primitive<const D: usize>(tensor: Tensor<D>) -> CubeTensor {
     tensor.try_into_primitive::<Cube>().expect("it was made here")
 }

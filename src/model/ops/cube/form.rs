@@ -46,31 +46,31 @@ impl UnitLayout {
         Self { hidden, units, columns }
     }
 
-    pub fn cube(&self) -> CubeDim {
+    pub fn cube_size(&self) -> CubeDim {
         CubeDim::new_1d(self.units as u32)
     }
 
     /// Whether loops over a unit's columns are unrolled, with values in registers.
-    pub fn unrolled(&self) -> bool {
+    pub fn is_unrolled(&self) -> bool {
         self.columns <= 8
     }
 }
 
 impl Form {
     /// Places per list, rounded up so that inputs can be loaded side by side.
-    pub fn padded(&self) -> usize {
+    pub fn padded_width(&self) -> usize {
         self.places.next_multiple_of(ABREAST)
     }
 
     /// Gradients that a tile adds up, of output weights, biases and the output's bias, and the
     /// loss.
-    pub fn sums(&self) -> usize {
+    pub fn sum_count(&self) -> usize {
         (self.views + 1) * self.spread.hidden + 2
     }
 }
 
 /// Grid of a launch of at least `cubes` cubes, numbered by [`CUBE_POS`]; those beyond are idle.
-pub(super) fn grid(cubes: usize) -> CubeCount {
+pub(super) fn launch_grid(cubes: usize) -> CubeCount {
     let rows = cubes.div_ceil(ROW).max(1);
     CubeCount::Static(cubes.div_ceil(rows).max(1) as u32, rows as u32, 1)
 }

@@ -8,7 +8,7 @@ use burn_cubecl::{CubeDevice, cubecl};
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use super::form::{UNITS, grid};
+use super::form::{UNITS, launch_grid};
 
 #[derive(Clone)]
 pub(super) struct Gpu {
@@ -23,30 +23,30 @@ pub(super) struct Buffer {
 }
 
 impl Gpu {
-    pub fn of(tensor: &CubeTensor) -> Self {
+    pub fn of_tensor(tensor: &CubeTensor) -> Self {
         Self { client: tensor.client.clone(), device: tensor.device.clone() }
     }
 
     /// A buffer of `len` arbitrary numbers. Not every language clears memory, so debug builds fill
     /// it with NaN: nothing may be read before it is written.
-    pub fn empty(&self, len: usize) -> Buffer {
+    pub fn empty_buffer(&self, len: usize) -> Buffer {
         if cfg!(debug_assertions) {
-            return self.buffer(len, vec![f32::NAN.to_bits(); len.max(1)]);
+            return self.padded_buffer(len, vec![f32::NAN.to_bits(); len.max(1)]);
         }
         // Buffers cannot be empty.
         Buffer { handle: self.client.empty(len.max(1) * size_of::<f32>()), len }
     }
 
-    pub fn words(&self, mut words: Vec<u32>) -> Buffer {
+    pub fn upload_words(&self, mut words: Vec<u32>) -> Buffer {
         let len = words.len();
         if words.is_empty() {
             words.push(0);
         }
-        self.buffer(len, words)
+        self.padded_buffer(len, words)
     }
 
     /// Writes whole words into a buffer from word `first` on, after all earlier work of the device.
-    pub fn write(&self, buffer: &Buffer, first: usize, words: Bytes) {
+    pub fn write_words(&self, buffer: &Buffer, first: usize, words: Bytes) {
         let first = first * size_of::<u32>();
         let behind = buffer.len.max(1) * size_of::<u32>() - first - words.len();
         let part = buffer.handle.clone().offset_start(first as u64).offset_end(behind as u64);
@@ -54,30 +54,30 @@ impl Gpu {
     }
 
     /// Copies the first words of a buffer to another one.
-    pub fn copy(&self, from: &Buffer, to: &Buffer, words: usize) {
+    pub fn copy_words(&self, from: &Buffer, to: &Buffer, words: usize) {
         // SAFETY: neither buffer has fewer words.
         unsafe {
             copy::launch_unchecked(
                 &self.client,
-                grid(words.div_ceil(UNITS)),
+                launch_grid(words.div_ceil(UNITS)),
                 CubeDim::new_1d(UNITS as u32),
-                from.arg(),
-                to.arg(),
+                from.launch_arg(),
+                to.launch_arg(),
                 words as u32,
             );
         }
     }
 
-    fn buffer(&self, len: usize, words: Vec<u32>) -> Buffer {
+    fn padded_buffer(&self, len: usize, words: Vec<u32>) -> Buffer {
         Buffer { handle: self.client.create(Bytes::from_elems(words)), len }
     }
 
-    pub fn flat(&self, buffer: Buffer) -> CubeTensor {
+    pub fn flat_tensor(&self, buffer: Buffer) -> CubeTensor {
         let len = buffer.len;
-        self.tensor(buffer, Shape::new([len]))
+        self.shaped_tensor(buffer, Shape::new([len]))
     }
 
-    pub fn tensor(&self, buffer: Buffer, shape: Shape) -> CubeTensor {
+    pub fn shaped_tensor(&self, buffer: Buffer, shape: Shape) -> CubeTensor {
         let Self { client, device } = self;
         CubeTensor::new_contiguous(client.clone(), device.clone(), shape, buffer.handle, DType::F32)
     }
@@ -92,19 +92,19 @@ fn copy(from: &[u32], to: &mut [u32], words: u32) {
 }
 
 impl Buffer {
-    pub fn of(tensor: CubeTensor) -> Self {
-        let tensor = contiguous(tensor);
+    pub fn from_tensor(tensor: CubeTensor) -> Self {
+        let tensor = make_contiguous(tensor);
         Self { len: tensor.shape().num_elements(), handle: tensor.handle }
     }
 
-    pub fn arg(&self) -> BufferArg {
+    pub fn launch_arg(&self) -> BufferArg {
         // SAFETY: the buffer was made with this many numbers.
         unsafe { BufferArg::from_raw_parts(self.handle.clone(), self.len.max(1)) }
     }
 }
 
 /// The tensor as plain 32-bit floats, row-major; the input may be a view.
-pub(super) fn contiguous(tensor: CubeTensor) -> CubeTensor {
+pub(super) fn make_contiguous(tensor: CubeTensor) -> CubeTensor {
     assert_eq!(tensor.dtype(), DType::F32, "all tensors of these models are f32");
     into_contiguous(tensor)
 }

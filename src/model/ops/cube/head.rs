@@ -90,12 +90,21 @@ impl HeadTable {
                 Operation::Affine(0) | Operation::PieceSquares => Vec::new(),
                 _ => {
                     let of = |input: usize| (places[&input], graph.nodes()[input].width);
-                    node.inputs().map(of).collect()
+                    node.input_nodes().map(of).collect()
                 }
             };
             match &node.operation {
                 Operation::Affine(0) => {
-                    table.step([FIRST as usize, 0, to, width, packed, table.shape.written, 0, 0]);
+                    table.append_step([
+                        FIRST as usize,
+                        0,
+                        to,
+                        width,
+                        packed,
+                        table.shape.written,
+                        0,
+                        0,
+                    ]);
                     packed += net.buckets * width;
                     table.map_columns(0, width);
                 }
@@ -104,7 +113,16 @@ impl HeadTable {
                     let biases = packed + net.buckets * depth * width;
                     let written = table.shape.written;
                     let x = inputs[0].0;
-                    table.step([AFFINE as usize, x, to, width, packed, biases, written, depth]);
+                    table.append_step([
+                        AFFINE as usize,
+                        x,
+                        to,
+                        width,
+                        packed,
+                        biases,
+                        written,
+                        depth,
+                    ]);
                     packed = biases + net.buckets * width;
                     table.map_columns(depth, width);
                 }
@@ -112,17 +130,26 @@ impl HeadTable {
                     let (x, width) = inputs[0];
                     for (number, curve) in activation.curves().iter().enumerate() {
                         let to = to + number * width;
-                        table.step([CURVE as usize, x, to, width, bits(*curve), 0, 0, 0]);
+                        table.append_step([
+                            CURVE as usize,
+                            x,
+                            to,
+                            width,
+                            curve_bits(*curve),
+                            0,
+                            0,
+                            0,
+                        ]);
                     }
                 }
                 Operation::Slice(columns) => {
                     let x = inputs[0].0 + columns.start;
-                    table.step([COPY as usize, x, to, width, 0, 0, 0, 0]);
+                    table.append_step([COPY as usize, x, to, width, 0, 0, 0, 0]);
                 }
                 Operation::Concatenate => {
                     let mut to = to;
                     for (x, width) in inputs {
-                        table.step([COPY as usize, x, to, width, 0, 0, 0, 0]);
+                        table.append_step([COPY as usize, x, to, width, 0, 0, 0, 0]);
                         to += width;
                     }
                 }
@@ -133,10 +160,10 @@ impl HeadTable {
                         Combination::Product => PRODUCT,
                     };
                     let [x, y] = [0, 1].map(|input| inputs[input].0);
-                    table.step([kind as usize, x, to, width, y, 0, 0, 0]);
+                    table.append_step([kind as usize, x, to, width, y, 0, 0, 0]);
                 }
                 Operation::PieceSquares => {
-                    table.step([PIECE_SQUARES as usize, 0, to, width, 0, 0, 0, 0]);
+                    table.append_step([PIECE_SQUARES as usize, 0, to, width, 0, 0, 0, 0]);
                 }
                 Operation::Neurons | Operation::Product => {
                     unreachable!("{:?} comes before the first map", node.operation)
@@ -149,7 +176,7 @@ impl HeadTable {
         table
     }
 
-    fn step(&mut self, words: [usize; STEP]) {
+    fn append_step(&mut self, words: [usize; STEP]) {
         self.steps.extend(words.map(|word| word as u32));
     }
 
@@ -170,7 +197,7 @@ impl HeadTable {
     }
 
     /// Numbers that are summed over positions.
-    pub fn sums(&self) -> usize {
+    pub fn sum_count(&self) -> usize {
         self.columns.len() / 2
     }
 }
@@ -182,7 +209,7 @@ const GATED: u32 = 8;
 
 /// A curve as bits: whether the square is inside, whether it is bounded, whether the square is
 /// outside, whether it is gated.
-fn bits(curve: Curve) -> usize {
+fn curve_bits(curve: Curve) -> usize {
     let Curve { inner, bounded, outer, gated } = curve;
     let flags = [(inner == 2, INNER), (bounded, BOUNDED), (outer == 2, OUTER), (gated, GATED)];
     flags.into_iter().filter(|(is, _)| *is).map(|(_, flag)| flag as usize).sum()
@@ -520,7 +547,7 @@ pub(super) struct FeatureShape {
 }
 
 impl FeatureShape {
-    pub fn of(net: &Architecture) -> Self {
+    pub fn of_net(net: &Architecture) -> Self {
         let (outputs, curve) = (net.outputs_of_view(), net.activation.curve());
         let (hidden, psqt, pairwise) = (net.hidden, net.psqt_columns(), net.pairwise);
         Self { hidden, psqt, outputs, curve, pairwise }

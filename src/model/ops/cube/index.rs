@@ -5,7 +5,7 @@
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::form::{UNITS, grid};
+use super::form::{UNITS, launch_grid};
 use super::gpu::{Buffer, Gpu};
 use crate::model::ops::strips::{ROUND, Strips};
 
@@ -53,17 +53,17 @@ impl Index {
         let inputs = rows / (strips.starts.len() - 1);
         let words = strips.length / 32;
         let shape = Shape { rows, inputs, words, ordered: !strips.order.is_empty() };
-        let strips = strips.count();
-        let bits = gpu.empty(strips * inputs * words);
+        let strips = strips.strip_count();
+        let bits = gpu.empty_buffer(strips * inputs * words);
         let cubes = strips * words / WORDS;
         // SAFETY: no list, and no order of lists, is beyond the batch.
         unsafe {
             set::launch_unchecked(
                 &gpu.client,
-                grid(cubes),
+                launch_grid(cubes),
                 CubeDim::new_1d(UNITS as u32),
-                batch.arg(),
-                bits.arg(),
+                batch.launch_arg(),
+                bits.launch_arg(),
                 lists as u32,
                 place.first as u32,
                 place.lists as u32,

@@ -30,14 +30,14 @@ use super::{Arrays, FusedGradients, FusedOps, Job};
 
 impl FusedOps for Cube {
     fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> FusedGradients<Self> {
-        net::gradients(arrays, job)
+        net::net_gradients(arrays, job)
     }
 
     fn net_logits(arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self> {
-        net::logits(arrays, job)
+        net::net_logits(arrays, job)
     }
 
     fn take_step(arrays: Arrays<Self>, step: Step, _: Level) -> Arrays<Self> {
-        Arrays(self::steps::take(arrays.0, step))
+        Arrays(self::steps::step_tensors(arrays.0, step))
     }
 }

@@ -16,8 +16,8 @@ use super::super::strips::Strips;
 use super::super::{Arrays, FusedGradients, Job, Stage};
 use super::chunks;
 use super::deep::{self, Head};
-use super::form::{Form, Positions, TILE, Tiles, UnitLayout, grid};
-use super::gpu::{Buffer, Gpu, contiguous};
+use super::form::{Form, Positions, TILE, Tiles, UnitLayout, launch_grid};
+use super::gpu::{Buffer, Gpu, make_contiguous};
 use super::index::{Index, ListRange};
 use super::pairs::{self, Tables};
 use super::sets::{self, Columns};
@@ -63,32 +63,32 @@ enum Inverse {
     Entries(Range<usize>),
 }
 
-pub(super) fn gradients(arrays: Arrays<Cube>, job: Job) -> FusedGradients<Cube> {
-    let part = part(&arrays, &job);
+pub(super) fn net_gradients(arrays: Arrays<Cube>, job: Job) -> FusedGradients<Cube> {
+    let part = positions_per_part(&arrays, &job);
     let pass = Pass::new(arrays, job, part, true);
     match &pass.head {
-        Some(head) => deep::gradients(&pass, head),
-        None => pass.gradients(),
+        Some(head) => deep::compute_gradients(&pass, head),
+        None => pass.simple_gradients(),
     }
 }
 
-pub(super) fn logits(arrays: Arrays<Cube>, job: Job) -> CubeTensor {
+pub(super) fn net_logits(arrays: Arrays<Cube>, job: Job) -> CubeTensor {
     if job.kernel.net.walks_graph() {
-        let part = part(&arrays, &job);
+        let part = positions_per_part(&arrays, &job);
         let pass = Pass::new(arrays, job, part, false);
-        return deep::logits(&pass, pass.head.as_ref().expect("a deep net has a head"));
+        return deep::compute_logits(&pass, pass.head.as_ref().expect("a deep net has a head"));
     }
     let pass = Pass::new(arrays, job, usize::MAX, false);
     let batch = pass.listed.positions;
-    let logits = pass.gpu.empty(batch);
+    let logits = pass.gpu.empty_buffer(batch);
     for part in &pass.tiles.parts {
-        pass.positions(part, Written::Logits, &pass.gpu.empty(1), &logits);
+        pass.launch_positions(part, Written::Logits, &pass.gpu.empty_buffer(1), &logits);
     }
-    pass.gpu.tensor(logits, Shape::new([batch]))
+    pass.gpu.shaped_tensor(logits, Shape::new([batch]))
 }
 
 /// Positions that fit in memory at a time: whole tiles, at least one.
-fn part(arrays: &Arrays<Cube>, job: &Job) -> usize {
+fn positions_per_part(arrays: &Arrays<Cube>, job: &Job) -> usize {
     let largest = usize::try_from(arrays.0[0].client.properties().memory.max_page_size);
     let room = job.room.min(largest.unwrap_or(usize::MAX));
     let position = floats_of_position(&job.kernel.net) * size_of::<f32>();
@@ -100,17 +100,17 @@ impl<'a> Pass<'a> {
         let (one_hot, net) = (job.inputs.one_hot(), &job.kernel.net);
         let (listed, pairs) = match one_hot {
             OneHot::Plans(plans) => {
-                (ListShape::of_plans(plans), Some(&plans[0].pairs).filter(|it| it.any()))
+                (ListShape::of_plans(plans), Some(&plans[0].pairs).filter(|it| it.has_pairs()))
             }
             _ => (one_hot.lists().shape(), None),
         };
         let ListShape { rows, views, width: places, positions, ref buckets } = listed;
         if learns {
-            job.aim.check(positions);
+            job.aim.check_lengths(positions);
         }
         let of_inputs = rows - pairs.map_or(0, |pairs| pairs.parents().len());
         // The padding of another feature set would be an input of this one.
-        assert_eq!((of_inputs, views), (net.rows(), net.views()), "a batch for another net");
+        assert_eq!((of_inputs, views), (net.row_count(), net.views()), "a batch for another net");
         if net.buckets > 1 {
             assert_eq!(buckets.len(), positions, "a bucket a position");
         }
@@ -121,21 +121,21 @@ impl<'a> Pass<'a> {
             wide: matches!(one_hot, OneHot::Lists(lists) if matches!(lists.indices, Indices::U32(_))),
             curve: net.activation.curve(),
             buckets: if net.walks_graph() { 1 } else { net.buckets },
-            spread: UnitLayout::new(net.columns()),
+            spread: UnitLayout::new(net.column_count()),
         };
         let arrays: BTreeMap<_, _> = net
-            .arrays()
+            .list_arrays()
             .into_iter()
             .zip(arrays.0)
             .map(|(array, tensor)| {
                 assert_eq!(tensor.shape().num_elements(), array.len(), "numbers of {}", array.name);
-                (array.part, contiguous(tensor))
+                (array.part, make_contiguous(tensor))
             })
             .collect();
-        assert_eq!(arrays.len(), net.arrays().len(), "the arrays of a net");
-        let gpu = Gpu::of(&arrays[&ArrayKind::Rows(0)]);
+        assert_eq!(arrays.len(), net.list_arrays().len(), "the arrays of a net");
+        let gpu = Gpu::of_tensor(&arrays[&ArrayKind::Rows(0)]);
         let tiles = Tiles::new(buckets, form.buckets, positions, part);
-        let floats = job.aim.arrays().into_iter().flatten().map(|float| float.to_bits());
+        let floats = job.aim.target_arrays().into_iter().flatten().map(|float| float.to_bits());
         let mut words: Vec<u32> = floats.chain(tiles.table.iter().copied()).collect();
         let parts = if learns { &tiles.parts[..] } else { &[] };
         let inverse = |Positions { positions, .. }: &Positions| {
@@ -149,7 +149,7 @@ impl<'a> Pass<'a> {
                 _ => {
                     let groups =
                         one_hot.lists().king_buckets.get(lists.clone()).unwrap_or_default();
-                    Strips::new(lists.len(), groups, net.inputs.kings().count())
+                    Strips::new(lists.len(), groups, net.inputs.kings().bucket_count())
                 }
             };
             if !strips.order.is_empty() {
@@ -163,11 +163,11 @@ impl<'a> Pass<'a> {
             let (of, first) = (words.len(), set.rows.start as u32);
             words.extend(&factor.of);
             let numbers = factor.sharing.numbers.iter().map(|row| first + row);
-            let sharing = sets::write(&mut words, &factor.sharing.starts, numbers);
+            let sharing = sets::append_table(&mut words, &factor.sharing.starts, numbers);
             Some((of, [sharing, factor.sharing.starts.len() - 1]))
         });
         let factors: Vec<Option<(usize, [usize; 2])>> = factors.collect();
-        let labels = job.aim.arrays().iter().map(|array| array.len()).sum();
+        let labels = job.aim.target_arrays().iter().map(|array| array.len()).sum();
         let head = net
             .walks_graph()
             .then(|| Head::new(net, buckets, [positions, part], labels, &mut words));
@@ -175,17 +175,17 @@ impl<'a> Pass<'a> {
             let lists = words.len();
             let entries = positions * views * places;
             let words_of_lists = if form.wide { entries } else { entries.div_ceil(2) };
-            let batch = gpu.empty(lists + words_of_lists);
-            gpu.write(&batch, 0, Bytes::from_elems(words));
+            let batch = gpu.empty_buffer(lists + words_of_lists);
+            gpu.write_words(&batch, 0, Bytes::from_elems(words));
             (batch, lists)
         };
         let (batch, lists, pairs) = match one_hot {
-            OneHot::Plans(plans) => chunks::with(&gpu, &job.kept, views, |chunks| {
-                let tables = pairs.map(|pairs| chunks.pair_sums(pairs).write(&mut words));
+            OneHot::Plans(plans) => chunks::with_chunks(&gpu, &job.kept, views, |chunks| {
+                let tables = pairs.map(|pairs| chunks.pair_sums(pairs).write_tables(&mut words));
                 let table = words.len();
-                words.extend(chunks.places(plans, job.room));
+                words.extend(chunks.position_slots(plans, job.room));
                 let (batch, lists) = send(words);
-                chunks.gather(&batch, [table, lists], &listed);
+                chunks.gather_lists(&batch, [table, lists], &listed);
                 (batch, lists, tables)
             }),
             _ => {
@@ -194,23 +194,23 @@ impl<'a> Pass<'a> {
                     let rows = rows.par_iter().with_min_len(COPIED_TOGETHER).copied();
                     Bytes::from_elems(rows.collect::<Vec<_>>())
                 });
-                gpu.write(&batch, lists, rows);
+                gpu.write_words(&batch, lists, rows);
                 (batch, lists, None)
             }
         };
         let mut bias = arrays[&ArrayKind::AccumulatorBias].clone();
         let mut weight = arrays[&ArrayKind::Rows(0)].clone();
         if let (true, Some(shared)) = (net.inputs.is_pieces(), arrays.get(&ArrayKind::Factor(0))) {
-            weight = merged(weight, shared.clone());
+            weight = merge_factor(weight, shared.clone());
         }
         if net.psqt {
             let of = Tensor::<1>::from_primitive::<Cube>(bias);
             let zeros = Tensor::zeros([net.psqt_columns()], &of.device());
-            bias = deep::primitive(Tensor::cat(vec![of, zeros], 0));
+            bias = deep::to_primitive(Tensor::cat(vec![of, zeros], 0));
         }
         if net.psqt || !net.inputs.is_pieces() {
-            let columns = net.columns();
-            let all = gpu.empty(rows * columns);
+            let columns = net.column_count();
+            let all = gpu.empty_buffer(rows * columns);
             for (place, set) in job.kernel.sets.iter().enumerate() {
                 let array = |part| arrays[&part].clone().into_buffer_arg();
                 let own = match net.inputs.is_pieces() {
@@ -219,13 +219,20 @@ impl<'a> Pass<'a> {
                 };
                 let factor = factors[place].map(|(of, _)| (array(ArrayKind::Factor(place)), of));
                 let to = Columns { rows: set.rows.clone(), first: 0, width: net.hidden, columns };
-                sets::copy(&gpu, &batch, own, factor, &all, to.clone());
+                sets::copy_set_rows(&gpu, &batch, own, factor, &all, to.clone());
                 if net.psqt {
                     let to = Columns { first: net.hidden, width: net.buckets, ..to };
-                    sets::copy(&gpu, &batch, array(ArrayKind::Psqt(place)), None, &all, to);
+                    sets::copy_set_rows(
+                        &gpu,
+                        &batch,
+                        array(ArrayKind::Psqt(place)),
+                        None,
+                        &all,
+                        to,
+                    );
                 }
             }
-            weight = gpu.tensor(all, Shape::new([rows, columns]));
+            weight = gpu.shaped_tensor(all, Shape::new([rows, columns]));
         }
         let sharing =
             factors.into_iter().map(|factor| factor.map(|(_, sharing)| sharing)).collect();
@@ -245,81 +252,87 @@ impl<'a> Pass<'a> {
             sharing,
             pairs,
         };
-        pass.done(Stage::Upload);
+        pass.finish_stage(Stage::Upload);
         if let Some(tables) = &pass.pairs {
             let weights = pass.weight.clone().into_buffer_arg();
             let made = pairs::add_up(&pass.gpu, &pass.batch, weights, tables.made, form.spread);
-            pass.weight = pass.gpu.tensor(made, Shape::new([form.rows, form.spread.hidden]));
+            pass.weight = pass.gpu.shaped_tensor(made, Shape::new([form.rows, form.spread.hidden]));
         }
         pass
     }
 
     /// Loss and gradients of a net with one output layer.
-    fn gradients(self) -> FusedGradients<Cube> {
+    fn simple_gradients(self) -> FusedGradients<Cube> {
         let Self { gpu, form, job, tiles, .. } = &self;
         let Form { views, buckets, spread: UnitLayout { hidden, .. }, .. } = *form;
         let batch = self.listed.positions;
         let most = tiles.parts.iter().map(|part| part.positions.len()).max().unwrap_or(0);
-        let slopes = gpu.empty(most * views * hidden);
-        let tile_sums = gpu.empty(tiles.len() * form.sums());
-        let judging = job.aim.loss_inputs().map(LossForm::of);
+        let slopes = gpu.empty_buffer(most * views * hidden);
+        let tile_sums = gpu.empty_buffer(tiles.len() * form.sum_count());
+        let judging = job.aim.loss_inputs().map(LossForm::from_inputs);
         let written = judging.map_or(Written::Pull, Written::Gradients);
-        let rows = self.rows(|part| {
-            self.positions(part, written, &slopes, &tile_sums);
+        let rows = self.row_gradients(|part| {
+            self.launch_positions(part, written, &slopes, &tile_sums);
             slopes.clone()
         });
         let parts = tiles.runs.len() / buckets;
-        let of_parts = sums::runs(gpu, &tile_sums, &tiles.runs, form.sums());
+        let of_parts = sums::sum_runs(gpu, &tile_sums, &tiles.runs, form.sum_count());
         let runs: Vec<_> = (0..buckets).map(|i| i * parts..(i + 1) * parts).collect();
-        let sums = sums::runs(gpu, &of_parts, &runs, form.sums());
+        let sums = sums::sum_runs(gpu, &of_parts, &runs, form.sum_count());
         let share = 1.0 / batch as f32;
         let FinalSums { output, bias, output_bias, loss } =
             FinalSums::new(gpu, &sums, share, buckets, views * hidden, hidden);
-        self.done(Stage::Backward);
+        self.finish_stage(Stage::Backward);
         let others = [
             (ArrayKind::AccumulatorBias, bias),
             (ArrayKind::Output, output),
             (ArrayKind::OutputBias, output_bias),
         ];
-        self.slope(gpu.tensor(loss, Shape::new([1])), rows, others)
+        self.all_gradients(gpu.shaped_tensor(loss, Shape::new([1])), rows, others)
     }
 
-    pub fn done(&self, stage: Stage) {
+    pub fn finish_stage(&self, stage: Stage) {
         if let Some(done) = self.job.done {
             Cube::sync(&self.gpu.device).expect("the device has not failed");
             done(stage);
         }
     }
 
-    pub fn array(&self, part: ArrayKind) -> CubeTensor {
+    pub fn array_tensor(&self, part: ArrayKind) -> CubeTensor {
         self.arrays[&part].clone()
     }
 
     /// Launches the kernel of positions for a part of the batch.
-    pub fn positions(&self, part: &Positions, written: Written, slopes: &Buffer, results: &Buffer) {
-        let none = self.gpu.empty(1);
+    pub fn launch_positions(
+        &self,
+        part: &Positions,
+        written: Written,
+        slopes: &Buffer,
+        results: &Buffer,
+    ) {
+        let none = self.gpu.empty_buffer(1);
         let [output, output_bias] = match written {
-            Written::Accumulators => [none.arg(), none.arg()],
+            Written::Accumulators => [none.launch_arg(), none.launch_arg()],
             _ => [ArrayKind::Output, ArrayKind::OutputBias]
-                .map(|part| self.array(part).into_buffer_arg()),
+                .map(|part| self.array_tensor(part).into_buffer_arg()),
         };
         let Positions { positions, tiles } = part;
-        let labels: usize = self.job.aim.arrays().iter().map(|array| array.len()).sum();
+        let labels: usize = self.job.aim.target_arrays().iter().map(|array| array.len()).sum();
         let loss = self.job.aim.loss_inputs().map_or(Loss::SQUARED, |judged| judged.loss);
         // SAFETY: the kernel reads and writes within the shapes that it names; no bucket of the
         // tiles and no place in a list is beyond the net's.
         unsafe {
             slope::positions::launch_unchecked(
                 &self.gpu.client,
-                grid(tiles.len()),
-                self.form.spread.cube(),
+                launch_grid(tiles.len()),
+                self.form.spread.cube_size(),
                 self.weight.clone().into_buffer_arg(),
                 self.bias.clone().into_buffer_arg(),
                 output,
                 output_bias,
-                self.batch.arg(),
-                slopes.arg(),
-                results.arg(),
+                self.batch.launch_arg(),
+                slopes.launch_arg(),
+                results.launch_arg(),
                 labels as u32,
                 self.lists as u32,
                 positions.start as u32,
@@ -337,36 +350,36 @@ impl<'a> Pass<'a> {
 
     /// Gradients of the accumulators' weights, `[rows, columns]`, from those of the accumulators of
     /// each part, `[positions, views, columns]`, which `slopes` computes.
-    pub fn rows(&self, mut slopes: impl FnMut(&Positions) -> Buffer) -> Buffer {
+    pub fn row_gradients(&self, mut slopes: impl FnMut(&Positions) -> Buffer) -> Buffer {
         let Self { gpu, form, batch, .. } = self;
         let Form { rows, places, spread, .. } = *form;
-        let mut gradients = gpu.empty(rows * spread.hidden);
+        let mut gradients = gpu.empty_buffer(rows * spread.hidden);
         let parts = self.tiles.parts.iter().zip(&self.inverses);
         for (i, (part, inverse)) in parts.enumerate() {
             let slopes = slopes(part);
-            self.done(Stage::Forward);
+            self.finish_stage(Stage::Forward);
             let (strips, place) = match inverse {
                 Inverse::Strips(strips, place) => (strips, place),
                 Inverse::Entries(entries) => {
                     let lists = (batch, self.lists);
                     let lists = RowLists::new(gpu, lists, entries.clone(), *form);
-                    self.done(Stage::Index);
+                    self.finish_stage(Stage::Index);
                     let here = lists.add_up(gpu, &slopes, spread);
-                    gradients = if i == 0 { here } else { added(gpu, gradients, here) };
-                    self.done(Stage::Backward);
+                    gradients = if i == 0 { here } else { add_buffers(gpu, gradients, here) };
+                    self.finish_stage(Stage::Backward);
                     continue;
                 }
             };
             let words = (batch, self.lists);
             let Index { shape, strips: count, bits } =
                 Index::new(gpu, words, *place, strips, [places, rows]);
-            self.done(Stage::Index);
+            self.finish_stage(Stage::Index);
             let (order, adding) = (place.order, i > 0);
             // A single strip has all sums.
             let alone = count == 1 && shape.rows == shape.inputs && !adding;
             let sums = match alone {
                 true => gradients.clone(),
-                false => gpu.empty(count * shape.inputs * spread.hidden),
+                false => gpu.empty_buffer(count * shape.inputs * spread.hidden),
             };
             // SAFETY: the bits name no list beyond the slopes, and the tables no strip beyond the
             // sums.
@@ -374,12 +387,12 @@ impl<'a> Pass<'a> {
                 if count > 0 {
                     sums::strips::launch_unchecked(
                         &gpu.client,
-                        grid(count * shape.inputs * spread.columns),
-                        spread.cube(),
-                        slopes.arg(),
-                        bits.arg(),
-                        batch.arg(),
-                        sums.arg(),
+                        launch_grid(count * shape.inputs * spread.columns),
+                        spread.cube_size(),
+                        slopes.launch_arg(),
+                        bits.launch_arg(),
+                        batch.launch_arg(),
+                        sums.launch_arg(),
                         order as u32,
                         count as u32,
                         shape,
@@ -389,11 +402,11 @@ impl<'a> Pass<'a> {
                 if !alone {
                     sums::rows_of_strips::launch_unchecked(
                         &gpu.client,
-                        grid(rows),
-                        spread.cube(),
-                        sums.arg(),
-                        batch.arg(),
-                        gradients.arg(),
+                        launch_grid(rows),
+                        spread.cube_size(),
+                        sums.launch_arg(),
+                        batch.launch_arg(),
+                        gradients.launch_arg(),
                         (order + strips.order.len()) as u32,
                         count as u32,
                         shape,
@@ -402,16 +415,18 @@ impl<'a> Pass<'a> {
                     );
                 }
             }
-            self.done(Stage::Backward);
+            self.finish_stage(Stage::Backward);
         }
         match &self.pairs {
             None => gradients,
-            Some(tables) => pairs::add_up(gpu, batch, gradients.arg(), tables.inverse, spread),
+            Some(tables) => {
+                pairs::add_up(gpu, batch, gradients.launch_arg(), tables.inverse, spread)
+            }
         }
     }
 
     /// The loss and all gradients in order, from those of the rows and of the other arrays.
-    pub fn slope(
+    pub fn all_gradients(
         &self,
         loss: CubeTensor,
         rows: Buffer,
@@ -420,57 +435,58 @@ impl<'a> Pass<'a> {
         let Self { gpu, arrays, .. } = self;
         let mut gradients: BTreeMap<ArrayKind, Buffer> = others.into_iter().collect();
         let net = &self.job.kernel.net;
-        let all = gpu.tensor(rows.clone(), Shape::new([net.rows(), net.columns()]));
+        let all =
+            gpu.shaped_tensor(rows.clone(), Shape::new([net.row_count(), net.column_count()]));
         let all = Tensor::<2>::from_primitive::<Cube>(all);
         let part = |rows: Range<usize>, columns: Range<usize>| {
             let part = all.clone().narrow(0, rows.start, rows.len());
             let part = part.narrow(1, columns.start, columns.len());
-            Buffer::of(deep::primitive(part))
+            Buffer::from_tensor(deep::to_primitive(part))
         };
-        let neurons = if net.psqt { part(0..net.rows(), 0..net.hidden) } else { rows };
+        let neurons = if net.psqt { part(0..net.row_count(), 0..net.hidden) } else { rows };
         for (place, set) in self.job.kernel.sets.iter().enumerate() {
             if let Some(shared) = arrays.get(&ArrayKind::Factor(place)) {
                 let sum = match self.sharing[place] {
                     Some(sharing) => {
                         let layout = UnitLayout::new(net.hidden);
-                        pairs::add_up(gpu, &self.batch, neurons.arg(), sharing, layout)
+                        pairs::add_up(gpu, &self.batch, neurons.launch_arg(), sharing, layout)
                     }
                     // The factoriser counts in each king bucket.
                     None => {
                         let width = shared.shape().num_elements();
-                        sums::of_all(gpu, &neurons, net.rows() / PIECES, width)
+                        sums::of_all(gpu, &neurons, net.row_count() / PIECES, width)
                     }
                 };
                 gradients.insert(ArrayKind::Factor(place), sum);
             }
-            let of_set = match set.rows.len() == net.rows() {
+            let of_set = match set.rows.len() == net.row_count() {
                 true => neurons.clone(),
                 false => part(set.rows.clone(), 0..net.hidden),
             };
             gradients.insert(ArrayKind::Rows(place), of_set);
             if net.psqt {
-                let values = part(set.rows.clone(), net.hidden..net.columns());
+                let values = part(set.rows.clone(), net.hidden..net.column_count());
                 gradients.insert(ArrayKind::Psqt(place), values);
             }
         }
-        let in_order = self.job.kernel.net.arrays().into_iter().map(|array| {
+        let in_order = self.job.kernel.net.list_arrays().into_iter().map(|array| {
             let gradient = gradients.remove(&array.part).expect("each array has a gradient");
-            gpu.tensor(gradient, Shape::new([arrays[&array.part].shape().num_elements()]))
+            gpu.shaped_tensor(gradient, Shape::new([arrays[&array.part].shape().num_elements()]))
         });
         FusedGradients { loss, gradients: Arrays(in_order.collect()) }
     }
 }
 
 /// The sum of two buffers of the same length.
-fn added(gpu: &Gpu, one: Buffer, other: Buffer) -> Buffer {
-    let [one, other] = [one, other].map(|it| gpu.flat(it));
-    Buffer::of(Cube::float_add(one, other))
+fn add_buffers(gpu: &Gpu, one: Buffer, other: Buffer) -> Buffer {
+    let [one, other] = [one, other].map(|it| gpu.flat_tensor(it));
+    Buffer::from_tensor(Cube::float_add(one, other))
 }
 
 /// Adds `[768, N]` to each king bucket of `[rows, N]`.
-fn merged(weight: CubeTensor, shared: CubeTensor) -> CubeTensor {
+fn merge_factor(weight: CubeTensor, shared: CubeTensor) -> CubeTensor {
     let (shape, width) = (weight.shape(), shared.shape().num_elements());
     let buckets = Cube::float_reshape(weight, Shape::new([shape.num_elements() / width, width]));
     let sum = Cube::float_add(buckets, Cube::float_reshape(shared, Shape::new([1, width])));
-    contiguous(Cube::float_reshape(sum, shape))
+    make_contiguous(Cube::float_reshape(sum, shape))
 }

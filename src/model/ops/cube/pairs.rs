@@ -6,7 +6,7 @@ use std::sync::Arc;
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::form::{UnitLayout, grid};
+use super::form::{UnitLayout, launch_grid};
 use super::gpu::{Buffer, Gpu};
 use super::sets;
 use crate::batch::Pairs;
@@ -30,7 +30,7 @@ pub(super) struct PairSums {
 impl PairSums {
     /// Pairs of pairs are sums of inputs, too.
     pub fn new(pairs: &Arc<Pairs>) -> Self {
-        let inputs = pairs.inputs();
+        let inputs = pairs.input_count();
         let (starts, numbers) = ((0..=inputs).collect(), (0..inputs as u32).collect());
         let mut made = Grouped { starts, numbers };
         for parents in pairs.parents() {
@@ -39,16 +39,20 @@ impl PairSums {
             }
             made.starts.push(made.numbers.len());
         }
-        let input = |row| made.of(row).iter().map(move |input| (*input as usize, row as u32));
-        let inverse = Grouped::new(inputs, (0..pairs.rows()).flat_map(input));
+        let input =
+            |row| made.members_of(row).iter().map(move |input| (*input as usize, row as u32));
+        let inverse = Grouped::new(inputs, (0..pairs.row_count()).flat_map(input));
         Self { pairs: pairs.clone(), made, inverse }
     }
 
     /// Writes the tables behind the words of a batch.
-    pub fn write(&self, words: &mut Vec<u32>) -> Tables {
+    pub fn write_tables(&self, words: &mut Vec<u32>) -> Tables {
         let [made, inverse] = [&self.made, &self.inverse]
-            .map(|sums| sets::write(words, &sums.starts, sums.numbers.iter().copied()));
-        Tables { made: [made, self.pairs.rows()], inverse: [inverse, self.pairs.inputs()] }
+            .map(|sums| sets::append_table(words, &sums.starts, sums.numbers.iter().copied()));
+        Tables {
+            made: [made, self.pairs.row_count()],
+            inverse: [inverse, self.pairs.input_count()],
+        }
     }
 }
 
@@ -83,16 +87,16 @@ fn sum_rows(
     layout: UnitLayout,
     is_listed: bool,
 ) -> Buffer {
-    let to = gpu.empty(rows * layout.hidden);
+    let to = gpu.empty_buffer(rows * layout.hidden);
     // SAFETY: tables and runs name no row that is not there.
     unsafe {
         sums::launch_unchecked(
             &gpu.client,
-            grid(rows * layout.columns),
-            layout.cube(),
+            launch_grid(rows * layout.columns),
+            layout.cube_size(),
             from,
-            batch.arg(),
-            to.arg(),
+            batch.launch_arg(),
+            to.launch_arg(),
             table as u32,
             rows as u32,
             layout,

@@ -5,11 +5,11 @@ use std::ops::Range;
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::form::{NONE, UNITS, grid};
+use super::form::{NONE, UNITS, launch_grid};
 use super::gpu::{Buffer, Gpu};
 
 /// Appends a table to the words: where each row's numbers begin and end, and the numbers.
-pub(super) fn write(
+pub(super) fn append_table(
     words: &mut Vec<u32>,
     starts: &[usize],
     numbers: impl Iterator<Item = u32>,
@@ -32,7 +32,7 @@ pub(super) struct Columns {
 
 /// Copies `[rows, width]` into an array, with the factor's weights, if any, of which a table in the
 /// batch has the row that is added to each row.
-pub(super) fn copy(
+pub(super) fn copy_set_rows(
     gpu: &Gpu,
     batch: &Buffer,
     weight: BufferArg,
@@ -42,17 +42,17 @@ pub(super) fn copy(
 ) {
     let Columns { rows, first, width, columns } = place;
     let (len, has_factor) = (rows.len() * width, factor.is_some());
-    let (shared, table) = factor.unwrap_or_else(|| (gpu.empty(1).arg(), 0));
+    let (shared, table) = factor.unwrap_or_else(|| (gpu.empty_buffer(1).launch_arg(), 0));
     // SAFETY: the table names no row of the factor that is not there, and the array has the columns.
     unsafe {
         copy_rows::launch_unchecked(
             &gpu.client,
-            grid(len.div_ceil(UNITS)),
+            launch_grid(len.div_ceil(UNITS)),
             CubeDim::new_1d(UNITS as u32),
             weight,
             shared,
-            batch.arg(),
-            to.arg(),
+            batch.launch_arg(),
+            to.launch_arg(),
             (rows.start * columns + first) as u32,
             table as u32,
             len as u32,

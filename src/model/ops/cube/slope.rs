@@ -33,7 +33,7 @@ pub(super) struct LossForm {
 }
 
 impl LossForm {
-    pub fn of(judged: LossInputs) -> Self {
+    pub fn from_inputs(judged: LossInputs) -> Self {
         let LossInputs { base, weights, loss, .. } = judged;
         Self { shape: loss.shape, added: !base.is_empty(), weighted: !weights.is_empty() }
     }
@@ -76,8 +76,8 @@ pub(super) fn positions(
 ) {
     let Form { rows, views, places, wide, curve, buckets, spread } = comptime!(form);
     let UnitLayout { hidden, units, columns } = comptime!(spread);
-    let padded = comptime!(form.padded());
-    let unrolled = comptime!(spread.unrolled());
+    let padded = comptime!(form.padded_width());
+    let unrolled = comptime!(spread.is_unrolled());
     let judged = comptime!(written != Written::Accumulators);
     let judging = comptime!(match written {
         Written::Gradients(judging) => Some(judging),
@@ -259,7 +259,7 @@ pub(super) fn positions(
     }
 
     if gradients && tile < tiles {
-        let start = (first_tile + tile) * comptime!(form.sums());
+        let start = (first_tile + tile) * comptime!(form.sum_count());
         #[unroll(unrolled)]
         for c in 0..columns {
             let column = unit + c * units;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::form::{Form, UNITS, UnitLayout, grid};
+use super::form::{Form, UNITS, UnitLayout, launch_grid};
 use super::gpu::{Buffer, Gpu};
 use super::pairs;
 
@@ -45,15 +45,15 @@ impl RowLists {
         let (count, blocks) = (entries.len(), entries.len().div_ceil(BLOCK).max(1));
         let most_segments = count / SEGMENT + rows;
         let starts_of_segments = most_segments + 1;
-        let mut keys = [0, 1].map(|_| gpu.empty(count));
-        let mut numbers = [0, 1].map(|_| gpu.empty(starts_of_segments + count));
+        let mut keys = [0, 1].map(|_| gpu.empty_buffer(count));
+        let mut numbers = [0, 1].map(|_| gpu.empty_buffer(starts_of_segments + count));
         // Behind the digits of all blocks the number of entries.
         let digits = blocks * DIGITS;
-        let mut before = gpu.empty(1);
+        let mut before = gpu.empty_buffer(1);
         let (sorters, units) = (CubeDim::new_1d(SORTERS as u32), CubeDim::new_1d(UNITS as u32));
         let bits = (usize::BITS - rows.leading_zeros()) as usize;
         for pass in 0..bits.div_ceil(BITS) {
-            let counts = gpu.empty(digits + 1);
+            let counts = gpu.empty_buffer(digits + 1);
             let [from_keys, to_keys] = &keys;
             let [from_numbers, to_numbers] = &numbers;
             let source = if pass == 0 { batch } else { from_keys };
@@ -67,29 +67,29 @@ impl RowLists {
             unsafe {
                 count_digits::launch_unchecked(
                     &gpu.client,
-                    grid(blocks),
+                    launch_grid(blocks),
                     sorters,
-                    source.arg(),
-                    before.arg(),
-                    counts.arg(),
+                    source.launch_arg(),
+                    before.launch_arg(),
+                    counts.launch_arg(),
                     place(),
                     form,
                     pass == 0,
                 );
             }
-            scan(gpu, &counts, digits);
+            scan_sums(gpu, &counts, digits);
             // SAFETY: the counts say where each entry goes, one behind the other.
             unsafe {
                 move_entries::launch_unchecked(
                     &gpu.client,
-                    grid(blocks),
+                    launch_grid(blocks),
                     sorters,
-                    source.arg(),
-                    from_numbers.arg(),
-                    before.arg(),
-                    counts.arg(),
-                    to_keys.arg(),
-                    to_numbers.arg(),
+                    source.launch_arg(),
+                    from_numbers.launch_arg(),
+                    before.launch_arg(),
+                    counts.launch_arg(),
+                    to_keys.launch_arg(),
+                    to_numbers.launch_arg(),
                     place(),
                     form,
                     pass == 0,
@@ -100,38 +100,38 @@ impl RowLists {
             numbers.reverse();
         }
         let ([keys, _], [segments, _]) = (keys, numbers);
-        let [starts, of_rows] = [0, 1].map(|_| gpu.empty(rows + 1));
+        let [starts, of_rows] = [0, 1].map(|_| gpu.empty_buffer(rows + 1));
         // SAFETY: the keys are rows; no row has more segments than its entries need.
         unsafe {
             row_starts::launch_unchecked(
                 &gpu.client,
-                grid((count + 1).div_ceil(UNITS)),
+                launch_grid((count + 1).div_ceil(UNITS)),
                 units,
-                keys.arg(),
-                before.arg(),
-                starts.arg(),
+                keys.launch_arg(),
+                before.launch_arg(),
+                starts.launch_arg(),
                 digits as u32,
                 rows as u32,
             );
             count_segments::launch_unchecked(
                 &gpu.client,
-                grid(rows.div_ceil(UNITS)),
+                launch_grid(rows.div_ceil(UNITS)),
                 units,
-                starts.arg(),
-                of_rows.arg(),
+                starts.launch_arg(),
+                of_rows.launch_arg(),
                 rows as u32,
             );
         }
-        scan(gpu, &of_rows, rows);
+        scan_sums(gpu, &of_rows, rows);
         // SAFETY: as above.
         unsafe {
             segment_starts::launch_unchecked(
                 &gpu.client,
-                grid(starts_of_segments.max(rows).div_ceil(UNITS)),
+                launch_grid(starts_of_segments.max(rows).div_ceil(UNITS)),
                 units,
-                starts.arg(),
-                of_rows.arg(),
-                segments.arg(),
+                starts.launch_arg(),
+                of_rows.launch_arg(),
+                segments.launch_arg(),
                 starts_of_segments as u32,
                 rows as u32,
             );
@@ -142,8 +142,8 @@ impl RowLists {
     /// The gradients of all rows, `[rows, columns]`, from those of the lists, `[lists, columns]`.
     pub fn add_up(&self, gpu: &Gpu, slopes: &Buffer, layout: UnitLayout) -> Buffer {
         let Self { segments, most_segments, rows, row_count } = self;
-        let sums = pairs::add_up(gpu, segments, slopes.arg(), [0, *most_segments], layout);
-        pairs::add_up_runs(gpu, rows, sums.arg(), *row_count, layout)
+        let sums = pairs::add_up(gpu, segments, slopes.launch_arg(), [0, *most_segments], layout);
+        pairs::add_up_runs(gpu, rows, sums.launch_arg(), *row_count, layout)
     }
 }
 
@@ -301,14 +301,14 @@ fn move_entries(
 }
 
 /// Replaces numbers by the sum of those before each, and writes the sum of all behind them.
-fn scan(gpu: &Gpu, numbers: &Buffer, count: usize) {
+fn scan_sums(gpu: &Gpu, numbers: &Buffer, count: usize) {
     // SAFETY: the buffer has one more number.
     unsafe {
         scan_all::launch_unchecked(
             &gpu.client,
             CubeCount::Static(1, 1, 1),
             CubeDim::new_1d(UNITS as u32),
-            numbers.arg(),
+            numbers.launch_arg(),
             count as u32,
         );
     }

@@ -5,12 +5,12 @@ use burn_cubecl::cubecl;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-use super::form::{UNITS, grid, is_finite};
-use super::gpu::{Buffer, Gpu, contiguous};
+use super::form::{UNITS, is_finite, launch_grid};
+use super::gpu::{Buffer, Gpu, make_contiguous};
 use crate::model::ops::steps::{AdaGrad, AdamFactors, Mean, Sgd, Step};
 
 /// Returns the next parameter and states.
-pub(super) fn take(tensors: Vec<CubeTensor>, step: Step) -> Vec<CubeTensor> {
+pub(super) fn step_tensors(tensors: Vec<CubeTensor>, step: Step) -> Vec<CubeTensor> {
     let (rule, [decay, rate, epsilon, clip], [beta1, rest1, beta2, rest2], shrink, unbias) =
         match step {
             Step::Adam(AdamFactors {
@@ -42,17 +42,17 @@ pub(super) fn take(tensors: Vec<CubeTensor>, step: Step) -> Vec<CubeTensor> {
         FactorsLaunch::new(shrink, decay, beta1, rest1, beta2, rest2, rate, unbias, epsilon, clip);
     let shape = tensors[0].shape();
     let len = shape.num_elements();
-    let from: Vec<CubeTensor> = tensors.into_iter().map(contiguous).collect();
-    let gpu = Gpu::of(&from[0]);
+    let from: Vec<CubeTensor> = tensors.into_iter().map(make_contiguous).collect();
+    let gpu = Gpu::of_tensor(&from[0]);
     // The parameter and its states, without the gradient.
-    let to: Vec<Buffer> = from[1..].iter().map(|_| gpu.empty(len)).collect();
-    let unused = gpu.empty(1);
+    let to: Vec<Buffer> = from[1..].iter().map(|_| gpu.empty_buffer(len)).collect();
+    let unused = gpu.empty_buffer(1);
     let from: Vec<BufferArg> = from.into_iter().map(|it| it.into_buffer_arg()).collect();
     let padded = |args: Vec<BufferArg>, count: usize| {
         let missing = count - args.len();
-        args.into_iter().chain((0..missing).map(|_| unused.arg()).collect::<Vec<_>>())
+        args.into_iter().chain((0..missing).map(|_| unused.launch_arg()).collect::<Vec<_>>())
     };
-    let args = padded(from, 4).chain(padded(to.iter().map(Buffer::arg).collect(), 3));
+    let args = padded(from, 4).chain(padded(to.iter().map(Buffer::launch_arg).collect(), 3));
     let args: Vec<BufferArg> = args.collect();
     let args = args.try_into().ok().expect("a parameter, its gradient and two states");
     let [p, g, m, v, next_p, next_m, next_v] = args;
@@ -60,7 +60,7 @@ pub(super) fn take(tensors: Vec<CubeTensor>, step: Step) -> Vec<CubeTensor> {
     unsafe {
         take_step::launch_unchecked(
             &gpu.client,
-            grid(len.div_ceil(UNITS)),
+            launch_grid(len.div_ceil(UNITS)),
             CubeDim::new_1d(UNITS as u32),
             p,
             g,
@@ -75,7 +75,7 @@ pub(super) fn take(tensors: Vec<CubeTensor>, step: Step) -> Vec<CubeTensor> {
             clip.is_finite(),
         );
     }
-    to.into_iter().map(|it| gpu.tensor(it, shape.clone())).collect()
+    to.into_iter().map(|it| gpu.shaped_tensor(it, shape.clone())).collect()
 }
 
 /// The formulas of [`Step`].

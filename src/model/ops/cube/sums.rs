@@ -5,7 +5,7 @@ use std::ops::Range;
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::form::{UnitLayout, grid};
+use super::form::{UnitLayout, launch_grid};
 use super::gpu::{Buffer, Gpu};
 use super::index::{Round, Shape};
 use crate::model::ops::strips::ROUND;
@@ -143,7 +143,7 @@ const ROWS: usize = 32;
 const UNITS: usize = 128;
 
 /// Sums of runs of rows, `[rows, width]` to `[runs, width]`, in an order fixed by the lengths.
-pub(super) fn runs(gpu: &Gpu, from: &Buffer, runs: &[Range<usize>], width: usize) -> Buffer {
+pub(super) fn sum_runs(gpu: &Gpu, from: &Buffer, runs: &[Range<usize>], width: usize) -> Buffer {
     let (mut from, mut runs) = (from.clone(), runs.to_vec());
     while runs.iter().enumerate().any(|(i, run)| *run != (i..i + 1)) {
         let (mut groups, mut next) = (Vec::new(), Vec::with_capacity(runs.len()));
@@ -169,7 +169,7 @@ pub(super) fn runs(gpu: &Gpu, from: &Buffer, runs: &[Range<usize>], width: usize
 /// The sum of the first rows, `[rows, width]` to `[width]`.
 pub(super) fn of_all(gpu: &Gpu, from: &Buffer, rows: usize, width: usize) -> Buffer {
     let all = 0..rows;
-    runs(gpu, from, &[all], width)
+    sum_runs(gpu, from, &[all], width)
 }
 
 /// The sum of each of `count` groups of rows, `[rows, width]` to `[groups, width]`. `groups` is
@@ -181,17 +181,17 @@ fn add_groups(
     [rows, count]: [usize; 2],
     width: usize,
 ) -> Buffer {
-    let (to, listed) = (gpu.empty(count * width), groups.is_some());
-    let groups = groups.map_or_else(|| gpu.empty(1), |groups| gpu.words(groups));
+    let (to, listed) = (gpu.empty_buffer(count * width), groups.is_some());
+    let groups = groups.map_or_else(|| gpu.empty_buffer(1), |groups| gpu.upload_words(groups));
     // SAFETY: the kernel reads and writes within the shapes that it names.
     unsafe {
         sum_of_groups::launch_unchecked(
             &gpu.client,
-            grid(count * width.div_ceil(UNITS)),
+            launch_grid(count * width.div_ceil(UNITS)),
             CubeDim::new_1d(UNITS as u32),
-            from.arg(),
-            groups.arg(),
-            to.arg(),
+            from.launch_arg(),
+            groups.launch_arg(),
+            to.launch_arg(),
             rows as u32,
             count as u32,
             width,
@@ -253,18 +253,18 @@ impl FinalSums {
         hidden: usize,
     ) -> Self {
         let [output, bias, output_bias, loss] =
-            [buckets * outputs, hidden, buckets, 1].map(|len| gpu.empty(len));
+            [buckets * outputs, hidden, buckets, 1].map(|len| gpu.empty_buffer(len));
         // SAFETY: the kernel reads and writes within the shapes that it names.
         unsafe {
             last::launch_unchecked(
                 &gpu.client,
-                grid((outputs + hidden + 2).div_ceil(UNITS)),
+                launch_grid((outputs + hidden + 2).div_ceil(UNITS)),
                 CubeDim::new_1d(UNITS as u32),
-                from.arg(),
-                output.arg(),
-                bias.arg(),
-                output_bias.arg(),
-                loss.arg(),
+                from.launch_arg(),
+                output.launch_arg(),
+                bias.launch_arg(),
+                output_bias.launch_arg(),
+                loss.launch_arg(),
                 buckets as u32,
                 share,
                 outputs,

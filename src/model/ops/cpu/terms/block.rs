@@ -46,13 +46,13 @@ impl Block {
 
     /// Computes the logits, in units of `scale` centipawns.
     #[inline(always)]
-    pub fn evaluate(&mut self, sums: [&[Pair; BLOCK]; SUMS], scale: f32, tempo: f32) {
+    pub fn evaluate_block(&mut self, sums: [&[Pair; BLOCK]; SUMS], scale: f32, tempo: f32) {
         for i in 0..BLOCK {
             let [normal, [white, _], [black, _], complexity] = sums.map(|sums| sums[i]);
-            let safety = (black * above(black) - white * above(white)) / MIDDLEGAME;
+            let safety = (black * positive_part(black) - white * positive_part(white)) / MIDDLEGAME;
             let mg = normal[0] + safety;
-            let (eg, crossed) = endgame(sums.map(|sums| sums[i][1]));
-            let moved = eg + sign(eg) * complexity[1];
+            let (eg, crossed) = endgame_value(sums.map(|sums| sums[i][1]));
+            let moved = eg + sign_of(eg) * complexity[1];
             let eg = if crossed { 0.0 } else { moved };
             let value = self.middlegame[i] * mg + self.endgame[i] * eg + self.turn[i] * tempo;
             self.logits[i] = value / scale;
@@ -61,7 +61,7 @@ impl Block {
 
     /// Computes the losses and the derivatives; without a loss the derivatives are the forces.
     #[inline(always)]
-    pub fn compare(&mut self, loss: Option<Loss>) {
+    pub fn compare_targets(&mut self, loss: Option<Loss>) {
         let Some(loss) = loss else {
             self.losses = [0.0; BLOCK];
             self.slopes = self.numbers;
@@ -107,42 +107,42 @@ impl Block {
 
     /// Converts the sums to the derivatives of the losses by them, times centipawns per logit.
     #[inline(always)]
-    pub fn differentiate(&self, sums: [&mut [Pair; BLOCK]; SUMS]) {
+    pub fn differentiate_sums(&self, sums: [&mut [Pair; BLOCK]; SUMS]) {
         let [normal, white, black, complexity] = sums;
         for i in 0..BLOCK {
             let (value, crossed) =
-                endgame([normal[i][1], white[i][1], black[i][1], complexity[i][1]]);
+                endgame_value([normal[i][1], white[i][1], black[i][1], complexity[i][1]]);
             let by_mg = self.slopes[i] * self.middlegame[i];
             let by_eg = if crossed { 0.0 } else { self.slopes[i] * self.endgame[i] };
             let danger = |[mg, eg]: Pair| {
                 let positive = if eg > 0.0 { 1.0 / ENDGAME } else { 0.0 };
-                [2.0 / MIDDLEGAME * above(mg) * by_mg, positive * by_eg]
+                [2.0 / MIDDLEGAME * positive_part(mg) * by_mg, positive * by_eg]
             };
             normal[i] = [by_mg, by_eg];
             let [mg, eg] = danger(white[i]);
             white[i] = [-mg, -eg];
             black[i] = danger(black[i]);
-            complexity[i] = [0.0, sign(value) * by_eg];
+            complexity[i] = [0.0, sign_of(value) * by_eg];
         }
     }
 }
 
 /// The endgame value before COMPLEXITY, and whether this would move it across zero.
 #[inline(always)]
-fn endgame([normal, white, black, complexity]: [f32; SUMS]) -> (f32, bool) {
-    let value = normal + (above(black) - above(white)) / ENDGAME;
+fn endgame_value([normal, white, black, complexity]: [f32; SUMS]) -> (f32, bool) {
+    let value = normal + (positive_part(black) - positive_part(white)) / ENDGAME;
     // Not `&&`, which would be a branch.
     (value, (value != 0.0) & (value.abs() + complexity < 0.0))
 }
 
 /// The larger of a number and 0; NaN stays NaN, and shows in the loss.
 #[inline(always)]
-fn above(x: f32) -> f32 {
+fn positive_part(x: f32) -> f32 {
     if x < 0.0 { 0.0 } else { x }
 }
 
 #[inline(always)]
-fn sign(x: f32) -> f32 {
+fn sign_of(x: f32) -> f32 {
     if x == 0.0 { 0.0 } else { 1f32.copysign(x) }
 }
 
