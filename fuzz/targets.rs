@@ -18,15 +18,15 @@ use nnuance::engine::opening::Openings;
 use nnuance::engine::{EngineError, JobPart, Player, PlayerFactory, SkippedItem, player};
 use nnuance::export::{self, Manifest, StoredEvaluation};
 use nnuance::features::{self, DirtyPieces};
-use nnuance::format::trace::Traces;
-use nnuance::format::{ALL, Fault, Format, Source, book, fen_of_line, pgn, unpack};
+use nnuance::format::trace::TraceReader;
+use nnuance::format::{ALL, Fault, Format, SampleSource, book, fen_of_line, pgn, unpack};
 use nnuance::hce::terms::built_in_list;
 use nnuance::hce::{HceEvaluator, HceWeights};
-use nnuance::interface::{self, Command};
+use nnuance::interface::{self, UciCommand};
 use nnuance::log::{self, Log};
 use nnuance::net::{Accumulator, Evaluate as _, Hints, Net, stored_arrays};
 use nnuance::progress::Progress;
-use nnuance::report::html::{self, Run};
+use nnuance::report::html::{self, ReportRun};
 use nnuance::run::arena::{MatchRules, Recorder, TimeControl, play_match};
 use nnuance::run::report::ShownRun;
 use nnuance::sample::{Position, Sample, mix_hash};
@@ -165,7 +165,7 @@ fn write(name: &str, bytes: &[u8]) -> PathBuf {
 /// The samples of a file under a name of no format, and whether it was read to its end.
 fn samples(bytes: &[u8]) -> (Vec<Sample>, bool) {
     let mut samples = Vec::new();
-    let Ok(mut source) = Source::open_file(&write("data", bytes), None, 3) else {
+    let Ok(mut source) = SampleSource::open_file(&write("data", bytes), None, 3) else {
         return (samples, false);
     };
     while samples.len() < 1 << 16 {
@@ -444,7 +444,7 @@ fn terms(data: &[u8]) -> bool {
     let _ = own.list.choose(&["*".into(), "!a*".into()]);
     let weights: Vec<[f64; 2]> = own.list.terms.iter().map(|term| term.start).collect();
     let trace = trace.get(1..).unwrap_or_default().to_vec();
-    let mut traces = Traces::new(Box::new(Cursor::new(trace)), Some(&own));
+    let mut traces = TraceReader::new(Box::new(Cursor::new(trace)), Some(&own));
     for _ in 0..=data.len() {
         match traces.read_position() {
             Ok(Some(traced)) => {
@@ -560,15 +560,15 @@ fn report(data: &[u8]) -> bool {
         pairs.iter().map(|(name, value)| (plain(name), plain(value))).collect()
     };
     let run = found.page;
-    let harmless = Run {
+    let harmless = ReportRun {
         name: plain(&run.name),
         about: pairs(&run.about),
         settings: pairs(&run.settings),
         state: plain(&run.state),
         rows: run.rows.clone(),
     };
-    let marks = |run: Run| {
-        let other = Run { name: "other".into(), state: "<b>".into(), ..run.clone() };
+    let marks = |run: ReportRun| {
+        let other = ReportRun { name: "other".into(), state: "<b>".into(), ..run.clone() };
         let runs = [run, other];
         let page = draw::page(
             &runs[0].about[0].1,
@@ -605,13 +605,13 @@ fn command(line: &str) -> bool {
     let modes = [CastlingMode::Standard, CastlingMode::Chess960];
     let commands =
         modes.iter().filter_map(|mode| interface::parse_command(line, *mode).ok().flatten());
-    let check = |command: &Command| {
-        if let Command::Go(go) = command {
+    let check = |command: &UciCommand| {
+        if let UciCommand::Go(go) = command {
             for budget in Color::ALL.iter().filter_map(|turn| go.time_budget(*turn, 10)) {
                 assert!((1..=budget.hard).contains(&budget.soft), "{line}");
             }
         }
-        if let Command::Position(game) = command {
+        if let UciCommand::Position(game) = command {
             comes_back(&Position::from_chess(game.chess()));
         }
     };

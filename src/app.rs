@@ -10,14 +10,14 @@ use crate::loader::{CustomFilter, CustomWeight};
 use crate::registry::{NameTaken, add};
 use crate::sample::{Position, Sample};
 
-type Addition = Box<dyn FnOnce() -> Result<(), NameTaken>>;
+type AppAddition = Box<dyn FnOnce() -> Result<(), NameTaken>>;
 
 /// Additions of a program, by name. Configs, manifests and checkpoints store the names. Functions
 /// are called on several threads, perhaps more than once for the same position: their results
 /// depend on their argument alone.
 #[derive(Default)]
 #[must_use = "it does nothing before `run` or `install`"]
-pub struct App(Vec<Addition>);
+pub struct App(Vec<AppAddition>);
 
 impl App {
     /// A program without additions.

@@ -10,10 +10,10 @@ mod operation;
 pub use activation::{Activation, Curve};
 pub use buckets::{BucketChoice, BucketTable, Buckets, CustomBuckets};
 pub use fixed_point::{FixedMap, FixedPoint, FixedValue, LayerIntegers, convert_unit};
-pub use form::{Form, LayerForm, default_sets, is_pieces};
+pub use form::{LayerForm, NetForm, default_sets, is_pieces};
 pub use graph::{Graph, Node};
 pub use operation::{
-    Arithmetic, CodeContext, CodeValue, Combination, Operation, ValueRows, ValueRowsMut,
+    CodeContext, CodeValue, Combination, GraphArithmetic, Operation, ValueRows, ValueRowsMut,
     multiply_columns, select_columns,
 };
 
@@ -27,7 +27,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Form", into = "Form")]
+#[serde(try_from = "NetForm", into = "NetForm")]
 pub struct Architecture {
     pub inputs: Inputs,
     /// Neurons of an accumulator, N.
@@ -219,7 +219,7 @@ impl Architecture {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Array {
+pub struct NetArray {
     pub part: ArrayKind,
     pub name: String,
     /// Row-major. Where there is one output bucket, its dimension is left out.
@@ -287,7 +287,7 @@ impl ArrayKind {
     }
 }
 
-impl Array {
+impl NetArray {
     pub fn len(&self) -> usize {
         self.shape.iter().product()
     }
@@ -295,8 +295,8 @@ impl Array {
 
 impl Architecture {
     /// All arrays, in the order of files and of the first draws.
-    pub fn list_arrays(&self) -> Vec<Array> {
-        let array = |part: ArrayKind, shape: Vec<usize>, fan_in, factor| Array {
+    pub fn list_arrays(&self) -> Vec<NetArray> {
+        let array = |part: ArrayKind, shape: Vec<usize>, fan_in, factor| NetArray {
             part,
             name: part.array_name(self.inputs.sets()),
             shape,
@@ -337,7 +337,7 @@ impl Architecture {
         arrays
     }
 
-    pub fn find_array(&self, part: ArrayKind) -> Option<Array> {
+    pub fn find_array(&self, part: ArrayKind) -> Option<NetArray> {
         self.list_arrays().into_iter().find(|array| array.part == part)
     }
 }
@@ -417,7 +417,7 @@ impl Architecture {
         } else if let Some(name) = self.first_repeated_name() {
             ("sets", format!("two arrays are named {name:?}; rename a feature set"))
         } else {
-            let weights: usize = self.list_arrays().iter().map(Array::len).sum();
+            let weights: usize = self.list_arrays().iter().map(NetArray::len).sum();
             if weights <= MOST_WEIGHTS {
                 return Ok(());
             }

@@ -16,9 +16,9 @@ pub use choices::{ChoiceLoss, Choices, probability_of_first};
 pub use columns::{COLUMN, SUMS, TermColumn, TermRun};
 pub use first::{FirstPlanner, FirstViews, plan_first_views_slowly};
 pub use indices::Indices;
-pub(crate) use indices::{Index, with_vector};
+pub(crate) use indices::{IndexWord, with_vector};
 pub use listed::{ListShape, expand_lists};
-pub use pairs::{Bits, Pairs, most_pairs};
+pub use pairs::{Bits, InputPairs, most_pairs};
 pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner, plan_slowly};
 pub use touched::RowSet;
 
@@ -50,16 +50,16 @@ impl RankShare {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Inputs {
+pub enum BatchInputs {
     Active(ActiveRows),
     /// One-hot inputs in chunks, for the fused operations; pairs of inputs may have rows too.
     Planned(Vec<Arc<ChunkPlan>>),
     /// One-hot inputs by their first views, for the fused operations of the CPU.
     First(FirstViews),
     /// Handcrafted terms in blocks; the batches of a data set share the blocks.
-    Terms(Vec<Arc<Terms>>),
+    Terms(Vec<Arc<TermBatch>>),
     /// Both, of the same positions.
-    Both(ActiveRows, Vec<Arc<Terms>>),
+    Both(ActiveRows, Vec<Arc<TermBatch>>),
 }
 
 /// Lists of the inputs that are one.
@@ -103,14 +103,14 @@ impl<'a> OneHot<'a> {
     }
 }
 
-impl Inputs {
+impl BatchInputs {
     /// Panics without one-hot inputs.
     pub fn one_hot(&self) -> OneHot<'_> {
         match self {
-            Inputs::Active(active) | Inputs::Both(active, _) => OneHot::Lists(active),
-            Inputs::Planned(plans) => OneHot::Plans(plans),
-            Inputs::First(views) => OneHot::First(views),
-            Inputs::Terms(_) => panic!("a net takes one-hot inputs, not handcrafted terms"),
+            BatchInputs::Active(active) | BatchInputs::Both(active, _) => OneHot::Lists(active),
+            BatchInputs::Planned(plans) => OneHot::Plans(plans),
+            BatchInputs::First(views) => OneHot::First(views),
+            BatchInputs::Terms(_) => panic!("a net takes one-hot inputs, not handcrafted terms"),
         }
     }
 }
@@ -147,7 +147,7 @@ impl ActiveRows {
 
 /// Sparse coefficients of handcrafted terms, and their tapering. Counts of a repeated term add up.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Terms {
+pub struct TermBatch {
     /// NORMAL terms: White's count minus Black's, zeros left out.
     pub normal: TermRows<i8>,
     /// SAFETY terms: White's count and Black's, left out where both are zero.
@@ -241,7 +241,7 @@ impl<C: Copy> TermRows<C> {
     }
 }
 
-impl Terms {
+impl TermBatch {
     pub fn len(&self) -> usize {
         self.turn.len()
     }
@@ -290,14 +290,14 @@ impl Terms {
         }
     }
 
-    pub fn gather_rows<'a>(rows: impl Iterator<Item = (&'a Terms, usize)>) -> Self {
+    pub fn gather_rows<'a>(rows: impl Iterator<Item = (&'a TermBatch, usize)>) -> Self {
         fn gather_frozen<T: Copy + Default>(to: &mut Vec<T>, from: &[T], row: usize, len: usize) {
             if !(from.is_empty() && to.is_empty()) {
                 to.resize(len, T::default());
                 to.push(from.get(row).copied().unwrap_or_default());
             }
         }
-        let mut terms = Terms::default();
+        let mut terms = TermBatch::default();
         for (from, row) in rows {
             let len = terms.len();
             terms.normal.append_row(len, &from.normal, row);
@@ -318,7 +318,7 @@ impl Terms {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     /// One row a position, or several as `choices` describe.
-    pub inputs: Inputs,
+    pub inputs: BatchInputs,
     /// None where positions are evaluated and no moves.
     pub choices: Option<Arc<Choices>>,
     /// Logits of the base evaluation, one a row; empty without one.
@@ -336,7 +336,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    pub fn new(inputs: Inputs, results: Arc<[f32]>, scores: Arc<[f32]>) -> Self {
+    pub fn new(inputs: BatchInputs, results: Arc<[f32]>, scores: Arc<[f32]>) -> Self {
         let (base, weights, sources) = (Arc::new([]), Arc::new([]), Arc::new([]));
         let (choices, place) = (None, None);
         Self { inputs, choices, base, weights, sources, results, scores, place }

@@ -19,7 +19,7 @@ use crate::loader::{ReadOptions, Split, TestShare, most_pairs};
 use crate::loss::Loss;
 use crate::model::Precision;
 use crate::scales::Scales;
-use crate::train::optimizer::Settings;
+use crate::train::optimizer::OptimizerSettings;
 use crate::train::schedule::{Span, Stages};
 use crate::train::target::{SourceTarget, WinRateModel};
 
@@ -54,7 +54,7 @@ pub struct Config {
     pub scales: Scales,
     /// Number format of fused operations on the processor.
     pub precision: Precision,
-    pub optimizer: Settings,
+    pub optimizer: OptimizerSettings,
     /// Learning rate; unused by methods without one.
     pub learning_rate: Stages,
     /// Positions per step; none where a step takes all data.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::architecture::{
-    self, Architecture, Arithmetic, Array, ArrayKind, Combination, Curve, Graph, Operation,
+    self, Architecture, ArrayKind, Combination, Curve, Graph, GraphArithmetic, NetArray, Operation,
 };
 use crate::features::Rows;
 use crate::sample::Position;
@@ -13,7 +13,7 @@ use crate::weights::{Weights, WeightsError};
 /// A net's definition in f64, from f32 weights, its factoriser merged.
 pub struct Float<'a> {
     /// In the order of [`Architecture::list_arrays`].
-    arrays: Vec<(Array, Cow<'a, [f32]>)>,
+    arrays: Vec<(NetArray, Cow<'a, [f32]>)>,
     pub net: Architecture,
     graph: Graph,
 }
@@ -49,7 +49,7 @@ impl<'a> Float<'a> {
     /// Converts to weights, without what only training needs.
     pub fn into_weights(self) -> Weights {
         let mut weights = Weights::default();
-        for (Array { name, shape, .. }, values) in self.arrays {
+        for (NetArray { name, shape, .. }, values) in self.arrays {
             weights.insert(&name, &shape, values.into_owned());
         }
         weights
@@ -128,7 +128,7 @@ struct Doubles<'a> {
     bucket: usize,
 }
 
-impl Arithmetic for Doubles<'_> {
+impl GraphArithmetic for Doubles<'_> {
     type Values = Vec<f64>;
 
     fn activate(&self, x: Vec<f64>, curves: &[Curve]) -> Vec<f64> {

@@ -6,10 +6,10 @@ use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Color, Move};
 
 use crate::score::Score;
-use crate::search::{Game, Limits, SearchResult};
+use crate::search::{Limits, SearchGame, SearchResult};
 
 #[derive(Clone, Debug)]
-pub enum Command {
+pub enum UciCommand {
     Uci,
     IsReady,
     NewGame,
@@ -17,7 +17,7 @@ pub enum Command {
         name: String,
         value: String,
     },
-    Position(Box<Game>),
+    Position(Box<SearchGame>),
     Go(GoCommand),
     Stop,
     Quit,
@@ -70,29 +70,29 @@ const ENDLESS_DEPTH: u32 = 64;
 const ENDLESS_NODES: u64 = 1 << 37;
 
 /// Parses a line; none if it has no known command. Fails if the arguments of a command are wrong.
-pub fn parse_command(line: &str, mode: CastlingMode) -> Result<Option<Command>, String> {
+pub fn parse_command(line: &str, mode: CastlingMode) -> Result<Option<UciCommand>, String> {
     let mut words = line.split_ascii_whitespace();
     // Words before the first command are skipped.
     Ok(Some(loop {
         break match words.next() {
             None => return Ok(None),
-            Some("uci") => Command::Uci,
-            Some("isready") => Command::IsReady,
-            Some("ucinewgame") => Command::NewGame,
+            Some("uci") => UciCommand::Uci,
+            Some("isready") => UciCommand::IsReady,
+            Some("ucinewgame") => UciCommand::NewGame,
             Some("setoption") => parse_option(words),
-            Some("position") => Command::Position(Box::new(parse_position(words, mode)?)),
-            Some("go") => Command::Go(parse_go(words)),
-            Some("stop") => Command::Stop,
-            Some("quit") => Command::Quit,
-            Some("eval") => Command::Eval,
-            Some("d") => Command::Show,
+            Some("position") => UciCommand::Position(Box::new(parse_position(words, mode)?)),
+            Some("go") => UciCommand::Go(parse_go(words)),
+            Some("stop") => UciCommand::Stop,
+            Some("quit") => UciCommand::Quit,
+            Some("eval") => UciCommand::Eval,
+            Some("d") => UciCommand::Show,
             Some(_) => continue,
         };
     }))
 }
 
 /// `name NAME [value VALUE]`, both of any number of words.
-fn parse_option<'a>(words: impl Iterator<Item = &'a str>) -> Command {
+fn parse_option<'a>(words: impl Iterator<Item = &'a str>) -> UciCommand {
     let (mut name, mut value) = (Vec::new(), Vec::new());
     let mut behind = false;
     for word in words {
@@ -103,14 +103,14 @@ fn parse_option<'a>(words: impl Iterator<Item = &'a str>) -> Command {
             (word, true) => value.push(word),
         }
     }
-    Command::Set { name: name.join(" "), value: value.join(" ") }
+    UciCommand::Set { name: name.join(" "), value: value.join(" ") }
 }
 
 /// `startpos | fen FEN`, then `moves MOVE...`.
 fn parse_position<'a>(
     mut words: impl Iterator<Item = &'a str>,
     mode: CastlingMode,
-) -> Result<Game, String> {
+) -> Result<SearchGame, String> {
     let chess = match words.next() {
         Some("startpos") => match words.next() {
             None | Some("moves") => Chess::default(),
@@ -126,7 +126,7 @@ fn parse_position<'a>(
         }
         _ => return Err("`position` is followed by `startpos` or `fen`".into()),
     };
-    let mut game = Game::new(chess);
+    let mut game = SearchGame::new(chess);
     for word in words {
         let played = word.parse::<UciMove>().ok().and_then(|it| it.to_move(game.chess()).ok());
         game.play_move(played.ok_or_else(|| format!("`{word}` is not a legal move"))?);

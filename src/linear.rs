@@ -5,13 +5,13 @@ use std::ops::{Index, IndexMut};
 use rayon::prelude::*;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Matrix {
+pub struct DenseMatrix {
     pub rows: usize,
     pub columns: usize,
     pub values: Vec<f64>,
 }
 
-impl Matrix {
+impl DenseMatrix {
     pub fn zeros(rows: usize, columns: usize) -> Self {
         Self { rows, columns, values: vec![0.0; rows * columns] }
     }
@@ -23,7 +23,7 @@ impl Matrix {
     }
 }
 
-impl Index<(usize, usize)> for Matrix {
+impl Index<(usize, usize)> for DenseMatrix {
     type Output = f64;
 
     fn index(&self, (row, column): (usize, usize)) -> &f64 {
@@ -31,7 +31,7 @@ impl Index<(usize, usize)> for Matrix {
     }
 }
 
-impl IndexMut<(usize, usize)> for Matrix {
+impl IndexMut<(usize, usize)> for DenseMatrix {
     fn index_mut(&mut self, (row, column): (usize, usize)) -> &mut f64 {
         &mut self.values[row * self.columns..][..self.columns][column]
     }
@@ -39,7 +39,7 @@ impl IndexMut<(usize, usize)> for Matrix {
 
 /// The lower triangle `L` of `L L^T`, a positive definite matrix.
 #[derive(Clone, Debug)]
-pub struct Cholesky(Matrix);
+pub struct Cholesky(DenseMatrix);
 
 /// Columns that are finished before the rows below.
 const BLOCK: usize = 64;
@@ -48,7 +48,7 @@ const STRIP: usize = 16;
 
 impl Cholesky {
     /// Factorises the lower half of a matrix; None unless positive definite.
-    pub fn new(mut matrix: Matrix) -> Option<Self> {
+    pub fn new(mut matrix: DenseMatrix) -> Option<Self> {
         let size = matrix.rows;
         for start in (0..size).step_by(BLOCK) {
             let end = size.min(start + BLOCK);
@@ -74,7 +74,7 @@ impl Cholesky {
         self.0[(row, column)]
     }
 
-    pub fn solve_in_place(&self, right: &mut Matrix) {
+    pub fn solve_in_place(&self, right: &mut DenseMatrix) {
         let (size, columns) = (self.0.rows, right.columns);
         self.solve_forward(right, 0);
         for row in (0..size).rev() {
@@ -92,7 +92,7 @@ impl Cholesky {
         let size = self.0.rows;
         let strips = (0..size).into_par_iter().step_by(STRIP).flat_map_iter(|first| {
             let width = STRIP.min(size - first);
-            let mut strip = Matrix::zeros(size, STRIP);
+            let mut strip = DenseMatrix::zeros(size, STRIP);
             (0..width).for_each(|column| strip[(first + column, column)] = 1.0);
             self.solve_forward(&mut strip, first);
             let mut squares = [0.0; STRIP];
@@ -105,7 +105,7 @@ impl Cholesky {
     }
 
     /// Solves `L x = right`, where the rows before `first` are 0.
-    fn solve_forward(&self, right: &mut Matrix, first: usize) {
+    fn solve_forward(&self, right: &mut DenseMatrix, first: usize) {
         let (size, columns) = (self.0.rows, right.columns);
         for row in first..size {
             let factors = &self.0.values[row * size..][first..=row];

@@ -27,7 +27,7 @@ pub struct TrainStep {
 /// A row of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(missing_docs, reason = "their names describe them")]
-pub struct Row {
+pub struct LogRow {
     pub step: u64,
     /// Positions trained on, with repetitions.
     pub positions: u64,
@@ -43,7 +43,7 @@ pub struct Row {
     pub positions_per_second: Option<f64>,
 }
 
-impl Row {
+impl LogRow {
     /// The row as a line of the log.
     pub fn to_line(&self) -> String {
         let cell = |value: Option<f64>, digits: usize| {
@@ -139,7 +139,7 @@ pub struct LogError {
 
 /// Reads the rows of a log. An unfinished last line is skipped. Fails if the file cannot be read,
 /// or a line is not a row of this version.
-pub fn read_rows(path: &Path) -> Result<Vec<Row>, LogError> {
+pub fn read_rows(path: &Path) -> Result<Vec<LogRow>, LogError> {
     let failed = |error| LogError { path: path.to_path_buf(), error };
     let text = input::read_text(path, input::TEXT).map_err(failed)?;
     let bad = |line: usize| {
@@ -152,6 +152,6 @@ pub fn read_rows(path: &Path) -> Result<Vec<Row>, LogError> {
     }
     let whole = lines.filter(|(_, line)| line.ends_with('\n'));
     whole
-        .map(|(number, line)| Row::parse_line(line.trim_end()).ok_or_else(|| bad(number + 1)))
+        .map(|(number, line)| LogRow::parse_line(line.trim_end()).ok_or_else(|| bad(number + 1)))
         .collect()
 }

@@ -28,10 +28,10 @@ impl OutputError {
 /// A file being written. Dropped before [`Output::commit_file`], it leaves nothing behind.
 pub struct Output {
     path: PathBuf,
-    file: BufWriter<Target>,
+    file: BufWriter<OutputTarget>,
 }
 
-enum Target {
+enum OutputTarget {
     /// A temporary file and its final name.
     Temporary(NamedTempFile, PathBuf),
     Direct(Box<dyn Write + Send>),
@@ -54,20 +54,22 @@ impl Output {
     /// As [`Output::create`], but standard output is allowed, see [`is_standard`].
     pub fn create_stream(path: &Path) -> Result<Self, OutputError> {
         match is_standard(path) {
-            true => Ok(Self::over_target(path, Target::Direct(Box::new(io::stdout())))),
+            true => Ok(Self::over_target(path, OutputTarget::Direct(Box::new(io::stdout())))),
             false => Self::create_file(path),
         }
     }
 
-    fn over_target(path: &Path, target: Target) -> Self {
+    fn over_target(path: &Path, target: OutputTarget) -> Self {
         Self { path: path.to_path_buf(), file: BufWriter::with_capacity(1 << 20, target) }
     }
 
     /// Syncs the file and gives it its final name.
     pub fn commit_file(self) -> Result<(), OutputError> {
         let Self { path, file } = self;
-        let finished =
-            file.into_inner().map_err(|error| error.into_error()).and_then(Target::commit_target);
+        let finished = file
+            .into_inner()
+            .map_err(|error| error.into_error())
+            .and_then(OutputTarget::commit_target);
         finished.map_err(|error| OutputError::new(&path, error))
     }
 
@@ -91,26 +93,26 @@ impl Write for Output {
     }
 }
 
-impl Target {
+impl OutputTarget {
     fn commit_target(self) -> io::Result<()> {
         match self {
-            Target::Temporary(file, path) => {
+            OutputTarget::Temporary(file, path) => {
                 file.as_file().sync_all()?;
                 file.persist(&path).map_err(|error| error.error)?;
                 // The rename must survive a power cut; only Unix can sync a folder.
                 if cfg!(unix) { File::open(parent_folder(&path))?.sync_all() } else { Ok(()) }
             }
-            Target::Direct(mut file) => file.flush(),
+            OutputTarget::Direct(mut file) => file.flush(),
         }
     }
 }
 
-impl Write for Target {
+impl Write for OutputTarget {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             // Its own `write` puts the temporary name into errors.
-            Target::Temporary(file, _) => file.as_file().write(bytes),
-            Target::Direct(file) => file.write(bytes),
+            OutputTarget::Temporary(file, _) => file.as_file().write(bytes),
+            OutputTarget::Direct(file) => file.write(bytes),
         }
     }
 
@@ -119,13 +121,13 @@ impl Write for Target {
     }
 }
 
-fn create_target(path: &Path) -> io::Result<Target> {
+fn create_target(path: &Path) -> io::Result<OutputTarget> {
     std::fs::create_dir_all(parent_folder(path))?;
     if path.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if is_device(path) {
-        return Ok(Target::Direct(Box::new(OpenOptions::new().write(true).open(path)?)));
+        return Ok(OutputTarget::Direct(Box::new(OpenOptions::new().write(true).open(path)?)));
     }
     let target = if path.is_symlink() { path.canonicalize()? } else { path.to_path_buf() };
     let mut builder = tempfile::Builder::new();
@@ -143,7 +145,7 @@ fn create_target(path: &Path) -> io::Result<Target> {
         let _ = file.as_file().lock();
         // Another command may have removed it before it was locked.
         if file.path().exists() {
-            return Ok(Target::Temporary(file, target));
+            return Ok(OutputTarget::Temporary(file, target));
         }
     }
 }

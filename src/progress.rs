@@ -1,6 +1,6 @@
 //! Progress of long work, and requests to stop it. `cli` prints it.
 
-use crate::log::{Row, TrainStep};
+use crate::log::{LogRow, TrainStep};
 
 /// Callbacks of long work; most do nothing by default.
 pub trait Progress: Sync {
@@ -31,7 +31,7 @@ pub trait Progress: Sync {
     /// Called after each step of training.
     fn report_step(&self, _step: &TrainStep) {}
     /// Called after each validation.
-    fn report_validation(&self, _row: &Row) {}
+    fn report_validation(&self, _row: &LogRow) {}
 }
 
 /// Shows no progress and never stops.

@@ -10,7 +10,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A type of values that programs can add.
-pub trait Kind: Send + Sync + 'static {
+pub trait RegistryKind: Send + Sync + 'static {
     /// Noun for such a value in messages.
     const NOUN: &'static str;
 }
@@ -41,7 +41,7 @@ pub struct NameMissing {
 }
 
 impl NameMissing {
-    pub fn of<T: Kind>(name: &str, known: &[&str]) -> Self {
+    pub fn of<T: RegistryKind>(name: &str, known: &[&str]) -> Self {
         let has = format!(" (it has {})", known.join(", "));
         let known = if known.is_empty() { String::new() } else { has };
         Self { noun: T::NOUN, name: name.into(), known }
@@ -49,7 +49,7 @@ impl NameMissing {
 }
 
 /// Adds a value until the end of the process.
-pub fn add<T: Kind>(name: &str, value: T) -> Result<(), NameTaken> {
+pub fn add<T: RegistryKind>(name: &str, value: T) -> Result<(), NameTaken> {
     let mut added = ADDED.write().unwrap_or_else(PoisonError::into_inner);
     if added.iter().any(|(taken, value)| *taken == name && value.is::<T>()) {
         return Err(NameTaken { noun: T::NOUN, name: name.into() });
@@ -58,13 +58,13 @@ pub fn add<T: Kind>(name: &str, value: T) -> Result<(), NameTaken> {
     Ok(())
 }
 
-pub fn all<T: Kind>() -> Vec<NamedValue<T>> {
+pub fn all<T: RegistryKind>() -> Vec<NamedValue<T>> {
     let added = ADDED.read().unwrap_or_else(PoisonError::into_inner);
     let own = |&(name, value): &Entry| Some(NamedValue { name, value: value.downcast_ref()? });
     added.iter().filter_map(own).collect()
 }
 
-impl<T: Kind> FromStr for NamedValue<T> {
+impl<T: RegistryKind> FromStr for NamedValue<T> {
     type Err = NameMissing;
 
     fn from_str(name: &str) -> Result<Self, NameMissing> {
@@ -75,7 +75,7 @@ impl<T: Kind> FromStr for NamedValue<T> {
     }
 }
 
-impl<'de, T: Kind> Deserialize<'de> for NamedValue<T> {
+impl<'de, T: RegistryKind> Deserialize<'de> for NamedValue<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::input;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum TermKind {
     /// White's count minus Black's, times the weight, tapered.
     Normal,
     /// Adds to the danger of a side's king; the sum is squared.
@@ -16,13 +16,13 @@ pub enum Kind {
     Complexity,
 }
 
-words!(Kind: Normal = "normal", Safety = "safety", Complexity = "complexity");
+words!(TermKind: Normal = "normal", Safety = "safety", Complexity = "complexity");
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TermEntry {
     /// Words with dots between them, such as `psqt.knight.e4`.
     pub name: String,
-    pub kind: Kind,
+    pub kind: TermKind,
     /// Middlegame and endgame weight before training, in centipawns.
     pub start: [f64; 2],
     /// Meaning of a count of one; may be empty.
@@ -169,8 +169,8 @@ impl EngineTerms {
                  `_` and `-`, with dots between them"
             ));
         }
-        let kind = Kind::named(kind).ok_or_else(|| {
-            let names = Kind::ALL.map(Kind::name).join(", ");
+        let kind = TermKind::named(kind).ok_or_else(|| {
+            let names = TermKind::ALL.map(TermKind::name).join(", ");
             format!("unknown kind `{kind}`; the kinds are {names}")
         })?;
         if !names.insert(name.clone()) {

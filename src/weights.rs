@@ -10,7 +10,7 @@ const BLOB: &str = "resume.optimizer";
 const FACTS: &str = "nnuance";
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Array {
+pub struct NamedArray {
     pub shape: Vec<usize>,
     pub values: Vec<f32>,
 }
@@ -21,7 +21,7 @@ pub struct Array {
 /// added: `terms.start` and `terms.change` `[terms, 2]` (middlegame, endgame), `tempo.start` and
 /// `tempo.change` `[1]`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Weights(pub BTreeMap<String, Array>);
+pub struct Weights(pub BTreeMap<String, NamedArray>);
 
 #[derive(Clone, Debug, Default)]
 pub struct WeightsFile {
@@ -53,7 +53,7 @@ impl Weights {
     /// Adds an array; panics if the number of values does not fit the shape.
     pub fn insert(&mut self, name: &str, shape: &[usize], values: Vec<f32>) {
         assert_eq!(shape.iter().product::<usize>(), values.len(), "{name} has shape {shape:?}");
-        self.0.insert(name.to_string(), Array { shape: shape.to_vec(), values });
+        self.0.insert(name.to_string(), NamedArray { shape: shape.to_vec(), values });
     }
 
     /// The values of an array, whose shape is checked.
@@ -104,7 +104,7 @@ impl Weights {
         facts: &BTreeMap<String, String>,
         blob: &[u8],
     ) -> Result<Vec<u8>, WeightsError> {
-        let little_endian = |array: &Array| -> Vec<u8> {
+        let little_endian = |array: &NamedArray| -> Vec<u8> {
             let bytes = array.values.iter().map(|value| value.to_le_bytes());
             bytes.collect::<Vec<_>>().into_flattened()
         };

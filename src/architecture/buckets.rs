@@ -4,7 +4,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Architecture, MOST_PIECES};
-use crate::registry::{Kind, NamedValue};
+use crate::registry::{NamedValue, RegistryKind};
 use crate::sample::Position;
 
 /// Output buckets that a program adds.
@@ -14,7 +14,7 @@ pub struct CustomBuckets {
     pub of: Box<dyn Fn(&Position) -> usize + Send + Sync>,
 }
 
-impl Kind for CustomBuckets {
+impl RegistryKind for CustomBuckets {
     const NOUN: &'static str = "output buckets";
 }
 

@@ -15,7 +15,7 @@ use crate::registry::NameMissing;
 /// A net in its written form; missing fields are as in the simplest nets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Form {
+pub struct NetForm {
     pub inputs: Views,
     /// Names of the feature sets.
     #[serde(default = "default_sets", skip_serializing_if = "is_pieces")]
@@ -89,10 +89,10 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-impl TryFrom<Form> for Architecture {
+impl TryFrom<NetForm> for Architecture {
     type Error = ImpossibleNet;
 
-    fn try_from(form: Form) -> Result<Self, ImpossibleNet> {
+    fn try_from(form: NetForm) -> Result<Self, ImpossibleNet> {
         let kings = Kings::new(form.mirror, &form.king_buckets)
             .map_err(|reason| ImpossibleNet { key: "king_buckets", reason })?;
         let missing = |it: NameMissing| ImpossibleNet { key: "sets", reason: it.to_string() };
@@ -147,7 +147,7 @@ impl TryFrom<Form> for Architecture {
     }
 }
 
-impl From<Architecture> for Form {
+impl From<Architecture> for NetForm {
     fn from(net: Architecture) -> Self {
         let kings = net.inputs.kings();
         let name = |layer: &usize| match &net.head[*layer].name {

@@ -1,7 +1,7 @@
 //! The operations behind the accumulators as a graph: each takes values of earlier ones. The graph
-//! follows from the keys of a net, and is evaluated in any [`Arithmetic`].
+//! follows from the keys of a net, and is evaluated in any [`GraphArithmetic`].
 
-use super::{Activation, Architecture, Arithmetic, Combination, Layer, Operation};
+use super::{Activation, Architecture, Combination, GraphArithmetic, Layer, Operation};
 
 /// Operations in an order in which they can be computed; the last is the output.
 #[derive(Clone, Debug, Default)]
@@ -15,13 +15,13 @@ pub struct Graph {
 pub struct Node {
     pub operation: Operation,
     /// The values that it takes: 0 for the accumulators, else one more than the node's index.
-    inputs: Vec<Input>,
+    inputs: Vec<NodeInput>,
     /// Values of a position.
     pub width: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Input {
+struct NodeInput {
     value: usize,
     /// Whether no later node takes it.
     is_last: bool,
@@ -206,7 +206,8 @@ impl Graph {
     }
 
     fn append_node(&mut self, operation: Operation, inputs: &[usize], width: usize) -> usize {
-        let inputs = inputs.iter().map(|value| Input { value: *value, is_last: false }).collect();
+        let inputs =
+            inputs.iter().map(|value| NodeInput { value: *value, is_last: false }).collect();
         self.nodes.push(Node { operation, inputs, width });
         self.nodes.len()
     }
@@ -244,7 +245,7 @@ impl Graph {
 
     /// The output from the accumulators; `see` receives each operation with the values before it.
     #[inline(always)]
-    pub fn evaluate<A: Arithmetic>(
+    pub fn evaluate<A: GraphArithmetic>(
         &self,
         net: &Architecture,
         arithmetic: &A,
@@ -254,7 +255,7 @@ impl Graph {
         let mut values = Vec::with_capacity(self.nodes.len() + 1);
         values.push(Some(accumulators));
         for Node { operation, inputs, .. } in &self.nodes {
-            let mut inputs = inputs.iter().map(|&Input { value, is_last }| {
+            let mut inputs = inputs.iter().map(|&NodeInput { value, is_last }| {
                 let taken = if is_last { values[value].take() } else { values[value].clone() };
                 taken.expect("a value is there until its last use")
             });

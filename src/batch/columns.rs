@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 
 use rayon::prelude::*;
 
-use super::Terms;
+use super::TermBatch;
 
 /// Positions per column: their sums stay in the first-level cache.
 pub const COLUMN: usize = 2048;
@@ -30,7 +30,7 @@ pub struct TermRun {
 }
 
 impl TermColumn {
-    pub fn from_terms(terms: &Terms) -> Vec<Self> {
+    pub fn from_terms(terms: &TermBatch) -> Vec<Self> {
         let starts: Vec<usize> = (0..terms.len()).step_by(COLUMN).collect();
         starts
             .into_par_iter()
@@ -47,7 +47,7 @@ struct Sorter {
 }
 
 impl Sorter {
-    fn sort_column(&mut self, terms: &Terms, start: usize) -> TermColumn {
+    fn sort_column(&mut self, terms: &TermBatch, start: usize) -> TermColumn {
         for (position, row) in (start..terms.len().min(start + COLUMN)).enumerate() {
             let safety = terms.safety.entries_of_row(row);
             let safety =

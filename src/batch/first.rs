@@ -24,7 +24,7 @@ use super::plan::{
     ABREAST, ChunkPosition, FOUR, HolderRun, Item, LogitIndex, MOST, UNITS, bundle_fours,
     find_ranges, plan_in_order, sort_runs,
 };
-use super::{ActiveRows, ChunkPlan, Indices, Pairs};
+use super::{ActiveRows, ChunkPlan, Indices, InputPairs};
 use crate::architecture::{
     Architecture, FirstView, MAX_ACTIVE, MIRRORED, PIECES, Row, flip_row, is_mirrored,
 };
@@ -34,7 +34,7 @@ const ROWS: usize = 1 << 10;
 /// Words of 64 positions whose lists are shortened at a time.
 const WORDS: usize = 8;
 /// By row and position, whether the list has the row; transposed, by position in each 64 rows.
-type Matrix = [[u64; WORDS]; ROWS];
+type BitMatrix = [[u64; WORDS]; ROWS];
 /// The bits of a position, by row.
 type RowBits = [u64; ROWS / 64];
 
@@ -45,7 +45,7 @@ pub struct FirstViews {
     /// Output bucket of each position; empty for one bucket.
     pub buckets: Vec<u8>,
     /// Pairs of the plans, none or with their images.
-    pub pairs: Arc<Pairs>,
+    pub pairs: Arc<InputPairs>,
 }
 
 impl FirstViews {
@@ -80,7 +80,7 @@ pub struct FirstPlanner {
     mirrored: Vec<bool>,
     /// The position of each slot.
     order: Vec<ChunkPosition>,
-    bits: Box<Matrix>,
+    bits: Box<BitMatrix>,
     /// Lists of positions with pairs, and padding.
     short: Vec<FirstView>,
     /// By row, number of first views with it: not mirrored, and mirrored.
@@ -147,7 +147,7 @@ impl FirstPlanner {
         let buckets = views.buckets.get(range.clone()).unwrap_or_default();
         let lists = &views.lists[range];
         let mirrors = net.inputs.kings().mirror;
-        pulp::Arch::new().dispatch(Planning { planner: self, lists, mirrors, buckets, plan });
+        pulp::Arch::new().dispatch(FirstPlanning { planner: self, lists, mirrors, buckets, plan });
     }
 
     /// Sorts positions by bucket, short lists first.
@@ -180,7 +180,7 @@ impl FirstPlanner {
 
     /// Substitutes pairs in lists, behind their other rows.
     #[inline(always)]
-    fn substitute_pairs(&mut self, lists: &[FirstView], pairs: &Pairs) {
+    fn substitute_pairs(&mut self, lists: &[FirstView], pairs: &InputPairs) {
         let blank = pairs.row_count() as u16;
         self.short.resize(lists.len() + 3, [0; MAX_ACTIVE]);
         for (number, lists) in lists.chunks(64 * WORDS).enumerate() {
@@ -376,7 +376,7 @@ pub fn plan_first_views_slowly(
     })
 }
 
-struct Planning<'a> {
+struct FirstPlanning<'a> {
     planner: &'a mut FirstPlanner,
     lists: &'a [FirstView],
     mirrors: bool,
@@ -385,7 +385,7 @@ struct Planning<'a> {
 }
 
 /// Inlined into code that may use the machine's vector instructions.
-impl pulp::NullaryFnOnce for Planning<'_> {
+impl pulp::NullaryFnOnce for FirstPlanning<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -493,7 +493,7 @@ fn write_entries<const VIEWS: usize>(
 /// Writes the rows of set bits: inputs outside of pairs, then pairs, then blanks and padding.
 #[inline(always)]
 fn write_rows(
-    bits: &mut Matrix,
+    bits: &mut BitMatrix,
     lists: &[FirstView],
     short: &mut [u16],
     lengths: &mut [u8],
@@ -522,7 +522,7 @@ fn write_rows(
 
 /// Bits of a position in a transposed matrix.
 #[inline(always)]
-fn row_bits(bits: &Matrix, position: usize) -> RowBits {
+fn row_bits(bits: &BitMatrix, position: usize) -> RowBits {
     std::array::from_fn(|word| bits[64 * word + position % 64][position / 64 % WORDS])
 }
 
@@ -548,7 +548,7 @@ fn transpose_bits(squares: &mut [[u64; WORDS]; 64]) {
 mod vectors {
     use std::arch::x86_64::*;
 
-    use super::{FirstView, MAX_ACTIVE, Matrix, PIECES, WORDS, row_bits};
+    use super::{BitMatrix, FirstView, MAX_ACTIVE, PIECES, WORDS, row_bits};
     use crate::architecture::NUMBERS;
 
     pub fn are_available() -> bool {
@@ -560,7 +560,7 @@ mod vectors {
 
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
     pub fn write_rows(
-        bits: &mut Matrix,
+        bits: &mut BitMatrix,
         lists: &[FirstView],
         short: &mut [u16],
         lengths: &mut [u8],

@@ -20,14 +20,14 @@ macro_rules! with_vector {
 pub(crate) use with_vector;
 
 /// A number of [`Indices`], in code that is compiled for both.
-pub(crate) trait Index: Copy + Ord + Default + std::fmt::Display {
+pub(crate) trait IndexWord: Copy + Ord + Default + std::fmt::Display {
     fn from_usize(number: usize) -> Self;
     fn to_usize(self) -> usize;
     /// Unpacks four numbers from one or two registers.
     fn unpack_four(four: &[Self; 4]) -> [usize; 4];
 }
 
-impl Index for u16 {
+impl IndexWord for u16 {
     #[inline(always)]
     fn from_usize(number: usize) -> Self {
         number as u16
@@ -45,7 +45,7 @@ impl Index for u16 {
     }
 }
 
-impl Index for u32 {
+impl IndexWord for u32 {
     #[inline(always)]
     fn from_usize(number: usize) -> Self {
         number as u32
@@ -59,7 +59,7 @@ impl Index for u32 {
     #[inline(always)]
     fn unpack_four(four: &[Self; 4]) -> [usize; 4] {
         let [low, high]: [u64; 2] = pulp::cast(*four);
-        [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32].map(Index::to_usize)
+        [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32].map(IndexWord::to_usize)
     }
 }
 
@@ -95,7 +95,7 @@ impl Indices {
 
     /// Makes this `len` times the same number.
     pub fn fill_with(&mut self, len: usize, number: usize) {
-        fn fill_indices<I: Index>(indices: &mut Vec<I>, len: usize, number: usize) {
+        fn fill_indices<I: IndexWord>(indices: &mut Vec<I>, len: usize, number: usize) {
             indices.clear();
             indices.resize(len, I::from_usize(number));
         }

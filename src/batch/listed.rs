@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::plan::{ABREAST, FOUR, UNITS};
-use super::{ChunkPlan, Index, with_vector};
+use super::{ChunkPlan, IndexWord, with_vector};
 
 #[derive(Debug)]
 pub struct ListShape {
@@ -61,7 +61,7 @@ pub fn expand_lists(plans: &[Arc<ChunkPlan>], width: usize) -> Vec<u16> {
 }
 
 impl ChunkPlan {
-    fn write_lists<E: Index>(&self, entries: &[E], width: usize, lists: &mut [u16]) {
+    fn write_lists<E: IndexWord>(&self, entries: &[E], width: usize, lists: &mut [u16]) {
         let [views, _] = self.shape;
         assert_eq!(self.order.len(), self.positions.len(), "plans of one king bucket");
         for (bundle, (_, range)) in self.bundle_ranges().enumerate() {

@@ -6,7 +6,7 @@
 //! from its two parents, and ends by adding the gradient of each to these.
 //!
 //! What it equals: a list with pairs has the sum of the list of its inputs.
-//! [`Pairs::substitute_slowly`] defines which pairs are substituted, in which order. Pairs are
+//! [`InputPairs::substitute_slowly`] defines which pairs are substituted, in which order. Pairs are
 //! selected by byte-pair encoding (P. Gage, "A New Algorithm for Data Compression", 1994): the two
 //! rows that occur together in most lists are joined, again and again.
 //!
@@ -27,7 +27,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::plan::UNITS;
-use super::{ActiveRows, Index, Indices, with_vector};
+use super::{ActiveRows, IndexWord, Indices, with_vector};
 use crate::architecture::{Architecture, MIRRORED, PIECES, Row, flip_row};
 
 /// Most pairs of a king bucket if chunks are planned once, whose rows fit the first-level cache.
@@ -47,7 +47,7 @@ const FREQUENT: usize = 512;
 pub type Bits = [u64; WORDS];
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pairs {
+pub struct InputPairs {
     /// Rows without pairs.
     inputs: usize,
     /// Number of each input's double, and its largest multiple; empty if inputs never repeat.
@@ -71,7 +71,7 @@ struct BucketPairs {
 /// The local number of a row without pairs.
 const OUTSIDE: u16 = u16::MAX;
 
-impl Pairs {
+impl InputPairs {
     /// Selects the pairs of each king bucket that shorten lists most, at most `most`, and multiples
     /// that occur.
     pub fn select_most_frequent(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
@@ -149,7 +149,7 @@ impl Pairs {
         !self.parents.is_empty()
     }
 
-    /// The parents of each pair, inputs or earlier pairs; the first pair is row [`Pairs::inputs`].
+    /// The parents of each pair, inputs or earlier pairs; the first pair is row [`InputPairs::inputs`].
     pub fn parents(&self) -> &[[u32; 2]] {
         &self.parents
     }
@@ -257,7 +257,7 @@ impl Pairs {
     }
 
     #[inline(always)]
-    fn list_all<I: Index>(
+    fn list_all<I: IndexWord>(
         &self,
         rows: &[Row],
         ends: &[usize],
@@ -295,7 +295,7 @@ impl Pairs {
     /// the list's bit for each local row, and leaves the other rows, whose number it returns, in the
     /// list.
     #[inline(always)]
-    fn substitute_pairs<I: Index>(
+    fn substitute_pairs<I: IndexWord>(
         &self,
         lists: &mut [I],
         width: usize,

@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{ActiveRows, Index, Indices, Pairs, with_vector};
+use super::{ActiveRows, IndexWord, Indices, InputPairs, with_vector};
 use crate::architecture::Architecture;
 
 /// Bytes of a cache line, and of a row of a block of columns.
@@ -106,7 +106,7 @@ pub struct ChunkPlan {
     /// Rows of inputs and pairs, or those that occur.
     pub(crate) rows: usize,
     /// The pairs that the lists may contain.
-    pub(crate) pairs: Arc<Pairs>,
+    pub(crate) pairs: Arc<InputPairs>,
     /// Views and output buckets of the net.
     pub(super) shape: [usize; 2],
     /// Whether it has the runs of the backward pass.
@@ -151,7 +151,7 @@ impl ChunkPlan {
         self.positions.len()
     }
 
-    pub fn pairs(&self) -> &Arc<Pairs> {
+    pub fn pairs(&self) -> &Arc<InputPairs> {
         &self.pairs
     }
 
@@ -261,7 +261,7 @@ impl Planner {
         net: &Architecture,
         lists: &ActiveRows,
         chosen: &[u32],
-        pairs: &Arc<Pairs>,
+        pairs: &Arc<InputPairs>,
         plan: &mut ChunkPlan,
     ) {
         with_vector!(&lists.indices, indices => {
@@ -270,13 +270,13 @@ impl Planner {
     }
 
     #[inline(always)]
-    fn order_lists<I: Index>(
+    fn order_lists<I: IndexWord>(
         &mut self,
         net: &Architecture,
         lists: &ActiveRows,
         indices: &[I],
         chosen: &[u32],
-        pairs: &Arc<Pairs>,
+        pairs: &Arc<InputPairs>,
         plan: &mut ChunkPlan,
     ) {
         let (rows, width) = (pairs.row_count(), lists.width);
@@ -325,7 +325,7 @@ impl Planner {
 
     /// Sorts items by kind, king bucket or output bucket, short lists first.
     #[inline(always)]
-    fn sort_items<I: Index>(
+    fn sort_items<I: IndexWord>(
         &mut self,
         net: &Architecture,
         source: &ChosenLists<I>,
@@ -416,7 +416,7 @@ impl Planner {
     }
 
     #[inline(always)]
-    fn invert_entries<E: Index>(&mut self, plan: &mut ChunkPlan, entries: &[E]) {
+    fn invert_entries<E: IndexWord>(&mut self, plan: &mut ChunkPlan, entries: &[E]) {
         let rows = plan.rows;
 
         // Blanks are counted with the rest, behind them, and dropped at the end.
@@ -469,7 +469,7 @@ pub fn plan_slowly(
     net: &Architecture,
     lists: &ActiveRows,
     chosen: &[u32],
-    pairs: &Arc<Pairs>,
+    pairs: &Arc<InputPairs>,
 ) -> ChunkPlan {
     plan_in_order(net, lists, chosen, pairs, |_, _| 0)
 }
@@ -479,7 +479,7 @@ pub(super) fn plan_in_order(
     net: &Architecture,
     lists: &ActiveRows,
     chosen: &[u32],
-    pairs: &Arc<Pairs>,
+    pairs: &Arc<InputPairs>,
     holder_key: impl Fn(usize, usize) -> usize,
 ) -> ChunkPlan {
     let (together, views) = (ChunkPlan::parallel_views(net), net.views());
@@ -569,8 +569,8 @@ pub(super) fn plan_in_order(
         slot_logits: slot_logits.into_iter().map(LogitIndex::new).collect(),
         bucket_ranges,
         entries: match (rows.len() + 1) * UNITS <= 1 << 16 {
-            true => Indices::U16(entries.into_iter().map(Index::from_usize).collect()),
-            false => Indices::U32(entries.into_iter().map(Index::from_usize).collect()),
+            true => Indices::U16(entries.into_iter().map(IndexWord::from_usize).collect()),
+            false => Indices::U32(entries.into_iter().map(IndexWord::from_usize).collect()),
         },
         occurring: rows.iter().filter(|_| large).map(|row| *row as u32).collect(),
         rows: rows.len(),
@@ -610,7 +610,7 @@ pub(super) const LONG_RUN: usize = 63;
 
 /// Finds the rows that occur, in order, and the index of each; blanks come behind the last.
 #[inline(always)]
-fn number_rows<'a, I: Index + 'a>(
+fn number_rows<'a, I: IndexWord + 'a>(
     rows: usize,
     items: impl Iterator<Item = &'a [I]>,
     occurring: &mut Vec<u32>,
@@ -638,7 +638,7 @@ fn number_rows<'a, I: Index + 'a>(
 /// Writes offsets of the rows of the lists that `lists` returns, by their indices; blanks pad the
 /// fours.
 #[inline(always)]
-fn write_entries<'a, I: Index + 'a, L: Iterator<Item = &'a [I]>>(
+fn write_entries<'a, I: IndexWord + 'a, L: Iterator<Item = &'a [I]>>(
     entries: &mut Indices,
     lengths: &[u16],
     blank: usize,
@@ -650,7 +650,7 @@ fn write_entries<'a, I: Index + 'a, L: Iterator<Item = &'a [I]>>(
 }
 
 #[inline(always)]
-fn write_offsets<'a, I: Index + 'a, E: Index, L: Iterator<Item = &'a [I]>>(
+fn write_offsets<'a, I: IndexWord + 'a, E: IndexWord, L: Iterator<Item = &'a [I]>>(
     entries: &mut Vec<E>,
     lengths: &[u16],
     blank: usize,

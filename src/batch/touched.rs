@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{OneHot, Pairs};
+use super::{InputPairs, OneHot};
 
 /// Rows in order: inputs, then pairs. The parents of pairs are among them.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub struct RowSet {
 
 impl RowSet {
     /// Rows of positions whose lists may contain these pairs; plans must be of a large net.
-    pub fn of_positions(positions: OneHot, pairs: &Pairs) -> Self {
+    pub fn of_positions(positions: OneHot, pairs: &InputPairs) -> Self {
         let mut bits = vec![0_u64; pairs.row_count().div_ceil(64)];
         let mut touch = |row: usize| bits[row / 64] |= 1 << (row % 64);
         match positions {

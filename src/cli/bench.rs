@@ -20,14 +20,14 @@ use crate::input;
 use crate::loader::{
     Encoder, Filter, LoadError, PassOrder, Passes, Scan, Stream, StreamPlan, scan,
 };
-use crate::log::{Row, TrainStep};
+use crate::log::{LogRow, TrainStep};
 use crate::model::{
-    Adapter, AdapterKind, Aim, Compute, Copies, Device, Kind, LossGradients, Model, Precision,
-    Stage, initial_weights, is_gpu,
+    Adapter, AdapterKind, Aim, Compute, Copies, Device, KernelStage, LossGradients, Model,
+    ModelKind, Precision, initial_weights, is_gpu,
 };
 use crate::place::ResumePoint;
 use crate::progress::Progress;
-use crate::report::Table;
+use crate::report::TextTable;
 use crate::run::folder::RunFolder;
 use crate::run::train::{RunContext, begin_training};
 use crate::run::{DeviceOptions, data_plan};
@@ -184,7 +184,7 @@ struct Figures<'a> {
 
 impl Figures<'_> {
     fn to_text(&self) -> String {
-        let mut facts = Table::of_facts();
+        let mut facts = TextTable::of_facts();
         let simd = self.simd.map_or(String::new(), |level| format!(", {level}"));
         let cpu = self.cpu.as_deref().unwrap_or("unknown");
         facts.add_row(["processor", &format!("{cpu}: {} threads{simd}", self.threads)]);
@@ -201,7 +201,7 @@ impl Figures<'_> {
             .flat_map(|net| [Some(&net.step), net.kept.as_ref(), Some(&net.streamed)]);
         let all = nets.flatten().chain(self.loading.stage_figures().map(|it| it.1));
         let spread = 100.0 * all.map(Figure::relative_spread).fold(0.0, f64::max);
-        let mut stages = Table::with_titles(&["<stage", "positions/s", "ns of a thread"]);
+        let mut stages = TextTable::with_titles(&["<stage", "positions/s", "ns of a thread"]);
         for (stage, figure) in self.loading.stage_figures() {
             let thread = 1e9 * self.threads as f64 / figure.positions_per_second;
             stages.add_row([stage, &figure.to_text(), &format!("{thread:.1}")]);
@@ -216,9 +216,9 @@ impl Figures<'_> {
 fn table_of_nets(nets: &[NetFigures]) -> String {
     let titles =
         ["N", "batch", "<operations", "step", "run, in memory", "first pass", "run, streamed"];
-    let mut speeds = Table::with_titles(&titles);
+    let mut speeds = TextTable::with_titles(&titles);
     let titles = ["N", "batch", "<stage on the GPU", "ms, with the wait", "of copies' rate"];
-    let mut stages = Table::with_titles(&titles);
+    let mut stages = TextTable::with_titles(&titles);
     for net in nets {
         let [hidden, batch] = [net.hidden.to_string(), group_digits(net.batch as u64)];
         for (stage, milliseconds, share) in &net.stages {
@@ -288,7 +288,7 @@ impl Bench<'_> {
         let net = net_architecture(&self.config)?;
         let (weights, device) =
             (initial_weights(net, self.config.file.seed), self.device.clone().autodiff());
-        Ok(Model::new(&Kind::Net(net.clone()), &weights, &device, compute)?)
+        Ok(Model::new(&ModelKind::Net(net.clone()), &weights, &device, compute)?)
     }
 
     fn wait_for_device(&self) -> Result<()> {
@@ -354,7 +354,7 @@ impl Bench<'_> {
                 let seconds = clock.replace(Instant::now()).elapsed().as_secs_f64();
                 lap.borrow_mut()[place] += 1000.0 * seconds;
             };
-            let done = |stage: Stage| {
+            let done = |stage: KernelStage| {
                 let place = STAGES.iter().position(|(it, _)| *it == Some(stage));
                 end(place.unwrap_or(0));
             };
@@ -418,11 +418,11 @@ const TIMED: usize = 9;
 /// A learning rate; no figure depends on it.
 const RATE: f64 = 1e-3;
 /// All stages in order; the last two follow the model's.
-const STAGES: [(Option<Stage>, &str); 6] = [
-    (Some(Stage::Upload), "upload of positions"),
-    (Some(Stage::Forward), "forward"),
-    (Some(Stage::Index), "index"),
-    (Some(Stage::Backward), "backward"),
+const STAGES: [(Option<KernelStage>, &str); 6] = [
+    (Some(KernelStage::Upload), "upload of positions"),
+    (Some(KernelStage::Forward), "forward"),
+    (Some(KernelStage::Index), "index"),
+    (Some(KernelStage::Backward), "backward"),
     (None, "gradients handed on"),
     (None, "optimiser"),
 ];
@@ -637,7 +637,7 @@ impl Progress for Laps {
         }
     }
 
-    fn report_validation(&self, row: &Row) {
+    fn report_validation(&self, row: &LogRow) {
         if self.rows && row.step > 0 {
             self.record_mark(row.positions);
         }

@@ -37,7 +37,7 @@ enum Command {
     Sample(select::SampleArgs),
     Shuffle(shuffle::Args),
     Selfplay(positions::Selfplay),
-    Label(positions::Label),
+    Label(positions::LabelArgs),
 }
 
 pub fn run_command(args: Args) -> Result<ExitCode> {

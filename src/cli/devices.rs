@@ -4,8 +4,8 @@ use anyhow::Result;
 
 use super::out;
 use crate::digits::format_gigabytes;
-use crate::model::{Adapter, Backend, Level};
-use crate::report::Table;
+use crate::model::{Adapter, Backend, SimdLevel};
+use crate::report::TextTable;
 
 /// List what `--device` can name on this machine
 #[derive(clap::Args)]
@@ -16,11 +16,11 @@ Example:
 pub struct Args {}
 
 pub fn run_command(_args: Args) -> Result<()> {
-    let mut table = Table::with_titles(&["<--device", "<name", "<kind", "<programs"]);
+    let mut table = TextTable::with_titles(&["<--device", "<name", "<kind", "<programs"]);
     let threads = rayon::current_num_threads();
     let cpu = format!("{threads} threads");
     let cpus = [
-        (Backend::Flex, Level::detect_fastest().name()),
+        (Backend::Flex, SimdLevel::detect_fastest().name()),
         #[cfg(feature = "ndarray")]
         (Backend::NdArray, "plain operations"),
     ];

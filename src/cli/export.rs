@@ -15,10 +15,10 @@ use crate::export::{
     with_kings,
 };
 use crate::input;
-use crate::model::{Compute, Device, Level, Precision};
+use crate::model::{Compute, Device, Precision, SimdLevel};
 use crate::output::{self, Output};
 use crate::progress::Progress as _;
-use crate::report::{MatchedScale, Table};
+use crate::report::{MatchedScale, TextTable};
 use crate::run::Host;
 use crate::run::export::{
     ExportOptions, Origin, WrittenNet, match_to, permute_neurons, read_source, require_distinct,
@@ -168,7 +168,7 @@ pub fn run_command(args: Args) -> Result<()> {
     origin.provenance.licence = args.licence.clone().or(origin.provenance.licence);
     let terminal = Terminal::default();
     let basis = origin.load_positions(args.data.read_plan(), &path, &terminal)?;
-    let mut table = Table::of_facts();
+    let mut table = TextTable::of_facts();
     if args.largest_scales {
         let Scales { qb, head_format, .. } = source.scales;
         // A head of floats does not depend on QB.
@@ -181,7 +181,8 @@ pub fn run_command(args: Args) -> Result<()> {
     let mut matched = None;
     if let Some(old) = &args.match_scale {
         // Floats of other evaluations are computed on the CPU.
-        let compute = Compute::Fused { level: Level::detect_fastest(), precision: Precision::F32 };
+        let compute =
+            Compute::Fused { level: SimdLevel::detect_fastest(), precision: Precision::F32 };
         let host = Host { device: (Device::flex(), compute), listener: &terminal };
         let (to, name, found) = match_to(&mut source, old, &basis.samples, &host)?;
         add_matched(&mut table, &name, &found);
@@ -227,7 +228,7 @@ pub fn for_an_engine<'a>(name: &'a str, written: &WrittenNet) -> Vec<&'a str> {
 const LANGUAGES: &[(&str, Language)] = &[("rust", Language::Rust), ("c", Language::C)];
 const HEADS: &[(&str, HeadFormat)] = &[("float", HeadFormat::Float), ("int8", HeadFormat::Int8)];
 
-fn add_matched(table: &mut Table, name: &str, matched: &MatchedScale) {
+fn add_matched(table: &mut TextTable, name: &str, matched: &MatchedScale) {
     let MatchedScale { factor, scale_before, scale_after, fitted: [old, new] } = matched;
     let half = factor.half_width().map_or(String::new(), |half| format!(" ± {half:.3}"));
     let scale = format!("{scale_before} times {:.3}{half} = {scale_after}, as {name}", factor.mean);
@@ -235,7 +236,7 @@ fn add_matched(table: &mut Table, name: &str, matched: &MatchedScale) {
     table.add_row(["fitted scales", &format!("{old:.0} of the old, {new:.0} of the new")]);
 }
 
-fn add_written(table: &mut Table, written: &WrittenNet) {
+fn add_written(table: &mut TextTable, written: &WrittenNet) {
     let WrittenNet { exported, kind, paths: [floats, net, manifest], .. } = written;
     let (found, size) = (&exported.manifest, exported.net.to_bytes().len() as u64);
     let mut row = |name: &str, value: String| table.add_row([name.to_string(), value]);
@@ -282,7 +283,7 @@ fn write_raw(args: &Args, path: &Path, output: &Path) -> Result<()> {
     );
     out::require_new(&[output], args.overwrite)?;
     let (mut source, origin) = open_weights(args, path)?;
-    let mut table = Table::of_facts();
+    let mut table = TextTable::of_facts();
     if args.permute {
         let terminal = Terminal::default();
         let samples = origin.load_positions(args.data.read_plan(), path, &terminal)?.samples;
@@ -378,7 +379,7 @@ fn write_code(args: &Args, language: Language) -> Result<()> {
     let code_file = output.file_name().unwrap_or_default().to_string_lossy();
     let code = write_snippet(language, &loaded.net, [&file, &code_file], &golden)?;
     output::write_file(&output, code.as_bytes())?;
-    let mut table = Table::of_facts();
+    let mut table = TextTable::of_facts();
     let mut row = |name: &str, value: String| table.add_row([name.to_string(), value]);
     row("file", format!("{}, {}", output.display(), language.name()));
     row("net", format!("{file}, {}", loaded.net.architecture()));

@@ -10,7 +10,7 @@ use super::out;
 use super::terminal::Terminal;
 use crate::digits::group_digits;
 use crate::report::{wrap_all, wrap_sentence};
-use crate::run::sweep::{Axis, Loss, Outcome, Sweep};
+use crate::run::sweep::{MemberScore, Sweep, SweepAxis, SweepOutcome};
 use crate::run::train::RunContext;
 use crate::train::ranks::SingleRank;
 
@@ -54,7 +54,8 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
     let device = args.device.to_options();
     let means =
         RunContext { device: &device, listener: &terminal, page: false, ranks: &SingleRank };
-    let axes = args.over.iter().map(|text| Axis::parse_axis(text)).collect::<Result<Vec<_>>>()?;
+    let axes =
+        args.over.iter().map(|text| SweepAxis::parse_axis(text)).collect::<Result<Vec<_>>>()?;
     let out = args.out.unwrap_or_else(|| {
         let name = args.config.file_stem().unwrap_or(args.config.as_os_str()).to_string_lossy();
         Path::new("runs").join(format!("sweep-{name}"))
@@ -71,10 +72,10 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
 }
 
 /// The table of the members, how to read it, and what to do with the `best` run.
-fn format_outcome(outcome: &Outcome, best: &Path) -> String {
+fn format_outcome(outcome: &SweepOutcome, best: &Path) -> String {
     let against = match outcome.loss {
-        Loss::Target => "target",
-        Loss::Results => "results",
+        MemberScore::Target => "target",
+        MemberScore::Results => "results",
     };
     let mut text = format!("{}\n", outcome.to_table());
     let positions = group_digits(outcome.positions as u64);

@@ -10,7 +10,7 @@ use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressState, Progre
 
 use super::cluster;
 use crate::digits::{format_short, group_digits};
-use crate::log::{Row, TrainStep};
+use crate::log::{LogRow, TrainStep};
 use crate::progress::Progress;
 
 /// Time between progress lines if stderr is not a terminal.
@@ -255,7 +255,7 @@ impl Progress for Terminal {
         });
     }
 
-    fn report_validation(&self, row: &Row) {
+    fn report_validation(&self, row: &LogRow) {
         if self.silent || self.remarks.is_some() {
             return;
         }

@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::data_file::are_few_for_nets;
 use crate::digits::group_digits;
 use crate::export::Provenance;
-use crate::report::{Table, wrap_sentence};
+use crate::report::{TextTable, wrap_sentence};
 use crate::run::folder::{self, RunFolder};
 use crate::run::train::{FinishedRun, RunContext, RunResult, begin_training, join_run, resume_run};
 use crate::train::End;
@@ -90,7 +90,7 @@ pub fn default_folder(config: &Path) -> PathBuf {
 fn format_finished(finished: &FinishedRun) -> String {
     let FinishedRun { folder, steps, validation_loss, training_loss, end, made, page } = finished;
     let (mut table, mut text, run) =
-        (Table::of_facts(), String::new(), folder.display().to_string());
+        (TextTable::of_facts(), String::new(), folder.display().to_string());
     let file = |name: &str| folder.join(name).display().to_string();
     let mut row = |name: &str, value: String| table.add_row([name.to_string(), value]);
     let [step, steps] = steps.map(group_digits);

@@ -15,11 +15,11 @@ use super::options::DeviceArgs;
 use super::terminal::Terminal;
 use crate::engine::{PlayerFactory as _, clock::Alarm};
 use crate::format::lines::Text;
-use crate::interface::{self, Command, GoCommand};
+use crate::interface::{self, GoCommand, UciCommand};
 use crate::model::Precision;
 use crate::run::SearchPlayer;
 use crate::sample::Position;
-use crate::search::{Evaluate, Game, SearchSettings, Searcher};
+use crate::search::{Evaluate, SearchGame, SearchSettings, Searcher};
 
 /// Play as a UCI engine, for graphical interfaces and matches
 #[derive(clap::Args)]
@@ -56,7 +56,7 @@ pub fn run_command(args: Args) -> Result<()> {
     ensure!(scale > 0.0 && scale.is_finite(), "--fitted-scale must be above 0, found {scale}");
     let searcher = Searcher::new(MEBIBYTES);
     let mut worker = Worker { searcher, evaluation: player.in_search(), scale };
-    let (to_worker, jobs) = channel::<Job>();
+    let (to_worker, jobs) = channel::<UciJob>();
     let alarm = Alarm::default();
     thread::scope(|scope| {
         // The thread ends with the channel of jobs.
@@ -65,7 +65,7 @@ pub fn run_command(args: Args) -> Result<()> {
             name: &player.player_name(),
             worker: to_worker,
             alarm: &alarm,
-            game: Game::new(Chess::default()),
+            game: SearchGame::new(Chess::default()),
             mode: CastlingMode::Standard,
             overhead: OVERHEAD,
             stop: Arc::default(),
@@ -83,13 +83,13 @@ struct Worker<'a> {
     scale: f64,
 }
 
-type Job<'a> = Box<dyn FnOnce(&mut Worker<'a>) + Send>;
+type UciJob<'a> = Box<dyn FnOnce(&mut Worker<'a>) + Send>;
 
 struct Session<'a, 'w> {
     name: &'a str,
-    worker: Sender<Job<'w>>,
+    worker: Sender<UciJob<'w>>,
     alarm: &'a Alarm,
-    game: Game,
+    game: SearchGame,
     mode: CastlingMode,
     overhead: u64,
     /// Flag that stops the last search.
@@ -108,7 +108,7 @@ impl Session<'_, '_> {
         let mut input = Text::new(Box::new(BufReader::new(io::stdin())), LONGEST);
         while let Ok(true) = input.read_line() {
             match input.current_line().and_then(|line| interface::parse_command(line, self.mode)) {
-                Ok(Some(Command::Quit)) => return self.stop_search(),
+                Ok(Some(UciCommand::Quit)) => return self.stop_search(),
                 Ok(Some(command)) => self.execute_command(command),
                 Ok(None) => {}
                 Err(wrong) => print_line(&format!("info string {wrong}")),
@@ -124,20 +124,20 @@ impl Session<'_, '_> {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    fn execute_command(&mut self, command: Command) {
+    fn execute_command(&mut self, command: UciCommand) {
         match command {
-            Command::Uci => self.print_identity(),
-            Command::IsReady => print_line("readyok"),
-            Command::NewGame => self.send_job(|worker| worker.searcher.clear_memory()),
-            Command::Set { name, value } => {
+            UciCommand::Uci => self.print_identity(),
+            UciCommand::IsReady => print_line("readyok"),
+            UciCommand::NewGame => self.send_job(|worker| worker.searcher.clear_memory()),
+            UciCommand::Set { name, value } => {
                 if let Err(wrong) = self.set_option(&name, &value) {
                     print_line(&format!("info string {wrong}"));
                 }
             }
-            Command::Position(game) => self.game = *game,
-            Command::Go(go) => self.start_search(go),
-            Command::Stop => self.stop_search(),
-            Command::Eval => {
+            UciCommand::Position(game) => self.game = *game,
+            UciCommand::Go(go) => self.start_search(go),
+            UciCommand::Stop => self.stop_search(),
+            UciCommand::Eval => {
                 let position = Position::from_chess(self.game.chess());
                 self.send_job(move |worker| {
                     worker.evaluation.refresh(&position);
@@ -145,12 +145,12 @@ impl Session<'_, '_> {
                     print_line(&format!("info string {value} cp for the side to move"));
                 });
             }
-            Command::Show => {
+            UciCommand::Show => {
                 print_line(
                     &Fen::from_position(self.game.chess(), EnPassantMode::Legal).to_string(),
                 );
             }
-            Command::Quit => {}
+            UciCommand::Quit => {}
         }
     }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::out;
 use crate::export::{self, Check};
-use crate::report::Table;
+use crate::report::TextTable;
 use crate::run::folder::NET;
 use crate::run::path::in_folder;
 
@@ -53,7 +53,7 @@ pub fn run_command(args: Args) -> Result<()> {
 }
 
 fn format_checks(VerifiedNet { net, checks }: &VerifiedNet) -> String {
-    let mut table = Table::with_titles(&["<"; 3]);
+    let mut table = TextTable::with_titles(&["<"; 3]);
     for Check { name, passed, found } in checks {
         table.add_row([if *passed { "ok" } else { "FAIL" }, name, found]);
     }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::{Config, ConfigFile};
-use crate::format::Source;
+use crate::format::SampleSource;
 use crate::input;
 use crate::net::format::stockfish;
 
@@ -50,7 +50,9 @@ impl Config {
             .map_err(|error| ConfigError(format!("cannot read {name}: {error}")));
         let read = text.and_then(|text| Self::parse_text(&text, &name, overrides));
         let source = || {
-            input::require_regular(path).ok().and_then(|()| Source::open_file(path, None, 0).ok())
+            input::require_regular(path)
+                .ok()
+                .and_then(|()| SampleSource::open_file(path, None, 0).ok())
         };
         read.map_err(|error| match source() {
             Some(source) => ConfigError(format!(

@@ -8,7 +8,7 @@ use super::{
     StartSize, VERSION, WIDE,
 };
 use crate::architecture::{
-    Activation, Architecture, Array, ArrayKind, Form, ImpossibleNet, Integer, MAX_ACTIVE,
+    Activation, Architecture, ArrayKind, ImpossibleNet, Integer, MAX_ACTIVE, NetArray, NetForm,
 };
 use crate::format::Format;
 use crate::loader::{MOST_IN_CHUNK, TestShare};
@@ -18,7 +18,7 @@ use crate::net::format::stockfish;
 use crate::net::{self, NetError, Number, StoredArray};
 use crate::point_of_view::PointOfView;
 use crate::scales::Scales;
-use crate::train::optimizer::{OptimizerName, Settings, stands_for};
+use crate::train::optimizer::{OptimizerName, OptimizerSettings, stands_for};
 use crate::train::schedule::Stages;
 use crate::train::target::WinRateModel;
 
@@ -42,11 +42,11 @@ const LARGE: usize = 8192;
 /// Fewest chunks that a batch mixes.
 const CHUNKS: usize = 4;
 const MOST_SOURCES: usize = 255;
-type Checked<T = ()> = Result<T, ConfigError>;
+type ConfigResult<T = ()> = Result<T, ConfigError>;
 
 impl Config {
     /// Checks a config and fills in its defaults; an error names the first key that cannot be used.
-    pub fn resolve_file(mut file: ConfigFile) -> Checked<Self> {
+    pub fn resolve_file(mut file: ConfigFile) -> ConfigResult<Self> {
         if file.version != VERSION {
             let reason = format!("expected version {VERSION}, found {}", file.version);
             return Err(ConfigError::for_key("version", reason));
@@ -133,8 +133,8 @@ impl Config {
 
 impl Net {
     /// Writes the defaults of a net with this SCALE into the section.
-    fn resolve_net(&mut self, scale: i32) -> Checked<(Architecture, Scales)> {
-        let form = Form {
+    fn resolve_net(&mut self, scale: i32) -> ConfigResult<(Architecture, Scales)> {
+        let form = NetForm {
             inputs: self.inputs,
             sets: self.sets.clone(),
             integers: self.integers.clone(),
@@ -199,16 +199,16 @@ fn is_of_mover(net: &Net) -> bool {
 impl Optimizer {
     /// Resolves the optimiser with defaults that fit the model: weights of nets are clipped so that
     /// they quantise; handcrafted weights are centipawns without bounds. Used keys are completed.
-    fn resolve_optimizer(&mut self, is_net: bool) -> Settings {
+    fn resolve_optimizer(&mut self, is_net: bool) -> OptimizerSettings {
         let usual = if is_net { OptimizerName::AdamW } else { OptimizerName::Adam };
         let name = *self.name.get_or_insert(usual);
-        let usual = Settings::default_of(name);
+        let usual = OptimizerSettings::default_of(name);
         match name {
             OptimizerName::GaussNewton => _ = self.prior.get_or_insert(usual.prior),
             OptimizerName::LocalSearch => _ = self.step.get_or_insert(usual.step),
             _ => {}
         }
-        Settings {
+        OptimizerSettings {
             beta1: *self.beta1.get_or_insert(usual.beta1),
             beta2: *self.beta2.get_or_insert(usual.beta2),
             epsilon: *self.epsilon.get_or_insert(usual.epsilon),
@@ -225,7 +225,7 @@ impl Optimizer {
 }
 
 /// Checks that the keys fit each other. Direct methods use all positions and have no learning rate.
-fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
+fn check_keys(file: &ConfigFile, name: OptimizerName) -> ConfigResult {
     let ConfigFile { data, net, terms, traces, target, optimizer, schedule, .. } = file;
     let count = |given: [bool; 3]| given.iter().filter(|it| **it).count();
     let models = count([net.is_some(), terms.is_some(), traces.is_some()]);
@@ -330,7 +330,7 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
     Err(ConfigError::for_key(key, reason))
 }
 
-fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked {
+fn check_numbers(file: &ConfigFile, settings: &OptimizerSettings, batch: u64) -> ConfigResult {
     let ConfigFile { data, target, optimizer, schedule, .. } = file;
     let whole = |count: Option<u64>| count.map(|count| count as f64);
     let size = |count: Option<usize>| count.map(|count| count as f64);
@@ -426,7 +426,12 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
 /// Weights that are exported in i8 are clipped so that they quantise; a row and its factor are added,
 /// and each gets half of the range. Where rows repeat, clip and learning rate are
 /// smaller, so that the largest sum, and its largest change per step, are those of pieces.
-fn fit_layers(architecture: &Architecture, scales: Scales, net: &Net, optimizer: &mut Settings) {
+fn fit_layers(
+    architecture: &Architecture,
+    scales: Scales,
+    net: &Net,
+    optimizer: &mut OptimizerSettings,
+) {
     let most_of = |stored: &StoredArray| {
         let most = stored.factors.iter().copied().fold(0.0, f64::max);
         f64::from(i8::MAX) / most
@@ -442,7 +447,7 @@ fn fit_layers(architecture: &Architecture, scales: Scales, net: &Net, optimizer:
     }
     // Nets of Stockfish are clipped in bytes alone: larger numbers of its own nets stay.
     if net.format.is_some() && optimizer.clip == CLIP {
-        let is_bytes = |array: &Array| match array.part {
+        let is_bytes = |array: &NetArray| match array.part {
             ArrayKind::Rows(set) | ArrayKind::Factor(set) => {
                 architecture.inputs.sets()[set].integer() == Integer::I8
             }
@@ -487,7 +492,7 @@ fn fit_layers(architecture: &Architecture, scales: Scales, net: &Net, optimizer:
     }
 }
 
-fn check_layers(net: &Architecture, tune_base: bool, optimizer: &Optimizer) -> Checked {
+fn check_layers(net: &Architecture, tune_base: bool, optimizer: &Optimizer) -> ConfigResult {
     let mut names: Vec<String> = net.list_arrays().into_iter().map(|array| array.name).collect();
     if tune_base {
         names.extend(["tempo", "terms"].map(String::from));

@@ -14,7 +14,7 @@ use crate::loss::LossShape;
 use crate::model::Precision;
 use crate::point_of_view::PointOfView;
 use crate::scales::{HeadFormat, Scales};
-use crate::train::optimizer::{Layers, OptimizerName};
+use crate::train::optimizer::{LayerSettings, OptimizerName};
 use crate::train::schedule::{Length, Stages};
 
 /// A config as written in a file; exactly one of `net`, `terms` and `traces` is given.
@@ -252,7 +252,7 @@ pub enum Objective {
     Moves,
 }
 
-/// Optimiser; see [`Settings`](crate::train::optimizer::Settings).
+/// Optimiser; see [`Settings`](crate::train::optimizer::OptimizerSettings).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Optimizer {
@@ -266,8 +266,8 @@ pub struct Optimizer {
     pub average_decay: Option<f64>,
     pub prior: Option<f64>,
     pub step: Option<u32>,
-    #[serde(skip_serializing_if = "Layers::is_empty")]
-    pub layers: Layers,
+    #[serde(skip_serializing_if = "LayerSettings::is_empty")]
+    pub layers: LayerSettings,
 }
 
 /// Length of a run, given once as `epochs`, `positions` or `superbatches`, and its steps.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::data_file::few_for_nets;
 use crate::digits::{count_noun, format_percent, positions_of_games, share_of};
 use crate::format::{
-    Facts, Presence, Source,
+    Facts, Presence, SampleSource,
     view::{LabelKind, measure_view},
 };
 use crate::loss::sigmoid;
@@ -295,7 +295,7 @@ impl Exam {
     /// same positions.
     pub fn diagnose(
         self,
-        source: &Source,
+        source: &SampleSource,
         (limited, ended): (bool, Option<String>),
         fit: FitScale,
         against: Option<&Keys>,
@@ -410,7 +410,7 @@ fn check_results(it: &Diagnosis) -> Finding {
     note_finding(!cure.is_empty(), "results", says, cure)
 }
 
-fn check_scores(it: &Diagnosis, source: &Source) -> Finding {
+fn check_scores(it: &Diagnosis, source: &SampleSource) -> Finding {
     let unread = source.unread_comments().map_or(String::new(), |it| format!("; {it}"));
     let Some([low, high]) = it.scores else {
         let results = "train on results (target.wdl = 1), or label the positions with an engine";
@@ -476,7 +476,7 @@ fn check_repeats(it: &Diagnosis) -> Finding {
 }
 
 /// Checks the point of view of results and scores.
-fn check_views(samples: &[Sample], source: &Source, colours: bool) -> Vec<Finding> {
+fn check_views(samples: &[Sample], source: &SampleSource, colours: bool) -> Vec<Finding> {
     let scored = samples.iter().any(|sample| sample.score.is_some());
     let of = [(LabelKind::Result, "view, results"), (LabelKind::Score, "view, scores")];
     let check = |(of, about): (LabelKind, &'static str)| {

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::colour::SERIES;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Line {
+pub struct ChartLine {
     pub name: String,
     /// Colour, counted from 0; colours repeat after six.
     pub colour: usize,
@@ -31,7 +31,7 @@ pub struct Chart<'a> {
     pub calibration: bool,
     /// Rows of a ranking from the top, at y = 0, 1 and so on; empty: y is a number.
     pub rows: Vec<String>,
-    pub lines: Vec<Line>,
+    pub lines: Vec<ChartLine>,
 }
 
 /// Width and height, also of charts of calibration.
@@ -117,7 +117,7 @@ impl Chart<'_> {
     }
 
     /// Lines with a name and points.
-    fn named_lines(&self) -> impl Iterator<Item = &Line> {
+    fn named_lines(&self) -> impl Iterator<Item = &ChartLine> {
         self.lines.iter().filter(|line| !line.name.is_empty() && !line.points.is_empty())
     }
 
@@ -126,7 +126,7 @@ impl Chart<'_> {
         if self.calibration {
             return Some(([0.0, 1.0], [0.0, 1.0]));
         }
-        let points = self.lines.iter().flat_map(Line::finite_points);
+        let points = self.lines.iter().flat_map(ChartLine::finite_points);
         let bands = self.lines.iter().flat_map(|line| &line.band);
         let bands = bands.flat_map(|[x, low, high]| [[*x, *low], [*x, *high]]);
         let whiskers = self.lines.iter().flat_map(|line| &line.whiskers);
@@ -167,7 +167,7 @@ impl Chart<'_> {
     }
 }
 
-impl Line {
+impl ChartLine {
     fn finite_points(&self) -> impl Iterator<Item = [f64; 2]> {
         self.points.iter().copied().filter(|point| point.iter().all(|it| it.is_finite()))
     }

@@ -7,5 +7,5 @@ pub mod colour;
 pub mod page;
 pub mod sprite;
 
-pub use chart::{Chart, Line};
+pub use chart::{Chart, ChartLine};
 pub use page::{Section, page};

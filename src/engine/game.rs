@@ -7,19 +7,19 @@ use shakmaty::{Chess, Color, EnPassantMode, Position as _, zobrist::Zobrist64};
 
 use super::player::MoveResult;
 use super::uci::GameLine;
-use crate::format::pgn::Ply;
+use crate::format::pgn::AnnotatedPly;
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
 use crate::score::Score;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Game {
+pub struct EngineGame {
     /// After the random moves.
     pub start: Chess,
-    pub plies: Vec<Ply>,
+    pub plies: Vec<AnnotatedPly>,
     pub ending: Ending,
 }
 
-impl Game {
+impl EngineGame {
     /// Plays a game: `choose` returns each move, until the rules or the player end it.
     pub fn play_game<E>(
         start: Chess,
@@ -33,7 +33,7 @@ impl Game {
             let ending = match next_move(&line)? {
                 ControlFlow::Break(ending) => Some(ending),
                 ControlFlow::Continue(MoveResult { best: played, score, depth, .. }) => {
-                    plies.push(Ply { played, score, depth });
+                    plies.push(AnnotatedPly { played, score, depth });
                     let mover = line.chess.turn();
                     line.push_move(played);
                     referee.add_move(score.map(Score::to_centipawns), mover, &line.chess)
@@ -50,7 +50,7 @@ impl Game {
         let mut chess = self.start.clone();
         let white = self.ending.white_result();
         let mut hash = GameHash::from_start(&Position::from_chess(&chess));
-        let sample = |ply: &Ply| {
+        let sample = |ply: &AnnotatedPly| {
             let played = PlayedMove::from_move(&ply.played);
             let position = Position::from_chess(&chess);
             let sample = Sample {

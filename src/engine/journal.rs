@@ -45,7 +45,7 @@ pub enum JournalError {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct JobProgress {
     /// Finished items: written, skipped or left out.
     pub items: u64,
     pub written: u64,
@@ -59,9 +59,9 @@ struct JournalHead {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Entry<N> {
+struct JournalEntry<N> {
     #[serde(flatten)]
-    progress: Progress,
+    progress: JobProgress,
     notes: Vec<N>,
 }
 
@@ -72,7 +72,7 @@ pub struct Journal<N> {
     file: LockedFile,
     output_path: PathBuf,
     output: File,
-    pub progress: Progress,
+    pub progress: JobProgress,
     pub notes: Vec<N>,
 }
 
@@ -120,10 +120,11 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
         if let Some((key, old, new)) = first_difference(&old, &settings) {
             return Err(JournalError::Settings { journal: path, key, old, new });
         }
-        let (mut progress, mut notes, mut length) = (Progress::default(), Vec::new(), head.len());
+        let (mut progress, mut notes, mut length) =
+            (JobProgress::default(), Vec::new(), head.len());
         // A torn or garbled line, and all behind it, was being written when the power failed.
         for line in lines.take_while(|line| line.ends_with(b"\n")) {
-            let Ok(entry) = serde_json::from_slice::<Entry<N>>(line) else { break };
+            let Ok(entry) = serde_json::from_slice::<JournalEntry<N>>(line) else { break };
             progress = entry.progress;
             notes.extend(entry.notes);
             length += line.len();
@@ -152,15 +153,15 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
     pub fn commit_batch(
         &mut self,
         bytes: &[u8],
-        progress: Progress,
+        progress: JobProgress,
         notes: &[N],
     ) -> Result<(), JournalError> {
         self.output
             .write_all(bytes)
             .and_then(|()| self.output.sync_data())
             .map_err(|error| OutputError::new(&self.output_path, error))?;
-        let progress = Progress { bytes: self.progress.bytes + bytes.len() as u64, ..progress };
-        let entry = json_line(&Entry { progress, notes: notes.to_vec() });
+        let progress = JobProgress { bytes: self.progress.bytes + bytes.len() as u64, ..progress };
+        let entry = json_line(&JournalEntry { progress, notes: notes.to_vec() });
         self.file.0.write_all(&entry).map_err(|error| OutputError::new(&self.path, error))?;
         self.progress = progress;
         self.notes.extend_from_slice(notes);

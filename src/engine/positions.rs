@@ -11,7 +11,7 @@ use super::pool::{AppendedItem, FailureResponse, ItemError, run_job};
 use super::uci::GameLine;
 use super::{EngineError, JobReport};
 use crate::digest;
-use crate::format::{Format, Presence, Source, WriteError};
+use crate::format::{Format, Presence, SampleSource, WriteError};
 use crate::progress::Progress;
 use crate::sample::Sample;
 use crate::score::Score;
@@ -49,7 +49,7 @@ pub fn label_positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobRe
     ];
     settings.extend(job.crew.entrant.list_settings()?);
     let (in_games, range) = (facts.games != Presence::Never, job.range.clone());
-    let source = Source::open_file(input, None, job.bad_records)?;
+    let source = SampleSource::open_file(input, None, job.bad_records)?;
     let mut items =
         Items { source, block: Vec::new(), at: 0, games: in_games, range, number: 0, game: 0 };
     if facts.moves == Presence::Always && items.source.format().facts.moves == Presence::Never {
@@ -61,8 +61,9 @@ pub fn label_positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobRe
     for done in items.by_ref().take(journal.progress.items as usize) {
         done?;
     }
-    let work = |player: &mut dyn Player, item: &Item| label_sample(player, &item.sample, *limit);
-    let keep = |item: &Item, made: Option<Sample>, bytes: &mut Vec<u8>| {
+    let work =
+        |player: &mut dyn Player, item: &PositionItem| label_sample(player, &item.sample, *limit);
+    let keep = |item: &PositionItem, made: Option<Sample>, bytes: &mut Vec<u8>| {
         let stays = item.sample.game.is_some() && in_games;
         let added = u64::from(made.is_some());
         written += added;
@@ -112,14 +113,14 @@ fn label_sample(
     Ok(Sample { score: Some(score.to_centipawns()), ..*sample })
 }
 
-struct Item {
+struct PositionItem {
     sample: Sample,
     last_of_game: bool,
 }
 
 /// The samples of an input in a range, one by one.
 struct Items {
-    source: Source,
+    source: SampleSource,
     block: Vec<Sample>,
     at: usize,
     /// Whether the output may be of games, which must not be cut.
@@ -131,7 +132,7 @@ struct Items {
 }
 
 impl Iterator for Items {
-    type Item = Result<Item, EngineError>;
+    type Item = Result<PositionItem, EngineError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.game < self.range.end {
@@ -146,7 +147,7 @@ impl Iterator for Items {
                     self.game = self.number;
                 }
                 if is_chosen {
-                    return Some(Ok(Item { sample, last_of_game }));
+                    return Some(Ok(PositionItem { sample, last_of_game }));
                 }
                 continue;
             }

@@ -3,7 +3,7 @@
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 
-use super::game::{Adjudication, Game};
+use super::game::{Adjudication, EngineGame};
 use super::journal::Journal;
 use super::opening::{Opener, Openings};
 use super::player::{Limit, ParallelPlayers, Player};
@@ -51,10 +51,10 @@ pub fn play_games(job: &SelfplayJob, watch: &dyn Progress) -> Result<JobReport, 
     let work =
         |player: &mut dyn Player, &number: &u64| play_numbered_game(job, player, &opener, number);
     let mut unscored = [0; 2];
-    let keep = |&number: &u64, game: Option<Game>, bytes: &mut Vec<u8>| {
+    let keep = |&number: &u64, game: Option<EngineGame>, bytes: &mut Vec<u8>| {
         let (mut writer, game) = (writer(), game.as_ref());
         let is_first = unscored[1] == 0;
-        for sample in game.into_iter().flat_map(Game::to_samples) {
+        for sample in game.into_iter().flat_map(EngineGame::to_samples) {
             unscored[0] += u64::from(sample.score.is_none());
             unscored[1] += 1;
             let failed = |reason| {
@@ -86,7 +86,7 @@ fn play_numbered_game(
     player: &mut dyn Player,
     opener: &Opener,
     number: u64,
-) -> Result<Game, ItemError> {
+) -> Result<EngineGame, ItemError> {
     let bound = job.openings.bound;
     let mut last = String::new();
     for start in opener.list_openings(number) {
@@ -98,7 +98,7 @@ fn play_numbered_game(
             continue;
         }
         let mut first = Some(searched);
-        return Game::play_game(start, job.adjudication, |line| {
+        return EngineGame::play_game(start, job.adjudication, |line| {
             let searched = first.take().map_or_else(|| player.search_line(line, job.limit), Ok);
             Ok(ControlFlow::Continue(searched?))
         });

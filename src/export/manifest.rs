@@ -1,6 +1,6 @@
 //! The manifest beside a net in JSON: its architecture, origin and golden evaluations. A net of
 //! another trainer may have a description instead, `NAME.toml`: `qa`, `qb`, `scale`, `head_format`
-//! and the keys of a [`Form`](crate::architecture::Form), with defaults.
+//! and the keys of a [`NetForm`](crate::architecture::NetForm), with defaults.
 #![allow(missing_docs, reason = "names and messages describe themselves")]
 
 use std::io;
@@ -65,7 +65,7 @@ pub struct Provenance {
     pub base: Option<StoredBase>,
     /// Positions trained on, with repetitions.
     pub positions: Option<u64>,
-    pub losses: Losses,
+    pub losses: ManifestLosses,
 }
 
 /// The net of a run's starting weights. Its training games are part of the run's sketch.
@@ -88,7 +88,7 @@ pub struct StartNet {
 
 /// Mean squared errors of the final weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Losses {
+pub struct ManifestLosses {
     pub train: Option<f64>,
     /// Loss on the validation games, on which the weights were chosen.
     pub validation: Option<f64>,
@@ -163,7 +163,7 @@ fn sibling_path(net: &Path, ending: &str, replaced: &[&str]) -> PathBuf {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum LoadError {
+pub enum NetLoadError {
     #[error("cannot read {path}: {error}")]
     Read { path: PathBuf, error: io::Error },
     #[error("{path}: {error}")]
@@ -202,7 +202,7 @@ impl Sidecar {
 }
 
 /// Reads the description beside a net with these bytes.
-pub fn sidecar_of(path: &Path, bytes: &[u8]) -> Result<Sidecar, LoadError> {
+pub fn sidecar_of(path: &Path, bytes: &[u8]) -> Result<Sidecar, NetLoadError> {
     let Some(manifest) = read_manifest(path)? else {
         let description = read_description(path)?;
         return Ok(description
@@ -212,7 +212,7 @@ pub fn sidecar_of(path: &Path, bytes: &[u8]) -> Result<Sidecar, LoadError> {
     let (manifest_path, expected) = (manifest_path(&path), manifest.sha256.clone());
     match found == expected {
         true => Ok(Sidecar::Manifest(manifest)),
-        false => Err(LoadError::Other { path, manifest: manifest_path, expected, found }),
+        false => Err(NetLoadError::Other { path, manifest: manifest_path, expected, found }),
     }
 }
 
@@ -226,13 +226,13 @@ pub struct LoadedNet {
 }
 
 /// Loads a net with its manifest or description, else with the default [`Hints`].
-pub fn load_net(path: &Path) -> Result<LoadedNet, LoadError> {
+pub fn load_net(path: &Path) -> Result<LoadedNet, NetLoadError> {
     let bytes = read_net_file(path)?;
     let sidecar = sidecar_of(path, &bytes)?;
     let hints = sidecar.to_hints();
     let has_hints = hints.is_some();
     let net = Net::read(&bytes, &hints.unwrap_or_default())
-        .map_err(|error| LoadError::Net { path: path.into(), error })?;
+        .map_err(|error| NetLoadError::Net { path: path.into(), error })?;
     if let Sidecar::Description(_, hidden) = &sidecar {
         check_agreement(path, *hidden, net.architecture())?;
     }
@@ -244,28 +244,28 @@ pub fn load_net(path: &Path) -> Result<LoadedNet, LoadError> {
     Ok(LoadedNet { net, manifest, described })
 }
 
-pub(super) fn read_net_file(path: &Path) -> Result<Vec<u8>, LoadError> {
+pub(super) fn read_net_file(path: &Path) -> Result<Vec<u8>, NetLoadError> {
     input::read_bytes(path, input::WEIGHTS)
-        .map_err(|error| LoadError::Read { path: path.into(), error })
+        .map_err(|error| NetLoadError::Read { path: path.into(), error })
 }
 
-pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
+pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, NetLoadError> {
     let path = manifest_path(net);
     if !path.exists() {
         return Ok(None);
     }
     let found = Manifest::from_json(&read_net_file(&path)?);
-    found.map(Some).map_err(|reason| LoadError::Manifest { path, reason })
+    found.map(Some).map_err(|reason| NetLoadError::Manifest { path, reason })
 }
 
-fn read_description(net: &Path) -> Result<Option<(Hints, Option<usize>)>, LoadError> {
+fn read_description(net: &Path) -> Result<Option<(Hints, Option<usize>)>, NetLoadError> {
     let path = description_path(net);
     if !path.exists() {
         return Ok(None);
     }
     let text = input::read_text(&path, input::TEXT)
-        .map_err(|error| LoadError::Read { path: path.clone(), error })?;
-    let wrong = |reason| LoadError::Description { path, net: net.into(), reason };
+        .map_err(|error| NetLoadError::Read { path: path.clone(), error })?;
+    let wrong = |reason| NetLoadError::Description { path, net: net.into(), reason };
     parse_description(&text).map(Some).map_err(wrong)
 }
 
@@ -274,11 +274,11 @@ pub fn check_agreement(
     net: &Path,
     hidden: Option<usize>,
     found: &Architecture,
-) -> Result<(), LoadError> {
+) -> Result<(), NetLoadError> {
     let found = found.hidden;
     match hidden.filter(|hidden| *hidden != found) {
         None => Ok(()),
-        Some(hidden) => Err(LoadError::Description {
+        Some(hidden) => Err(NetLoadError::Description {
             path: description_path(net),
             net: net.into(),
             reason: format!(

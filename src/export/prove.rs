@@ -21,7 +21,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::architecture::{
-    self, Architecture, Arithmetic, Combination, Curve, FixedMap, FixedValue, Set, convert_unit,
+    self, Architecture, Combination, Curve, FixedMap, FixedValue, GraphArithmetic, Set,
+    convert_unit,
 };
 use crate::net::{Net, Numbers, has_bytes};
 use crate::scales::Scales;
@@ -209,7 +210,7 @@ impl Bounds {
     }
 }
 
-impl Arithmetic for Intervals<'_> {
+impl GraphArithmetic for Intervals<'_> {
     /// None for floats, which have no bounds.
     type Values = Option<IntervalsOf>;
 

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use super::{ImportError, prove};
-use crate::architecture::{Architecture, ArrayKind, Form};
+use crate::architecture::{Architecture, ArrayKind, NetForm};
 use crate::features::{Row, Set};
 use crate::floats::Float;
-use crate::linear::{Cholesky, Matrix};
+use crate::linear::{Cholesky, DenseMatrix};
 use crate::net::{Net, NetError, Number, Numbers, StoredArray, stored_arrays};
 use crate::sample::Sample;
 use crate::scales::Scales;
-use crate::weights::{Array, Weights, WeightsError};
+use crate::weights::{NamedArray, Weights, WeightsError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum QuantiseError {
@@ -56,7 +56,7 @@ pub fn with_kings(
     net: &Architecture,
     merged: bool,
 ) -> Result<(Weights, Architecture), ImportError> {
-    let form = Form { merged_kings: merged, ..net.without_factoriser().into() };
+    let form = NetForm { merged_kings: merged, ..net.without_factoriser().into() };
     let (wanted, floats) = (Architecture::try_from(form)?, Float::new(weights, net)?);
     let mut found = Weights::default();
     for array in wanted.list_arrays() {
@@ -90,7 +90,7 @@ pub fn clear_unreachable(weights: &mut Weights, net: &Architecture) {
         let factor = factor.and_then(|array| weights.0.get(&array.name)).cloned();
         for part in [ArrayKind::Rows(place), ArrayKind::Psqt(place)] {
             let array = net.find_array(part).and_then(|array| weights.0.get_mut(&array.name));
-            let Some(Array { shape, values }) = array else { continue };
+            let Some(NamedArray { shape, values }) = array else { continue };
             let rows = values.chunks_exact_mut(shape[1]).zip(0..);
             for (values, row) in rows.filter(|(_, row)| !set.is_reachable(*row)) {
                 values.fill(0.0);
@@ -191,13 +191,13 @@ fn second_moments(
     samples: &[Sample],
     places: &[Option<usize>],
     size: usize,
-) -> Matrix {
+) -> DenseMatrix {
     let samples: Vec<&Sample> =
         samples.iter().step_by(samples.len().div_ceil(MOST_SAMPLES)).collect();
     // Sums of integers, so that their order does not matter.
     let sums = samples.par_chunks(samples.len().div_ceil(rayon::current_num_threads()));
     let sums = sums.map(|samples| {
-        let mut sums = Matrix::zeros(size, size);
+        let mut sums = DenseMatrix::zeros(size, size);
         for rows in samples.iter().flat_map(|sample| net.inputs.active_rows(&sample.position)) {
             let of = |row: &Row| Some((places[row.number as usize]?, f64::from(row.times)));
             let mut counts = vec![(0, 1.0)];
@@ -215,7 +215,7 @@ fn second_moments(
         sums
     });
     let mut moments = sums.reduce(
-        || Matrix::zeros(size, size),
+        || DenseMatrix::zeros(size, size),
         |mut sums, more| {
             sums.values.iter_mut().zip(more.values).for_each(|(sum, more)| *sum += more);
             sums

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{ImportedWeights, Proof, with_kings};
 use crate::net::Net;
-use crate::net::format::stockfish::{self, Generation};
+use crate::net::format::stockfish::{self, StockfishGeneration};
 use crate::sample::Position;
 
 /// Reason why a net is none of Stockfish's.
@@ -22,9 +22,9 @@ pub fn is_stockfish(path: &Path) -> bool {
 }
 
 /// Makes weights those of a file of Stockfish: both kings on one plane. Returns the generation.
-pub fn fit_stockfish(source: &mut ImportedWeights) -> Result<Generation, Unfit> {
+pub fn fit_stockfish(source: &mut ImportedWeights) -> Result<StockfishGeneration, Unfit> {
     let ImportedWeights { weights, architecture, scales, write, header, .. } = source;
-    let generation = Generation::of_net(architecture, *scales).map_err(Unfit::Keys)?;
+    let generation = StockfishGeneration::of_net(architecture, *scales).map_err(Unfit::Keys)?;
     if generation.merges_kings() && !architecture.inputs.has_merged_kings() {
         (*weights, *architecture) = with_kings(weights, architecture, true)?;
     }
@@ -45,10 +45,10 @@ const MOST_OF_FOUR: i32 = (i16::MAX as i32) / 127;
 
 /// What engines of its generation may compute otherwise, with a remedy.
 pub fn stockfish_cautions(net: &Net, proof: &Proof, positions: &[Position]) -> Vec<String> {
-    let Ok(generation) = Generation::of_net(net.architecture(), net.scales()) else {
+    let Ok(generation) = StockfishGeneration::of_net(net.architecture(), net.scales()) else {
         return Vec::new();
     };
-    let Generation { name, hidden, .. } = generation;
+    let StockfishGeneration { name, hidden, .. } = generation;
     let mut cautions = Vec::new();
     if hidden != generation.usual_hidden() {
         cautions.push(format!(
@@ -88,7 +88,7 @@ pub fn stockfish_cautions(net: &Net, proof: &Proof, positions: &[Position]) -> V
 
 /// Neurons of which four weights that an engine multiplies together sum to more than 16 bits hold.
 /// Vectors of 16 or 32 inputs are added in the first layer, groups of four in the second.
-fn count_saturating(net: &Net, generation: &Generation) -> usize {
+fn count_saturating(net: &Net, generation: &StockfishGeneration) -> usize {
     let maps = net.architecture().maps();
     let of_map = |map: usize| {
         let inputs = maps[map][0];

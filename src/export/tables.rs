@@ -11,7 +11,7 @@ use super::snippet::Language;
 use crate::report::{fit::fit_scale, join_lines};
 use crate::sample::{Position, Sample};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
-use crate::terms::{Kind, TermList};
+use crate::terms::{TermKind, TermList};
 
 /// Tuned weights, and the facts that their reader needs.
 #[derive(Clone, Copy, Debug)]
@@ -49,10 +49,10 @@ pub struct SourceError {
 
 /// Terms with one identifier; a single one has no places.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Array {
+pub struct TermArray {
     /// Common words of its terms.
     pub name: String,
-    pub kind: Kind,
+    pub kind: TermKind,
     /// Last words of its terms, squares from a1 to h8.
     pub places: Vec<String>,
     pub terms: Vec<usize>,
@@ -60,7 +60,7 @@ pub struct Array {
 
 const ROLES: [&str; 6] = ["pawn", "knight", "bishop", "rook", "queen", "king"];
 
-impl Array {
+impl TermArray {
     fn is_board(&self) -> bool {
         self.places.len() == 64 && self.places[0] == "a1"
     }
@@ -101,7 +101,7 @@ impl Array {
     }
 }
 
-pub fn list_arrays(list: &TermList) -> Vec<Array> {
+pub fn list_arrays(list: &TermList) -> Vec<TermArray> {
     let before = |term: usize| list.terms[term].name.rsplit_once('.').map(|(name, _)| name);
     let mut arrays = Vec::new();
     let mut from = 0;
@@ -109,9 +109,9 @@ pub fn list_arrays(list: &TermList) -> Vec<Array> {
         let name = before(from);
         let run = (from..list.len()).take_while(|&term| name.is_some() && before(term) == name);
         let to = from + run.count().max(1);
-        match name.and_then(|name| Array::from_terms(list, name, from..to)) {
+        match name.and_then(|name| TermArray::from_terms(list, name, from..to)) {
             Some(array) => arrays.push(array),
-            None => arrays.extend((from..to).map(|term| Array {
+            None => arrays.extend((from..to).map(|term| TermArray {
                 name: list.terms[term].name.clone(),
                 kind: list.terms[term].kind,
                 places: Vec::new(),
@@ -147,7 +147,7 @@ pub fn write_source(tuned: &TunedTerms, language: Language) -> Result<String, So
     );
     for array in &arrays {
         let name = unique_identifier(&array.name, &mut taken);
-        let element = if array.kind == Kind::Complexity { integer } else { "Pair" };
+        let element = if array.kind == TermKind::Complexity { integer } else { "Pair" };
         let values = write_initialiser(tuned, array, language)?;
         out += &format!(
             "\n{}",
@@ -176,10 +176,10 @@ pub fn write_source(tuned: &TunedTerms, language: Language) -> Result<String, So
 /// The numbers of an array: boards as eight rows; COMPLEXITY terms without middlegame.
 fn write_initialiser(
     tuned: &TunedTerms,
-    array: &Array,
+    array: &TermArray,
     language: Language,
 ) -> Result<String, SourceError> {
-    let plain = array.kind == Kind::Complexity;
+    let plain = array.kind == TermKind::Complexity;
     let mut values = Vec::with_capacity(array.terms.len());
     for &term in &array.terms {
         let (name, [mg, eg]) = (&tuned.list.terms[term].name, tuned.weights[term]);
@@ -237,7 +237,7 @@ fn unique_identifier(name: &str, taken: &mut HashSet<String>) -> String {
 }
 
 /// The lines above the arrays. `tempo` is the identifier of its constant.
-fn write_preamble(tuned: &TunedTerms, arrays: &[Array], tempo: &str) -> Vec<String> {
+fn write_preamble(tuned: &TunedTerms, arrays: &[TermArray], tempo: &str) -> Vec<String> {
     let source = match &escape_comment(tuned.source)[..] {
         "" => String::new(),
         source => format!("Source: {source}\n"),
@@ -275,9 +275,9 @@ fn write_preamble(tuned: &TunedTerms, arrays: &[Array], tempo: &str) -> Vec<Stri
          {source}Scale: {scale}; the expected score is 1 / (1 + exp(-value / {scale})).\n\n\
          {tapering}\n"
     );
-    let kinds = Kind::ALL.into_iter().filter(|kind| arrays.iter().any(|it| it.kind == *kind));
+    let kinds = TermKind::ALL.into_iter().filter(|kind| arrays.iter().any(|it| it.kind == *kind));
     kinds.for_each(|kind| text += &(describe_kind(kind) + "\n"));
-    if arrays.iter().any(Array::is_board) {
+    if arrays.iter().any(TermArray::is_board) {
         text += "\nBoards go from a8, b8, ... to h1. With a1 = 0, b1 = 1, ... h8 = 63: \
                  [square ^ 56] for White's pieces, [square] for Black's.";
     }
@@ -285,15 +285,17 @@ fn write_preamble(tuned: &TunedTerms, arrays: &[Array], tempo: &str) -> Vec<Stri
 }
 
 /// Describes how terms of a kind enter mg and eg.
-fn describe_kind(kind: Kind) -> String {
+fn describe_kind(kind: TermKind) -> String {
     match kind {
-        Kind::Normal => "normal: the count of White minus that of Black, times the pair.".into(),
-        Kind::Safety => format!(
+        TermKind::Normal => {
+            "normal: the count of White minus that of Black, times the pair.".into()
+        }
+        TermKind::Safety => format!(
             "safety: a side's counts times the pairs add up to the danger (x, y) of its king; mg \
              gains -x * max(0, x) / {SAFETY_MIDDLEGAME} of White minus that of Black, eg gains \
              -max(0, y) / {SAFETY_ENDGAME} of White minus that of Black."
         ),
-        Kind::Complexity => {
+        TermKind::Complexity => {
             "complexity: the counts times the numbers, which have no mg, add up to \
                              c; last of all eg gains sign(eg) * max(-|eg|, c), which never turns \
                              its sign."

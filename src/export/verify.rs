@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::manifest::{read_manifest, read_net_file};
 use super::{
-    ImportedWeights, LoadError, floats_path, import_weights, manifest_path, prove, quantise,
+    ImportedWeights, NetLoadError, floats_path, import_weights, manifest_path, prove, quantise,
 };
 use crate::digest::sha256_prefix;
 use crate::net::{Hints, Net};
@@ -20,9 +20,9 @@ pub struct Check {
 }
 
 /// Recomputes the facts of a manifest, and the net from the floats beside it.
-pub fn verify_net(path: &Path) -> Result<Vec<Check>, LoadError> {
+pub fn verify_net(path: &Path) -> Result<Vec<Check>, NetLoadError> {
     let bytes = read_net_file(path)?;
-    let missing = || LoadError::Missing { path: manifest_path(path) };
+    let missing = || NetLoadError::Missing { path: manifest_path(path) };
     let manifest = read_manifest(path)?.ok_or_else(missing)?;
     let mut checks = Vec::new();
     let mut check = |name, passed, found| checks.push(Check { name, passed, found });

@@ -25,7 +25,7 @@ pub use rows::{Row, Rows};
 pub use set::{Board, FeatureSet, Integer, KINDS, Language, Perspective, Set, Threat};
 pub use views::Views;
 
-use crate::registry::{self, Kind, NameMissing, NameTaken};
+use crate::registry::{self, NameMissing, NameTaken, RegistryKind};
 use crate::sample::{Piece, Position};
 
 /// Most pieces of a position, and so most active rows of pieces of a perspective.
@@ -45,7 +45,7 @@ const ALL: &[fn() -> Set] = &[
     || Set::new(attack_counts::AttackCounts),
 ];
 
-impl Kind for Set {
+impl RegistryKind for Set {
     const NOUN: &'static str = "feature set";
 }
 

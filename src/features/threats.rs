@@ -15,7 +15,7 @@ pub struct Threats {
     max_active: usize,
     /// Victims that have rows, by the role of their attacker, pawn to king.
     victims: [&'static [Role]; 6],
-    tables: OnceLock<Tables>,
+    tables: OnceLock<ThreatTables>,
 }
 
 /// Victims in the order of their rows, to the last one.
@@ -55,14 +55,14 @@ const NONE: u32 = u32::MAX;
 
 /// Rows of an attacker and a victim: those of each square that the attacker can stand on, a1 first,
 /// and each square that it attacks from there on an empty board.
-struct Block {
+struct ThreatBlock {
     attacker: usize,
     victim: usize,
     first: usize,
 }
 
-struct Tables {
-    blocks: Vec<Block>,
+struct ThreatTables {
+    blocks: Vec<ThreatBlock>,
     /// First row by whether the attacker is on the lower square, and the kinds of attacker and victim.
     first: [[[u32; 12]; 12]; 2],
     /// Distance from it, by attacker, square and attacked square.
@@ -87,7 +87,7 @@ fn all_reaches(kind: usize) -> impl Iterator<Item = [Square; 2]> {
         .flat_map(move |from| reachable_squares(kind, from).into_iter().map(move |to| [from, to]))
 }
 
-impl Tables {
+impl ThreatTables {
     fn new(victims: &[&[Role]; 6]) -> Self {
         let mut tables = Self {
             blocks: Vec::new(),
@@ -102,7 +102,7 @@ impl Tables {
             for side in [0, 6] {
                 for role in victims[attacker % 6] {
                     let (victim, first) = (side + *role as usize - 1, tables.lines.len());
-                    tables.blocks.push(Block { attacker, victim, first });
+                    tables.blocks.push(ThreatBlock { attacker, victim, first });
                     tables.first[0][attacker][victim] = first as u32;
                     // Pawns of one side do not attack each other at once.
                     if attacker % 6 != victim % 6 || attacker == victim && *role == Role::Pawn {
@@ -115,7 +115,7 @@ impl Tables {
         tables
     }
 
-    fn block_of_row(&self, row: u32) -> &Block {
+    fn block_of_row(&self, row: u32) -> &ThreatBlock {
         &self.blocks[self.blocks.partition_point(|block| block.first <= row as usize) - 1]
     }
 }
@@ -138,9 +138,9 @@ impl Threats {
         Self { name, rows, max_active, victims, tables: OnceLock::new() }
     }
 
-    fn tables(&self) -> &Tables {
+    fn tables(&self) -> &ThreatTables {
         self.tables.get_or_init(|| {
-            let tables = Tables::new(&self.victims);
+            let tables = ThreatTables::new(&self.victims);
             assert_eq!(tables.lines.len(), self.rows, "{}", self.name);
             tables
         })
@@ -172,7 +172,7 @@ impl FeatureSet for &'static Threats {
     }
 
     fn describe_row(&self, row: u32) -> String {
-        let Block { attacker, victim, first } = self.tables().block_of_row(row);
+        let ThreatBlock { attacker, victim, first } = self.tables().block_of_row(row);
         match all_reaches(*attacker).nth(row as usize - first) {
             Some([from, to]) => {
                 format!("{} on {from} attacks {} on {to}", KINDS[*attacker], KINDS[*victim])
@@ -183,7 +183,7 @@ impl FeatureSet for &'static Threats {
 
     /// Pawns stand on six ranks, the own king on files a to d.
     fn is_reachable(&self, row: u32) -> bool {
-        let Block { attacker, victim, first } = self.tables().block_of_row(row);
+        let ThreatBlock { attacker, victim, first } = self.tables().block_of_row(row);
         let squares = all_reaches(*attacker).nth(row as usize - first);
         let [from, to] = squares.expect("a block has its rows").map(usize::from);
         let own_kings: Vec<usize> = (0..64).filter(|square| square % 8 < 4).collect();
@@ -198,7 +198,7 @@ impl FeatureSet for &'static Threats {
     }
 
     fn factor_row(&self, row: u32) -> Option<u32> {
-        let Block { attacker, victim, .. } = self.tables().block_of_row(row);
+        let ThreatBlock { attacker, victim, .. } = self.tables().block_of_row(row);
         Some(threat_kinds::row_of_kinds(*attacker, *victim) as u32)
     }
 

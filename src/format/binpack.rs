@@ -9,11 +9,12 @@ use std::io::Read;
 
 use super::Presence::Sometimes;
 use super::{
-    BadRecord, Facts, Fault, Format, Input, Reader, RecordPlace, RecordStarts, Writer, fill_buffer,
+    BadRecord, ByteInput, Facts, Fault, Format, RecordPlace, RecordStarts, SampleReader,
+    SampleWriter, fill_buffer,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
-use chain::Chain;
+use chain::BinpackChain;
 
 const MAGIC: &[u8; 4] = b"BINP";
 const LARGEST: u32 = 100 << 20;
@@ -44,7 +45,7 @@ fn find_border(bytes: &[u8]) -> Option<usize> {
 const HEADER: usize = 8;
 
 struct BinpackReader {
-    input: Input,
+    input: ByteInput,
     /// The current chunk, and how much of it is read.
     chunk: Vec<u8>,
     at: usize,
@@ -58,7 +59,7 @@ struct BinpackReader {
 }
 
 impl BinpackReader {
-    fn new(input: Input) -> Self {
+    fn new(input: ByteInput) -> Self {
         let (chunk, at) = (Vec::new(), 0);
         Self { input, chunk, at, cut: false, from: 0, next: 0, chains: 0, ended: false }
     }
@@ -123,7 +124,7 @@ impl BinpackReader {
     }
 }
 
-impl Reader for BinpackReader {
+impl SampleReader for BinpackReader {
     fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         if self.at < self.chunk.len() {
             self.read_chain(out)?;
@@ -144,10 +145,10 @@ impl Reader for BinpackReader {
 #[derive(Default)]
 struct BinpackWriter {
     chunk: Vec<u8>,
-    chain: Option<Chain>,
+    chain: Option<BinpackChain>,
 }
 
-impl Writer for BinpackWriter {
+impl SampleWriter for BinpackWriter {
     fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         if let Some(chain) = &mut self.chain
             && chain.append_sample(sample)?
@@ -158,7 +159,7 @@ impl Writer for BinpackWriter {
         if self.chunk.len() >= CHUNK {
             self.end_chunk(out);
         }
-        self.chain = Some(Chain::begin_chain(sample)?);
+        self.chain = Some(BinpackChain::begin_chain(sample)?);
         Ok(())
     }
 

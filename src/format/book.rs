@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::lines::{LONGEST, Text};
-use super::{BadRecord, Fault, Input, fields, pgn, unpack};
+use super::{BadRecord, ByteInput, Fault, fields, pgn, unpack};
 use crate::input;
 use crate::sample::Position;
 
@@ -35,7 +35,7 @@ pub fn read_book(path: &Path) -> Result<Vec<Position>, BookError> {
     }
 }
 
-fn of_lines(input: Input) -> Result<Vec<Position>, Fault> {
+fn of_lines(input: ByteInput) -> Result<Vec<Position>, Fault> {
     let (mut text, mut book) = (Text::new(input, LONGEST), Vec::new());
     while text.read_line()? {
         let position = text.current_line().and_then(|line| match line {

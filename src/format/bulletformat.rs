@@ -5,7 +5,7 @@ use shakmaty::{Bitboard, Color};
 
 use super::Presence::Never;
 use super::record::{self, LENGTH, Records};
-use super::{Facts, Format, Writer, fields};
+use super::{Facts, Format, SampleWriter, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
 
@@ -58,7 +58,7 @@ fn check_position(position: &Position, own: u8, theirs: u8) -> Result<(), String
 
 struct BulletWriter;
 
-impl Writer for BulletWriter {
+impl SampleWriter for BulletWriter {
     fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let position = match sample.position.turn() {
             Color::White => sample.position,

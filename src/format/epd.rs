@@ -5,8 +5,8 @@
 
 use super::Presence::{Never, Sometimes};
 use super::fields::Epd;
-use super::lines::{self, Line};
-use super::{Facts, Format, Writer, fields};
+use super::lines::{self, ParsedLine};
+use super::{Facts, Format, SampleWriter, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
@@ -24,7 +24,7 @@ pub static FORMAT: Format = Format {
     writer: Some(|| Box::new(EpdWriter)),
 };
 
-fn parse_line(line: &str) -> Result<Line, String> {
+fn parse_line(line: &str) -> Result<ParsedLine, String> {
     let unexpected = || {
         format!(
             "expected `FEN [result]`, `FEN result` or `FEN c9 \"result\";`, and `;` after each \
@@ -112,7 +112,7 @@ fn parse_centipawns(operand: &str) -> Result<i16, String> {
 
 struct EpdWriter;
 
-impl Writer for EpdWriter {
+impl SampleWriter for EpdWriter {
     fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let turn = sample.position.turn();
         let result = fields::share_text(fields::flip_result(sample.result, turn))?;

@@ -238,7 +238,7 @@ pub fn seen_by_white(
 }
 
 /// A game being written, of samples that follow from each other.
-pub struct Chain {
+pub struct MoveChain {
     pub start: Position,
     /// Position after the moves so far.
     pub chess: Chess,
@@ -247,7 +247,7 @@ pub struct Chain {
     game: NonZeroU64,
 }
 
-impl Chain {
+impl MoveChain {
     /// The move of a sample, and the game that it begins; none if it continues `game`.
     pub fn follow_move(
         game: Option<&Self>,

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, Read as _};
 
-use super::{BadRecord, Fault, Input, Reader, RecordPlace, RecordStarts};
+use super::{BadRecord, ByteInput, Fault, RecordPlace, RecordStarts, SampleReader};
 use crate::sample::Sample;
 
 /// A line begins behind the end of another one.
@@ -14,7 +14,7 @@ pub const CUT: RecordStarts = RecordStarts {
 pub const LONGEST: usize = 4096;
 
 pub struct Text {
-    input: Input,
+    input: ByteInput,
     /// Longest line in bytes; binary data read as text would otherwise fill the memory.
     longest: usize,
     number: u64,
@@ -22,7 +22,7 @@ pub struct Text {
 }
 
 impl Text {
-    pub fn new(input: Input, longest: usize) -> Self {
+    pub fn new(input: ByteInput, longest: usize) -> Self {
         Self { input, longest, number: 0, line: Vec::new() }
     }
 
@@ -57,22 +57,22 @@ impl Text {
 }
 
 /// The sample of a line, and whether its score is the side to move's whatever the file's view.
-pub type Line = (Sample, bool);
+pub type ParsedLine = (Sample, bool);
 
 /// Reader of lines, with a function that parses a trimmed, non-blank line.
 pub struct Lines {
     text: Text,
-    parse: fn(&str) -> Result<Line, String>,
+    parse: fn(&str) -> Result<ParsedLine, String>,
     has_mover_score: bool,
 }
 
 impl Lines {
-    pub fn new(input: Input, parse: fn(&str) -> Result<Line, String>) -> Self {
+    pub fn new(input: ByteInput, parse: fn(&str) -> Result<ParsedLine, String>) -> Self {
         Self { text: Text::new(input, LONGEST), parse, has_mover_score: false }
     }
 }
 
-impl Reader for Lines {
+impl SampleReader for Lines {
     fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         if !self.text.read_line()? {
             return Ok(false);
@@ -106,6 +106,6 @@ pub fn first_lines(head: &[u8]) -> impl Iterator<Item = &str> {
 }
 
 /// Whether any of the first lines can be read: one line may be bad, and the last one incomplete.
-pub fn can_parse_first(head: &[u8], parse: fn(&str) -> Result<Line, String>) -> bool {
+pub fn can_parse_first(head: &[u8], parse: fn(&str) -> Result<ParsedLine, String>) -> bool {
     first_lines(head).any(|line| parse(line).is_ok())
 }

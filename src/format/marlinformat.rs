@@ -4,7 +4,7 @@ use shakmaty::{Bitboard, Color};
 
 use super::Presence::Never;
 use super::record::{self, LENGTH, Records};
-use super::{Facts, Format, Writer, fields};
+use super::{Facts, Format, SampleWriter, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Planes, Position, Sample};
 
@@ -90,7 +90,7 @@ pub(super) fn encode_record(
 
 struct MarlinWriter;
 
-impl Writer for MarlinWriter {
+impl SampleWriter for MarlinWriter {
     fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let turn = sample.position.turn();
         let white_score = fields::flip_score(fields::stored_score(sample)?, turn)?;

@@ -1,5 +1,5 @@
 //! Bytes to [`Sample`]s and back. A [`Format`] is one row of [`ALL`], or added by a program: how to
-//! recognise it, a [`Reader`], a [`Writer`], and the facts that it stores. Score and result of
+//! recognise it, a [`SampleReader`], a [`SampleWriter`], and the facts that it stores. Score and result of
 //! samples have the side to move's point of view.
 
 #[doc(hidden)]
@@ -37,8 +37,8 @@ pub mod viriformat;
 
 pub use fields::fen_of_line;
 pub use pieces::{FileBlocks, RecordStarts};
-pub use sink::{Sink, WriteError, write_all};
-pub use source::{BadRecords, ReadError, Source};
+pub use sink::{FileSink, WriteError, write_all};
+pub use source::{BadRecords, ReadError, SampleSource};
 pub use view::{GivenViews, LabelKind, ReadView};
 
 use std::fmt;
@@ -47,11 +47,11 @@ use std::path::Path;
 
 use crate::digits::count_noun;
 use crate::point_of_view::PointOfView;
-use crate::registry::{self, Kind, NameMissing, NameTaken};
+use crate::registry::{self, NameMissing, NameTaken, RegistryKind};
 use crate::sample::Sample;
 
 /// Unpacked bytes of a file.
-pub type Input = Box<dyn BufRead + Send>;
+pub type ByteInput = Box<dyn BufRead + Send>;
 /// Approximate number of samples that a source yields at a time; games stay whole.
 pub const BLOCK: usize = 4096;
 
@@ -102,12 +102,12 @@ pub struct Format {
     /// Whether the first bytes of a file, perhaps cut within a record, look like this format.
     pub recognises: fn(&[u8]) -> bool,
     /// Opens a reader of the bytes of a file.
-    pub reader: fn(Input) -> Box<dyn Reader>,
+    pub reader: fn(ByteInput) -> Box<dyn SampleReader>,
     /// Where records begin, so that parts of a file can be read separately, in built-in formats.
     /// None: a file is read from its beginning.
     pub cut: Option<RecordStarts>,
     /// None if samples lack facts that the format needs.
-    pub writer: Option<fn() -> Box<dyn Writer>>,
+    pub writer: Option<fn() -> Box<dyn SampleWriter>>,
 }
 
 /// Extensions of compressed files.
@@ -125,7 +125,7 @@ pub static ALL: [&Format; 9] = [
     &trace::FORMAT,
 ];
 
-impl Kind for Format {
+impl RegistryKind for Format {
     const NOUN: &'static str = "format";
 }
 
@@ -155,7 +155,7 @@ impl Format {
     }
 
     /// Creates a writer; an error if samples lack facts that the format needs.
-    pub fn new_writer(&self, path: &Path) -> Result<Box<dyn Writer>, WriteError> {
+    pub fn new_writer(&self, path: &Path) -> Result<Box<dyn SampleWriter>, WriteError> {
         let no_writer = || WriteError::NoWriter { path: path.to_path_buf(), format: self.name };
         Ok(self.writer.ok_or_else(no_writer)?())
     }
@@ -176,7 +176,7 @@ impl fmt::Debug for Format {
 }
 
 /// Reader of the samples of one file.
-pub trait Reader: Send {
+pub trait SampleReader: Send {
     /// Appends the samples of the next record, game or block, even before a fault; false at the
     /// end.
     fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault>;
@@ -237,7 +237,7 @@ impl fmt::Display for UnreadComments {
 }
 
 /// Writer of samples to one file.
-pub trait Writer: Send {
+pub trait SampleWriter: Send {
     /// Appends the bytes of a sample, now or later. A writer that failed cannot be used again.
     fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String>;
 

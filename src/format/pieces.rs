@@ -5,7 +5,7 @@ use std::io::{self, Cursor, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::{ALL, Format, GivenViews, ReadError, Source, unpack};
+use super::{ALL, Format, GivenViews, ReadError, SampleSource, unpack};
 
 /// Where the records of a format begin.
 #[derive(Clone, Copy)]
@@ -54,11 +54,11 @@ impl FileBlocks {
     }
 
     /// Opens a block as if it were a file; bad records are located in the whole file.
-    pub fn open_block(&self, number: u64, limit: u64) -> Result<Source, ReadError> {
+    pub fn open_block(&self, number: u64, limit: u64) -> Result<SampleSource, ReadError> {
         let failed = |error| ReadError::Io { path: self.path.clone(), error };
         let (from, bytes) = self.read_block(number).map_err(failed)?;
         let reader = (self.format.reader)(Box::new(Cursor::new(bytes)));
-        Ok(Source::new(&self.path, self.format, reader, limit).piece_at(from, self.given))
+        Ok(SampleSource::new(&self.path, self.format, reader, limit).piece_at(from, self.given))
     }
 
     /// The bytes of a block, and where they begin.

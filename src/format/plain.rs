@@ -5,7 +5,7 @@ use shakmaty::uci::UciMove;
 
 use super::Presence::{Never, Sometimes};
 use super::lines::{self, Text};
-use super::{BadRecord, Facts, Fault, Format, Reader, RecordStarts, Writer, fields};
+use super::{BadRecord, Facts, Fault, Format, RecordStarts, SampleReader, SampleWriter, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{PlayedMove, Position, Sample};
 
@@ -41,9 +41,9 @@ struct PlainReader {
     text: Text,
 }
 
-impl Reader for PlainReader {
+impl SampleReader for PlainReader {
     fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
-        let mut entry = Entry::default();
+        let mut entry = PlainEntry::default();
         let (mut begun, mut wrong) = (false, None::<BadRecord>);
         while self.text.read_line()? {
             let line = self.text.current_line();
@@ -73,7 +73,7 @@ impl Reader for PlainReader {
 }
 
 #[derive(Default)]
-struct Entry {
+struct PlainEntry {
     position: Option<Position>,
     played: Option<String>,
     score: Option<i16>,
@@ -81,7 +81,7 @@ struct Entry {
     result: Option<f32>,
 }
 
-impl Entry {
+impl PlainEntry {
     fn take_line(&mut self, line: &str) -> Result<(), String> {
         let (name, value) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let value = value.trim();
@@ -140,7 +140,7 @@ fn parse_move(text: &str, position: &Position) -> Result<PlayedMove, String> {
 
 struct PlainWriter;
 
-impl Writer for PlainWriter {
+impl SampleWriter for PlainWriter {
     fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let score = fields::stockfish_score(sample.score)?;
         let result = i16::from(fields::result_byte(sample.result)?) - 1;

@@ -2,7 +2,9 @@
 
 use std::io::{BufRead as _, ErrorKind};
 
-use super::{BLOCK, BadRecord, Fault, Input, Reader, RecordPlace, RecordStarts, fill_buffer};
+use super::{
+    BLOCK, BadRecord, ByteInput, Fault, RecordPlace, RecordStarts, SampleReader, fill_buffer,
+};
 use crate::sample::Sample;
 
 pub const LENGTH: usize = 32;
@@ -10,13 +12,13 @@ pub const CUT: RecordStarts = RecordStarts { bytes: 1 << 18, border: |_| Some(0)
 
 /// Reader of records, with a function from a record to a sample.
 pub struct Records<D> {
-    input: Input,
+    input: ByteInput,
     decode: D,
     records: u64,
 }
 
 impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, String>> Records<D> {
-    pub fn new(input: Input, decode: D) -> Self {
+    pub fn new(input: ByteInput, decode: D) -> Self {
         Self { input, decode, records: 0 }
     }
 
@@ -41,7 +43,7 @@ impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, String>> Records<D> {
     }
 }
 
-impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, String> + Send> Reader for Records<D> {
+impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, String> + Send> SampleReader for Records<D> {
     fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         let mut left = BLOCK;
         while left > 0 {

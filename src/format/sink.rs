@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::GzEncoder};
 
-use super::{Format, Writer};
+use super::{Format, SampleWriter};
 use crate::output::{Output, OutputError};
 use crate::sample::Sample;
 
@@ -29,16 +29,16 @@ pub enum WriteError {
 }
 
 /// An unfinished file of samples, compressed by its extension (`.gz`, `.zst`).
-pub struct Sink {
+pub struct FileSink {
     path: PathBuf,
     format: &'static Format,
-    writer: Box<dyn Writer>,
+    writer: Box<dyn SampleWriter>,
     bytes: Vec<u8>,
     compressor: Compressor,
     samples: u64,
 }
 
-impl Sink {
+impl FileSink {
     /// Creates a file, which appears only once it is complete.
     pub fn create_file(path: &Path, format: &'static Format) -> Result<Self, WriteError> {
         Ok(Self {
@@ -92,7 +92,7 @@ pub fn write_all<'a>(
     format: &'static Format,
     samples: impl IntoIterator<Item = &'a Sample>,
 ) -> Result<u64, WriteError> {
-    let mut sink = Sink::create_file(path, format)?;
+    let mut sink = FileSink::create_file(path, format)?;
     for sample in samples {
         sink.write_sample(sample)?;
     }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::record::LENGTH;
 use super::{
-    BLOCK, BadRecord, Fault, FileBlocks, Format, GivenViews, Input, LabelKind, Presence, ReadView,
-    Reader, RecordPlace, UnreadComments, all_formats, format_names, unpack,
+    BLOCK, BadRecord, ByteInput, Fault, FileBlocks, Format, GivenViews, LabelKind, Presence,
+    ReadView, RecordPlace, SampleReader, UnreadComments, all_formats, format_names, unpack,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -83,10 +83,10 @@ impl BadRecords {
 }
 
 /// Samples of one file.
-pub struct Source {
+pub struct SampleSource {
     path: PathBuf,
     format: &'static Format,
-    reader: Box<dyn Reader>,
+    reader: Box<dyn SampleReader>,
     given: GivenViews,
     limit: u64,
     bad: BadRecords,
@@ -99,7 +99,7 @@ pub struct Source {
     ended: bool,
 }
 
-impl Source {
+impl SampleSource {
     /// Opens a file, `-` for standard input; more than `limit` bad records are an error.
     pub fn open_file(
         path: &Path,
@@ -113,7 +113,7 @@ impl Source {
     pub(super) fn new(
         path: &Path,
         format: &'static Format,
-        reader: Box<dyn Reader>,
+        reader: Box<dyn SampleReader>,
         limit: u64,
     ) -> Self {
         let (path, bad) = (path.to_path_buf(), BadRecords::default());
@@ -255,7 +255,7 @@ fn lines_before(path: &Path, place: u64) -> io::Result<u64> {
 pub(super) fn open_format(
     path: &Path,
     given: Option<&'static Format>,
-) -> Result<(&'static Format, Input, Option<File>), ReadError> {
+) -> Result<(&'static Format, ByteInput, Option<File>), ReadError> {
     let path_buf = || path.to_path_buf();
     let (input, file) =
         unpack::open_input(path).map_err(|error| ReadError::Open { path: path_buf(), error })?;

@@ -2,8 +2,8 @@
 //! brackets.
 
 use super::Presence::Never;
-use super::lines::{self, Line};
-use super::{Facts, Format, Writer, fields};
+use super::lines::{self, ParsedLine};
+use super::{Facts, Format, SampleWriter, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
@@ -20,7 +20,7 @@ pub static FORMAT: Format = Format {
     writer: Some(|| Box::new(TextWriter)),
 };
 
-fn parse_line(line: &str) -> Result<Line, String> {
+fn parse_line(line: &str) -> Result<ParsedLine, String> {
     let mut parts = line.split('|').map(str::trim);
     let (Some(fen), Some(score), Some(result), None) =
         (parts.next(), parts.next(), parts.next(), parts.next())
@@ -37,7 +37,7 @@ fn parse_line(line: &str) -> Result<Line, String> {
 
 struct TextWriter;
 
-impl Writer for TextWriter {
+impl SampleWriter for TextWriter {
     fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let turn = sample.position.turn();
         let score = fields::flip_score(fields::stored_score(sample)?, turn)?;

@@ -19,11 +19,13 @@ use shakmaty::Color;
 use super::Presence::{Never, Sometimes};
 use super::lines::{self, Text};
 use super::source::open_format;
-use super::{BadRecords, Facts, Fault, Format, GivenViews, Input, ReadError, Reader, fields};
+use super::{
+    BadRecords, ByteInput, Facts, Fault, Format, GivenViews, ReadError, SampleReader, fields,
+};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Sample, mix_hash};
 use crate::sums::Sums;
-use crate::terms::{EngineTerms, Kind};
+use crate::terms::{EngineTerms, TermKind};
 
 pub static FORMAT: Format = Format {
     name: "trace",
@@ -34,7 +36,7 @@ pub static FORMAT: Format = Format {
     view: PointOfView::White,
     recognises: |head| lines::first_lines(head).next().is_some_and(|line| line.starts_with(BEGIN)),
     cut: None,
-    reader: |input| Box::new(Traces::new(input, None)),
+    reader: |input| Box::new(TraceReader::new(input, None)),
     writer: None,
 };
 
@@ -47,7 +49,7 @@ const LONGEST: usize = 1 << 20;
 const TOLERANCE: f64 = 2.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct TraceEntry {
     pub term: u16,
     pub white: i16,
     pub black: i16,
@@ -62,25 +64,25 @@ pub struct TracedPosition {
     pub scale: f32,
     /// The engine's own evaluation, in centipawns for White.
     pub eval: Option<f64>,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TraceEntry>,
 }
 
 impl TracedPosition {
     /// Centipawns for White, including the tempo, with weights of middlegame and endgame.
     pub fn evaluate_white(&self, own: &EngineTerms, weights: &[[f64; 2]], tempo: f64) -> f64 {
         let mut sums = Sums::default();
-        for &Entry { term, white, black } in &self.entries {
+        for &TraceEntry { term, white, black } in &self.entries {
             let term = usize::from(term);
             let [white, black] = [white, black].map(f64::from);
             for (phase, weight) in weights[term].into_iter().enumerate() {
                 match own.list.terms[term].kind {
-                    Kind::Normal => sums.normal[phase] += weight * (white - black),
-                    Kind::Safety => {
+                    TermKind::Normal => sums.normal[phase] += weight * (white - black),
+                    TermKind::Safety => {
                         sums.safety[0][phase] += weight * white;
                         sums.safety[1][phase] += weight * black;
                     }
-                    Kind::Complexity if phase == 1 => sums.complexity += weight * white,
-                    Kind::Complexity => {}
+                    TermKind::Complexity if phase == 1 => sums.complexity += weight * white,
+                    TermKind::Complexity => {}
                 }
             }
         }
@@ -102,13 +104,13 @@ impl TracedPosition {
                 "scale factor {scale}, expected at most twice `scale {normal}` of the term list"
             ));
         }
-        for Entry { term, black, .. } in entries {
+        for TraceEntry { term, black, .. } in entries {
             match own.list.terms.get(usize::from(*term)).map(|term| term.kind) {
                 None => {
                     let last = own.list.len() - 1;
                     return Err(format!("term {term}, but the term list ends with term {last}"));
                 }
-                Some(Kind::Complexity) if *black != 0 => {
+                Some(TermKind::Complexity) if *black != 0 => {
                     return Err(format!(
                         "term {term} is a complexity term without sides, but has {black} for Black"
                     ));
@@ -129,7 +131,7 @@ impl TracedPosition {
     }
 }
 
-pub struct Traces {
+pub struct TraceReader {
     text: Text,
     own: Option<EngineTerms>,
     begun: bool,
@@ -137,9 +139,9 @@ pub struct Traces {
     game: Option<(NonZeroU64, NonZeroU64)>,
 }
 
-impl Traces {
+impl TraceReader {
     /// Creates a reader; lines are checked against the term list if there is one.
-    pub fn new(input: Input, own: Option<&EngineTerms>) -> Self {
+    pub fn new(input: ByteInput, own: Option<&EngineTerms>) -> Self {
         Self { text: Text::new(input, LONGEST), own: own.cloned(), begun: false, game: None }
     }
 
@@ -187,9 +189,9 @@ impl Traces {
     }
 }
 
-impl Reader for Traces {
+impl SampleReader for TraceReader {
     fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
-        let traced = Traces::read_position(self)?;
+        let traced = TraceReader::read_position(self)?;
         out.extend(traced.iter().map(|traced| traced.sample));
         Ok(traced.is_some())
     }
@@ -204,7 +206,7 @@ pub fn read_traces(
     mut each: impl FnMut(&TracedPosition),
 ) -> Result<(), ReadError> {
     let (_, input, _) = open_format(path, Some(&FORMAT))?;
-    let (mut traces, mut bad) = (Traces::new(input, Some(own)), BadRecords::default());
+    let (mut traces, mut bad) = (TraceReader::new(input, Some(own)), BadRecords::default());
     loop {
         match traces.read_position() {
             Ok(Some(mut traced)) => {
@@ -266,12 +268,12 @@ fn parse_amount(what: &str, text: &str) -> Result<f32, String> {
     value.ok_or_else(|| format!("{what} `{text}`, expected a number from 0"))
 }
 
-fn parse_entry(text: &str) -> Result<Entry, String> {
+fn parse_entry(text: &str) -> Result<TraceEntry, String> {
     let read = || {
         let (term, counts) = text.split_once(':')?;
         let (white, black) = counts.split_once(':')?;
         let (white, black) = (white.parse().ok()?, black.parse().ok()?);
-        Some(Entry { term: term.parse().ok()?, white, black })
+        Some(TraceEntry { term: term.parse().ok()?, white, black })
     };
     read().ok_or_else(|| {
         format!(

@@ -10,7 +10,7 @@ use flate2::bufread::GzDecoder;
 use flate2::read::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
-use super::{Input, fill_buffer};
+use super::{ByteInput, fill_buffer};
 use crate::input::{self, wide_encoding};
 
 const BUFFER: usize = 1 << 18;
@@ -68,12 +68,12 @@ fn is_zstd(head: &[u8]) -> bool {
 }
 
 /// Opens a file, `-` for standard input, and decompresses it.
-pub fn open_unpacked(path: &Path) -> io::Result<Input> {
+pub fn open_unpacked(path: &Path) -> io::Result<ByteInput> {
     open_input(path).map(|(input, _)| input)
 }
 
 /// As [`open_unpacked`], with the file, whose position shows how far it was read.
-pub(super) fn open_input(path: &Path) -> io::Result<(Input, Option<File>)> {
+pub(super) fn open_input(path: &Path) -> io::Result<(ByteInput, Option<File>)> {
     if path == Path::new("-") {
         return Ok((unpack_input(io::stdin())?, None));
     }
@@ -94,7 +94,7 @@ fn require_content(head: &[u8]) -> io::Result<()> {
     reason_unreadable(head).map_or(Ok(()), |it| Err(io::Error::new(io::ErrorKind::InvalidData, it)))
 }
 
-fn open_member(file: BufReader<File>) -> io::Result<Input> {
+fn open_member(file: BufReader<File>) -> io::Result<ByteInput> {
     let mut archive = ZipArchive::new(file)?;
     let is_file = |index: &usize| match archive.name_for_index(*index) {
         // macOS adds a file of attributes.
@@ -123,17 +123,17 @@ fn open_member(file: BufReader<File>) -> io::Result<Input> {
         CompressionMethod::STORE => Box::new(packed),
         _ => Box::new(DeflateDecoder::new(packed)),
     };
-    decompress_input(Checked { content: CrcReader::new(content), size, crc })
+    decompress_input(CheckedInput { content: CrcReader::new(content), size, crc })
 }
 
 /// Content whose length and checksum are checked at its end.
-struct Checked {
+struct CheckedInput {
     content: CrcReader<Box<dyn Read + Send>>,
     size: u64,
     crc: u32,
 }
 
-impl Read for Checked {
+impl Read for CheckedInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.content.read(buffer)?;
         let (found, sum) = (self.content.crc(), self.crc);
@@ -149,7 +149,7 @@ impl Read for Checked {
 }
 
 /// The first bytes of an input, and the whole input.
-pub(super) fn peek_start(mut input: Input) -> io::Result<(Vec<u8>, Input)> {
+pub(super) fn peek_start(mut input: ByteInput) -> io::Result<(Vec<u8>, ByteInput)> {
     let mut head = vec![0; HEAD];
     let length = fill_buffer(&mut *input, &mut head)?;
     head.truncate(length);
@@ -157,7 +157,7 @@ pub(super) fn peek_start(mut input: Input) -> io::Result<(Vec<u8>, Input)> {
     Ok((head, buffer_input(whole)))
 }
 
-fn unpack_input(input: impl Read + Send + 'static) -> io::Result<Input> {
+fn unpack_input(input: impl Read + Send + 'static) -> io::Result<ByteInput> {
     let mut input = BufReader::with_capacity(BUFFER, input);
     // The header of a tar archive.
     let mut head = [0; 512];
@@ -171,12 +171,12 @@ fn unpack_input(input: impl Read + Send + 'static) -> io::Result<Input> {
         decoder.window_log_max(ZSTD_WINDOW)?;
         decompress_input(ZstdFrames(decoder))
     } else {
-        require_content(head).map(|()| Box::new(input) as Input)
+        require_content(head).map(|()| Box::new(input) as ByteInput)
     }
 }
 
 /// The content of all members of a gzip file; zeros behind a member are padding.
-struct GzMembers(GzDecoder<Input>);
+struct GzMembers(GzDecoder<ByteInput>);
 
 impl Read for GzMembers {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -213,12 +213,12 @@ impl<R: BufRead> Read for ZstdFrames<R> {
     }
 }
 
-fn decompress_input(input: impl Read + Send + 'static) -> io::Result<Input> {
+fn decompress_input(input: impl Read + Send + 'static) -> io::Result<ByteInput> {
     let mut input = buffer_input(input);
     require_content(input.fill_buf()?)?;
     Ok(input)
 }
 
-fn buffer_input(input: impl Read + Send + 'static) -> Input {
+fn buffer_input(input: impl Read + Send + 'static) -> ByteInput {
     Box::new(BufReader::with_capacity(BUFFER, input))
 }

@@ -7,11 +7,11 @@ use std::num::NonZeroU16;
 use shakmaty::{Chess, Position as _};
 
 use super::Presence::Sometimes;
-use super::fields::Chain;
+use super::fields::MoveChain;
 use super::marlinformat;
 use super::{
-    BadRecord, Facts, Fault, Format, Input, Reader, RecordPlace, RecordStarts, Writer, fields,
-    fill_array,
+    BadRecord, ByteInput, Facts, Fault, Format, RecordPlace, RecordStarts, SampleReader,
+    SampleWriter, fields, fill_array,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
@@ -73,11 +73,11 @@ fn find_border(bytes: &[u8]) -> Option<usize> {
 }
 
 struct ViriReader {
-    input: Input,
+    input: ByteInput,
     at: u64,
 }
 
-impl Reader for ViriReader {
+impl SampleReader for ViriReader {
     fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         let kept = out.len();
         self.read_game(out).or_else(|fault| {
@@ -172,18 +172,18 @@ fn parse_legal_move(
 /// Writer of games. A sample that does not continue the current game starts a new one.
 #[derive(Default)]
 struct ViriWriter {
-    game: Option<Chain>,
+    game: Option<MoveChain>,
     /// The bytes of the current game.
     bytes: Vec<u8>,
 }
 
-impl Writer for ViriWriter {
+impl SampleWriter for ViriWriter {
     fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let score = match sample.score {
             Some(score) => fields::flip_score(score, sample.position.turn())?,
             None => NO_SCORE,
         };
-        let (legal, begun) = Chain::follow_move(self.game.as_ref(), sample)?;
+        let (legal, begun) = MoveChain::follow_move(self.game.as_ref(), sample)?;
         if let Some(game) = begun {
             self.finish_output(out);
             marlinformat::encode_record(&game.start, 0, game.white_result, &mut self.bytes);

@@ -1,9 +1,9 @@
 //! Positions to the sparse counts that a model of handcrafted terms is trained on.
 
-use super::evaluate::{Board, Parts, evaluate_board};
+use super::evaluate::{Parts, TermBoard, evaluate_board};
 use super::terms::{COMPLEXITY, SAFETY, TERMS, used_parts};
 use super::{Phase, Trace};
-use crate::batch::{FrozenSums, TermRows, Terms};
+use crate::batch::{FrozenSums, TermBatch, TermRows};
 use crate::sample::Position;
 use crate::terms::TermSelection;
 
@@ -24,13 +24,13 @@ impl Coding {
     }
 
     /// Appends a position to a batch, its terms in rising order; counts beyond a byte are split.
-    pub fn encode_position(&self, position: &Position, trace: &mut Trace, batch: &mut Terms) {
-        let board = Board::from_position(position);
+    pub fn encode_position(&self, position: &Position, trace: &mut Trace, batch: &mut TermBatch) {
+        let board = TermBoard::from_position(position);
         trace.clear();
         trace.parts = self.parts;
         evaluate_board(&board, trace);
         let rows = batch.len();
-        let Terms { normal, safety, complexity, .. } = batch;
+        let TermBatch { normal, safety, complexity, .. } = batch;
         trace.drain_counts(|term, [white, black]| {
             if !self.wanted[term] {
                 return;
@@ -76,7 +76,7 @@ fn split_counts<const N: usize>(mut counts: [i32; N], mut each: impl FnMut([i8; 
 }
 
 /// Converts the entries of terms that are not chosen into sums, added to those of frozen terms.
-pub fn freeze_terms(terms: Terms, chosen: &TermSelection, weights: &[[f64; 2]]) -> Terms {
+pub fn freeze_terms(terms: TermBatch, chosen: &TermSelection, weights: &[[f64; 2]]) -> TermBatch {
     let rows = terms.len();
     let any = |entries: &[u16]| entries.iter().any(|term| !chosen.terms[usize::from(*term)]);
     let [normal, safety, complexity] =
@@ -101,7 +101,7 @@ pub fn freeze_terms(terms: Terms, chosen: &TermSelection, weights: &[[f64; 2]]) 
             held_sums.complexity.push(sums.complexity as f32);
         }
     }
-    Terms {
+    TermBatch {
         normal: choose_entries(terms.normal, rows, chosen),
         safety: choose_entries(terms.safety, rows, chosen),
         complexity: choose_entries(terms.complexity, rows, chosen),

@@ -2,12 +2,12 @@
 
 use shakmaty::Color;
 
-use super::evaluate::{Board, Parts, evaluate_board};
+use super::evaluate::{Parts, TermBoard, evaluate_board};
 use super::terms::used_parts;
-use super::{EvaluationPart, HceWeights, Phase, Sink, Term};
+use super::{EvaluationPart, HceWeights, Phase, Term, TermSink};
 use crate::sample::Position;
 use crate::sums::Sums;
-use crate::terms::Kind;
+use crate::terms::TermKind;
 
 /// Evaluates positions with weights of the built-in terms; parts without weight are skipped.
 #[derive(Clone, Debug)]
@@ -28,17 +28,17 @@ impl HceEvaluator {
 
     /// Centipawns for the side to move.
     pub fn evaluate(&self, position: &Position) -> f64 {
-        let board = Board::from_position(position);
+        let board = TermBoard::from_position(position);
         let phase = Phase::of_board(&board, self.scale_factor);
         let white = self.sums_of(&board).white_centipawns(phase.phase_shares());
         position.turn().fold_wb(white, -white) + self.tempo
     }
 
     pub fn sum_terms(&self, position: &Position) -> Sums {
-        self.sums_of(&Board::from_position(position))
+        self.sums_of(&TermBoard::from_position(position))
     }
 
-    fn sums_of(&self, board: &Board) -> Sums {
+    fn sums_of(&self, board: &TermBoard) -> Sums {
         let mut sink = Weighted { evaluator: self, sums: Sums::default() };
         evaluate_board(board, &mut sink);
         sink.sums
@@ -50,7 +50,7 @@ struct Weighted<'a> {
     sums: Sums,
 }
 
-impl Sink for Weighted<'_> {
+impl TermSink for Weighted<'_> {
     #[inline]
     fn needs_part(&self, part: EvaluationPart) -> bool {
         self.evaluator.parts[part as usize]
@@ -60,9 +60,9 @@ impl Sink for Weighted<'_> {
     fn add(&mut self, term: Term, colour: Color, count: i32) {
         let [mg, eg] = self.evaluator.values[term.index()];
         let (sums, count) = match term.kind() {
-            Kind::Normal => (&mut self.sums.normal, colour.fold_wb(count, -count)),
-            Kind::Safety => (&mut self.sums.safety[colour.fold_wb(0, 1)], count),
-            Kind::Complexity => {
+            TermKind::Normal => (&mut self.sums.normal, colour.fold_wb(count, -count)),
+            TermKind::Safety => (&mut self.sums.safety[colour.fold_wb(0, 1)], count),
+            TermKind::Complexity => {
                 self.sums.complexity += f64::from(count) * eg;
                 return;
             }

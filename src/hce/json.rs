@@ -129,7 +129,7 @@ impl HceWeights {
         lines.push(format!("\"tempo\": {}", format_number(self.tempo)));
         lines.extend(self.scale_factor.then(|| "\"scale_factor\": true".to_string()));
         let (list, values) = self.used_terms();
-        lines.extend(Tree::from_terms(&list.terms).format_members(&values, ""));
+        lines.extend(TermTree::from_terms(&list.terms).format_members(&values, ""));
         format_object(&lines, "") + "\n"
     }
 }
@@ -182,22 +182,22 @@ fn collect_leaves<'a>(value: &'a Value, at: &str, leaves: &mut BTreeMap<String, 
 }
 
 #[derive(Debug, Default)]
-struct Tree {
+struct TermTree {
     /// The term whose name is the prefix itself.
     term: Option<usize>,
     /// Children by the next word, in the order of the first terms.
-    children: Vec<(String, Tree)>,
+    children: Vec<(String, TermTree)>,
 }
 
-impl Tree {
-    fn from_terms(terms: &[TermEntry]) -> Tree {
-        let mut tree = Tree::default();
+impl TermTree {
+    fn from_terms(terms: &[TermEntry]) -> TermTree {
+        let mut tree = TermTree::default();
         for (number, term) in terms.iter().enumerate() {
             let mut node = &mut tree;
             for word in term.name.split('.') {
                 let known = node.children.iter().rposition(|(name, _)| name == word);
                 let place = known.unwrap_or_else(|| {
-                    node.children.push((word.to_string(), Tree::default()));
+                    node.children.push((word.to_string(), TermTree::default()));
                     node.children.len() - 1
                 });
                 node = &mut node.children[place].1;

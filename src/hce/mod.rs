@@ -1,4 +1,4 @@
-//! Positions to handcrafted terms: `evaluate` passes every term to a [`Sink`]; [`HceEvaluator`]
+//! Positions to handcrafted terms: `evaluate` passes every term to a [`TermSink`]; [`HceEvaluator`]
 //! adds up weights, [`Trace`] counts. Trace times weights is the evaluation. A new term is a row in
 //! [`terms::GROUPS`] and a line in its part of the evaluation.
 
@@ -17,5 +17,5 @@ pub use evaluator::HceEvaluator;
 pub use json::HceFileError;
 pub use phase::Phase;
 pub use terms::{Group, Term};
-pub use trace::{Sink, TermCounts, Trace};
+pub use trace::{TermCounts, TermSink, Trace};
 pub use weights::HceWeights;

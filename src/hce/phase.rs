@@ -2,7 +2,7 @@
 
 use shakmaty::Role;
 
-use super::evaluate::{Board, DARK};
+use super::evaluate::{DARK, TermBoard};
 use crate::sample::Position;
 
 /// Phase of a position in 256ths, and scale factor of its endgame in 128ths: `lambda = knights +
@@ -22,17 +22,17 @@ const UNSCALED: i32 = 128;
 
 impl Phase {
     pub fn from_position(position: &Position) -> Phase {
-        Phase::of_board(&Board::from_position(position), true)
+        Phase::of_board(&TermBoard::from_position(position), true)
     }
 
-    pub(super) fn of_board(board: &Board, scale_factor: bool) -> Phase {
+    pub(super) fn of_board(board: &TermBoard, scale_factor: bool) -> Phase {
         let xi = if scale_factor { endgame_factor(board) } else { UNSCALED };
         Phase { rho: (ONE * (24 - phase_lambda(board)) + 12) / 24, xi }
     }
 
     /// `lambda`: 24 with all pieces, 0 with kings and pawns only.
     pub fn piece_phase(position: &Position) -> u8 {
-        phase_lambda(&Board::from_position(position)) as u8
+        phase_lambda(&TermBoard::from_position(position)) as u8
     }
 
     /// Shares of the middlegame and the endgame weight, the second times the scale factor: 0 to 1,
@@ -43,7 +43,7 @@ impl Phase {
     }
 }
 
-fn phase_lambda(board: &Board) -> i32 {
+fn phase_lambda(board: &TermBoard) -> i32 {
     let of_side = |[_, knights, bishops, rooks, queens, _]: [i32; 6]| {
         knights + bishops + 2 * rooks + 4 * queens
     };
@@ -51,7 +51,7 @@ fn phase_lambda(board: &Board) -> i32 {
 }
 
 /// The scale factor of the endgame in 128ths.
-fn endgame_factor(board: &Board) -> i32 {
+fn endgame_factor(board: &TermBoard) -> i32 {
     let [white, black] = board.counts;
     let dark = board.pieces.map(|sets| sets[Role::Bishop as usize - 1] & DARK != 0);
     let both = |of: fn([i32; 6], [i32; 6]) -> i32| of(white, black).min(of(black, white));

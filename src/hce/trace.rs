@@ -48,7 +48,7 @@ impl Trace {
     }
 }
 
-impl Sink for Trace {
+impl TermSink for Trace {
     #[inline]
     fn needs_part(&self, part: EvaluationPart) -> bool {
         self.parts[part as usize]
@@ -63,7 +63,7 @@ impl Sink for Trace {
 }
 
 /// Receives the terms of a position from `evaluate`.
-pub trait Sink {
+pub trait TermSink {
     /// Whether the terms of a part are counted.
     fn needs_part(&self, part: EvaluationPart) -> bool;
     /// Counts a term for a colour; SAFETY for the king in danger, COMPLEXITY always for White.
@@ -102,7 +102,7 @@ impl TermCounts {
     }
 }
 
-impl Sink for TermCounts {
+impl TermSink for TermCounts {
     fn needs_part(&self, _: EvaluationPart) -> bool {
         true
     }

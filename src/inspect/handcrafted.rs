@@ -7,9 +7,9 @@ use super::ROLES;
 use super::text::draw_board;
 use crate::draw::board::format_whole;
 use crate::draw::page::render_figure;
-use crate::draw::{Chart, Line, Section};
+use crate::draw::{Chart, ChartLine, Section};
 use crate::hce::HceWeights;
-use crate::report::Table;
+use crate::report::TextTable;
 
 /// Values in centipawns of the terms with the names of the built-in ones. Pairs are opening and
 /// endgame; roles without such terms are left out.
@@ -71,8 +71,8 @@ fn is_weighted<'a>(mut values: impl Iterator<Item = &'a [f64; 2]>) -> bool {
 }
 
 impl InspectedTerms {
-    pub fn value_table(&self) -> Table {
-        let mut table = Table::with_titles(&["<piece, cp", PHASES[0], PHASES[1]]);
+    pub fn value_table(&self) -> TextTable {
+        let mut table = TextTable::with_titles(&["<piece, cp", PHASES[0], PHASES[1]]);
         for (role, value) in &self.values {
             table.add_row([role.to_string(), format_whole(value[0]), format_whole(value[1])]);
         }
@@ -107,11 +107,11 @@ impl InspectedTerms {
 
     fn draw_curves(&self) -> Markup {
         let chart = |(role, values): &(&str, Vec<[f64; 2]>)| {
-            let line = |phase: usize| Line {
+            let line = |phase: usize| ChartLine {
                 name: PHASES[phase].to_string(),
                 colour: phase,
                 points: (0_u8..).zip(values).map(|(x, it)| [x.into(), it[phase]]).collect(),
-                ..Line::default()
+                ..ChartLine::default()
             };
             let lines = vec![line(0), line(1)];
             let (x, y) = ("squares within reach", "centipawns");

@@ -17,9 +17,9 @@ use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
 pub use handcrafted::{InspectedTerms, inspect_terms};
-pub use neurons::{Map, Neuron, NeuronLayer};
+pub use neurons::{Neuron, NeuronLayer, NeuronMap};
 pub use pieces::{
-    BANDS, ROLES, Squares, Value, Values, describe_unsound, list_values, ordinary_values,
+    BANDS, PieceValue, PieceValues, ROLES, Squares, describe_unsound, list_values, ordinary_values,
 };
 pub use rows::RowValue;
 
@@ -33,10 +33,10 @@ pub struct Inspection {
     pub layers: Vec<NeuronLayer>,
     /// Weights of the neurons with the largest effect on the evaluation, in that order; none
     /// without the set of pieces on squares.
-    pub maps: Vec<Map>,
+    pub maps: Vec<NeuronMap>,
     /// Positions whose pieces were removed.
     pub removed_from: u64,
-    pub values: Values,
+    pub values: PieceValues,
     pub squares: Vec<Squares>,
     /// Rows of small feature sets, by their effect.
     pub rows: Vec<RowValue>,

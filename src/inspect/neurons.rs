@@ -37,7 +37,7 @@ pub struct Neuron {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Map {
+pub struct NeuronMap {
     pub neuron: usize,
     /// Own pawn to king, then the other side's; a1 first; mean over king buckets.
     pub boards: Vec<Vec<f32>>,
@@ -63,9 +63,9 @@ impl NeuronLayer {
 
 /// Number of activations, of those that are 0, of those at the clip; number, sum and sum of squares
 /// of a neuron's outputs, or of its contributions to the evaluation.
-type Sums = [f64; 6];
+type ActivationSums = [f64; 6];
 
-fn add_activations(sums: &mut Sums, value: f64, curves: &[Curve]) {
+fn add_activations(sums: &mut ActivationSums, value: f64, curves: &[Curve]) {
     let bounded = curves.iter().filter(|it| it.bounded);
     let is_full = bounded.clone().all(|it| it.value(value) >= 1.0 - ROUNDING);
     let is_zero = curves.iter().all(|it| it.value(value) <= ROUNDING);
@@ -74,12 +74,12 @@ fn add_activations(sums: &mut Sums, value: f64, curves: &[Curve]) {
     sums.iter_mut().zip(new).for_each(|(sum, new)| *sum += new);
 }
 
-fn add_output(sums: &mut Sums, out: f64) {
+fn add_output(sums: &mut ActivationSums, out: f64) {
     sums[3..].iter_mut().zip([1.0, out, out * out]).for_each(|(sum, new)| *sum += new);
 }
 
 impl Neuron {
-    fn new([all, zero, clipped, count, sum, squares]: Sums, factor: f64) -> Self {
+    fn new([all, zero, clipped, count, sum, squares]: ActivationSums, factor: f64) -> Self {
         let mean = sum / count;
         let usage = factor * (squares / count - mean * mean).max(0.0).sqrt();
         Self { neuron: 0, bucket: 0, zero_share: zero / all, clipped_share: clipped / all, usage }
@@ -91,7 +91,7 @@ pub(super) fn inspect_neurons(
     float: &Float,
     scale: f64,
     samples: &[Sample],
-) -> (Vec<NeuronLayer>, Vec<Map>) {
+) -> (Vec<NeuronLayer>, Vec<NeuronMap>) {
     let net = &float.net;
     let sums = super::sum_over_chunks(samples, |samples| sum_activations(float, samples));
     let (hidden, mut rest) = sums.split_at(net.hidden);
@@ -106,7 +106,7 @@ pub(super) fn inspect_neurons(
         let sums;
         (sums, rest) = rest.split_at(net.buckets * size);
         let seen = sums.iter().enumerate().filter(|(_, sums)| sums[0] > 0.0);
-        let of = |(i, sums): (usize, &Sums)| {
+        let of = |(i, sums): (usize, &ActivationSums)| {
             let (bucket, neuron) = (i / size, i % size);
             Neuron { bucket, neuron, ..Neuron::new(*sums, scale) }
         };
@@ -136,7 +136,7 @@ fn activated_layers(net: &Architecture) -> Vec<ActivatedLayer> {
 }
 
 /// Sums of the hidden neurons, then those of each layer of the head, bucket by bucket.
-fn sum_activations(float: &Float, samples: &[Sample]) -> Vec<Sums> {
+fn sum_activations(float: &Float, samples: &[Sample]) -> Vec<ActivationSums> {
     let net = &float.net;
     let layers = activated_layers(net);
     let head: usize = layers.iter().map(|layer| net.buckets * layer.size).sum();
@@ -198,7 +198,7 @@ fn output_weight(float: &Float, neuron: usize) -> f64 {
     (taken.map(|weight| f64::from(*weight).powi(2)).sum::<f64>() / count).sqrt()
 }
 
-fn neuron_map(float: &Float, neuron: usize) -> Option<Map> {
+fn neuron_map(float: &Float, neuron: usize) -> Option<NeuronMap> {
     let (set, kings) = float.net.inputs.pieces()?;
     let (first, buckets) = (float.net.inputs.first_row(*set), kings.bucket_count());
     let mean = |input: usize| {
@@ -207,5 +207,5 @@ fn neuron_map(float: &Float, neuron: usize) -> Option<Map> {
         rows.sum::<f32>() / buckets as f32
     };
     let weights: Vec<f32> = (0..PIECES).map(mean).collect();
-    Some(Map { neuron, boards: weights.chunks_exact(64).map(<[f32]>::to_vec).collect() })
+    Some(NeuronMap { neuron, boards: weights.chunks_exact(64).map(<[f32]>::to_vec).collect() })
 }

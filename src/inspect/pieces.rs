@@ -18,7 +18,7 @@ const ENOUGH: u64 = 5;
 
 /// Value of the pieces of a role and a band.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Value {
+pub struct PieceValue {
     pub count: u64,
     /// Centipawns for the owner: mean and standard deviation.
     pub mean: f64,
@@ -26,7 +26,7 @@ pub struct Value {
 }
 
 /// By role of [`ROLES`] and band of [`BANDS`].
-pub type Values = [[Option<Value>; 3]; 5];
+pub type PieceValues = [[Option<PieceValue>; 3]; 5];
 
 /// Mean piece values by square for the owner, a1 first; `None` for fewer than five pieces.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -173,7 +173,7 @@ fn remove_pieces(
 }
 
 /// Means and standard deviations by role and band.
-pub(super) fn values_by_role(removed_pieces: &[RemovedPiece]) -> Values {
+pub(super) fn values_by_role(removed_pieces: &[RemovedPiece]) -> PieceValues {
     let mut sums = [[(0, 0.0, 0.0); 3]; 5];
     for it in removed_pieces {
         let (count, sum, squares) = &mut sums[it.role][it.band];
@@ -182,7 +182,7 @@ pub(super) fn values_by_role(removed_pieces: &[RemovedPiece]) -> Values {
     let value = |(count, sum, squares): (u64, f64, f64)| {
         let mean = sum / count as f64;
         let spread = (squares / count as f64 - mean * mean).max(0.0).sqrt();
-        (count > 0).then_some(Value { count, mean, spread })
+        (count > 0).then_some(PieceValue { count, mean, spread })
     };
     sums.map(|bands| bands.map(value))
 }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{BANDS, Inspection, Map, ROLES};
+use super::{BANDS, Inspection, NeuronMap, ROLES};
 use crate::digits::group_digits;
 use crate::draw::{
     Section,
@@ -10,7 +10,7 @@ use crate::draw::{
     page::render_figure,
     sprite::Sprite,
 };
-use crate::report::{Table, wrap_sentence};
+use crate::report::{TextTable, wrap_sentence};
 
 const SHOWN: usize = 10;
 /// Rows with the largest effect that are shown.
@@ -19,7 +19,7 @@ const SHOWN_ROWS: usize = 20;
 pub(super) struct TextSection {
     pub title: &'static str,
     pub about: String,
-    pub table: Table,
+    pub table: TextTable,
 }
 
 impl Inspection {
@@ -41,7 +41,7 @@ impl Inspection {
 
     fn layer_table(&self) -> TextSection {
         let titles = ["<layer", "<activation", "neurons", "dead", "saturated", "at 0", "at clip"];
-        let mut table = Table::with_titles(&titles);
+        let mut table = TextTable::with_titles(&titles);
         for layer in &self.layers {
             let count = layer.neurons.len() as f64;
             let mean = |of: fn(&super::Neuron) -> f64| {
@@ -64,7 +64,7 @@ impl Inspection {
     fn neuron_table(&self) -> TextSection {
         let direct = self.layers.len() == 1;
         let used = if direct { "use, cp" } else { "use" };
-        let mut table = Table::with_titles(&["neuron", used, "at 0", "at clip"]);
+        let mut table = TextTable::with_titles(&["neuron", used, "at 0", "at clip"]);
         for it in self.layers[0].by_use().into_iter().take(SHOWN) {
             let used = if direct { format_whole(it.usage) } else { format!("{:.3}", it.usage) };
             let (zero, clipped) = (format_percent(it.zero_share), format_percent(it.clipped_share));
@@ -78,7 +78,7 @@ impl Inspection {
     }
 
     fn row_table(&self) -> Option<TextSection> {
-        let mut table = Table::with_titles(&["<row", "active", "cp each"]);
+        let mut table = TextTable::with_titles(&["<row", "active", "cp each"]);
         for it in self.rows.iter().take(SHOWN_ROWS) {
             table.add_row([
                 it.row.clone(),
@@ -93,9 +93,9 @@ impl Inspection {
 
     fn piece_table(&self) -> TextSection {
         let [opening, middlegame, endgame] = BANDS.map(|(name, _)| name);
-        let mut table = Table::with_titles(&["<piece, cp", opening, middlegame, endgame]);
+        let mut table = TextTable::with_titles(&["<piece, cp", opening, middlegame, endgame]);
         for (role, values) in ROLES.iter().zip(&self.values) {
-            let cell = |value: &Option<super::Value>| {
+            let cell = |value: &Option<super::PieceValue>| {
                 value.map_or("-".to_string(), |value| format_whole(value.mean))
             };
             table.add_row([role.to_string()].into_iter().chain(values.iter().map(cell)));
@@ -171,7 +171,7 @@ impl Inspection {
 }
 
 /// The boards of a neuron; the first and last rank of pawns are clear.
-fn neuron_sprite(map: &Map) -> Sprite {
+fn neuron_sprite(map: &NeuronMap) -> Sprite {
     let rows = map.boards.len().div_ceil(ROW);
     let mut sprite = Sprite::new(ROW * STEP - 1, rows * STEP - 1);
     let weight = |board: usize, square: usize| {

@@ -11,7 +11,7 @@ use super::layout::{POSITIONS_PER_BUCKET, select_from};
 use super::lists::ListWriter;
 use super::packed::Packed;
 use crate::architecture::Architecture;
-use crate::batch::{ChunkPlan, Pairs, Planner};
+use crate::batch::{ChunkPlan, InputPairs, Planner};
 
 /// Most king buckets from each of which [`POSITIONS_PER_BUCKET`] are read.
 const MAX_BUCKETS: usize = 4;
@@ -21,7 +21,7 @@ const MAX_BUCKETS: usize = 4;
 pub(super) struct ChunkPlans {
     /// Positions per chunk.
     chunk: usize,
-    pairs: Arc<Pairs>,
+    pairs: Arc<InputPairs>,
     inverted: bool,
     /// The plan of each chunk; empty where chunks are used once.
     cache: Vec<OnceLock<PlannedChunk>>,
@@ -45,13 +45,13 @@ impl ChunkPlans {
         // With several king buckets, positions are sorted by them.
         let step = if kings > 1 { (records.len() / count.max(1)).max(1) } else { 1 };
         let sample = records.iter().step_by(step).take(count).map(Packed::to_position);
-        let pairs = Arc::new(select_from(net, sample, max_pairs, Pairs::select_most_frequent));
+        let pairs = Arc::new(select_from(net, sample, max_pairs, InputPairs::select_most_frequent));
         let cache = (0..records.len() / chunk).map(|_| OnceLock::new()).collect();
         Self { chunk, pairs, inverted, cache, free_bytes: AtomicUsize::new(max_bytes) }
     }
 
     /// Plans that are used once.
-    pub fn passing_plans(chunk: usize, pairs: Arc<Pairs>) -> Self {
+    pub fn passing_plans(chunk: usize, pairs: Arc<InputPairs>) -> Self {
         let (cache, free_bytes) = (Vec::new(), AtomicUsize::new(0));
         Self { chunk, pairs, inverted: true, cache, free_bytes }
     }
@@ -97,13 +97,13 @@ impl ChunkPlans {
 }
 
 #[derive(Default)]
-struct Workspace {
+struct PlanWorkspace {
     planner: Planner,
     plan: ChunkPlan,
     writer: ListWriter,
 }
 
-impl Workspace {
+impl PlanWorkspace {
     /// Plans a chunk, and caches the plan if possible.
     fn plan_chunk(
         &mut self,
@@ -117,7 +117,7 @@ impl Workspace {
         let point_of_view = net.inputs.views.point_of_view();
         let labels = records.iter().map(|record| Label::new(record, point_of_view)).collect();
         let chosen: Vec<u32> = (0..order.len() as u32).collect();
-        pulp::Arch::new().dispatch(Planning(net, plans, &chosen, self));
+        pulp::Arch::new().dispatch(ChunkPlanning(net, plans, &chosen, self));
         // A copy has no unused capacity.
         let plan = self.plan.clone();
         match plans.cache_entry(order) {
@@ -127,15 +127,15 @@ impl Workspace {
     }
 }
 
-struct Planning<'a>(&'a Architecture, &'a ChunkPlans, &'a [u32], &'a mut Workspace);
+struct ChunkPlanning<'a>(&'a Architecture, &'a ChunkPlans, &'a [u32], &'a mut PlanWorkspace);
 
 /// Inlined into code that may use the machine's vector instructions.
-impl pulp::NullaryFnOnce for Planning<'_> {
+impl pulp::NullaryFnOnce for ChunkPlanning<'_> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Self(net, plans, chosen, Workspace { planner, plan, writer }) = self;
+        let Self(net, plans, chosen, PlanWorkspace { planner, plan, writer }) = self;
         writer.substitute_pairs(net, &plans.pairs);
         planner.order_items(net, &writer.lists, chosen, &plans.pairs, plan);
         if plans.inverted {
@@ -161,7 +161,7 @@ pub(super) fn plan_slices(
     let missing: Vec<_> = planned.iter_mut().filter(|(_, planned)| planned.is_none()).collect();
     // The pool is busy, so work without it need not wait.
     if !missing.is_empty() {
-        missing.into_par_iter().for_each_init(Workspace::default, |workspace, missing| {
+        missing.into_par_iter().for_each_init(PlanWorkspace::default, |workspace, missing| {
             let ((slice, plans, order), planned) = missing;
             *planned = Some(workspace.plan_chunk(net, &slice.of.records, plans, order));
         });

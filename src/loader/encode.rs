@@ -10,7 +10,7 @@ use super::label::{Label, batch_with_labels};
 use super::lists::{ENCODED_TOGETHER, FIRST_VIEWS_BLOCK, write_first_views, write_lists};
 use super::packed::Packed;
 use crate::architecture::Architecture;
-use crate::batch::{Batch, Inputs, Pairs, Terms};
+use crate::batch::{Batch, BatchInputs, InputPairs, TermBatch};
 use crate::hce::{self, Coding, Trace};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
@@ -49,7 +49,7 @@ pub(super) enum RecordLayout {
     #[default]
     Lists,
     Plans(Arc<ChunkPlans>),
-    FirstViews(Arc<Pairs>),
+    FirstViews(Arc<InputPairs>),
 }
 
 #[derive(Clone, Copy)]
@@ -61,7 +61,7 @@ pub(super) struct RecordSlice<'a> {
 
 #[derive(Debug, Default)]
 pub(super) struct EncodedTerms {
-    pub pieces: Vec<Arc<Terms>>,
+    pub pieces: Vec<Arc<TermBatch>>,
     pub labels: Vec<Label>,
     /// Number of positions with each term, frozen or not.
     pub counts: Vec<u64>,
@@ -77,7 +77,7 @@ impl EncodedTerms {
     }
 }
 
-/// Positions per block of [`Terms`]. Within a block the fused operations sum in single precision.
+/// Positions per block of [`TermBatch`]. Within a block the fused operations sum in single precision.
 pub const TERMS_PIECE: usize = 4096;
 /// Positions per block besides a net, whose small batches need work for all threads.
 const SUM_PIECE: usize = 512;
@@ -147,21 +147,21 @@ impl Encoder {
         let (inputs, labels) = match (self, layout) {
             (Encoder::Net(net, _), RecordLayout::Plans(_)) => {
                 let (plans, labels) = plan_slices(net, slices);
-                (Inputs::Planned(plans), labels)
+                (BatchInputs::Planned(plans), labels)
             }
             (Encoder::Net(net, _), RecordLayout::FirstViews(pairs)) => {
                 let records = records();
                 let views = write_first_views(net, &records, pairs);
-                (Inputs::First(views), self.read_labels(&records))
+                (BatchInputs::First(views), self.read_labels(&records))
             }
             (Encoder::Net(net, _), RecordLayout::Lists) => {
                 let records = records();
-                (Inputs::Active(write_lists(net, &records)), self.read_labels(&records))
+                (BatchInputs::Active(write_lists(net, &records)), self.read_labels(&records))
             }
             (Encoder::Sum(net, terms), _) => {
                 let records = records();
                 let blocks = terms.encode_blocks(records.par_chunks(SUM_PIECE)).pieces;
-                (Inputs::Both(write_lists(net, &records), blocks), self.read_labels(&records))
+                (BatchInputs::Both(write_lists(net, &records), blocks), self.read_labels(&records))
             }
             (Encoder::Hce(encoder), _) => {
                 return encoder.encode_batch(records().par_chunks(TERMS_PIECE));
@@ -197,7 +197,7 @@ impl TermsEncoder {
         records: impl IndexedParallelIterator<Item = R>,
     ) -> Batch {
         let found = self.encode_blocks(records);
-        batch_with_labels(Inputs::Terms(found.pieces), &found.labels)
+        batch_with_labels(BatchInputs::Terms(found.pieces), &found.labels)
     }
 
     /// Number of the given positions with each term, frozen or not.
@@ -218,7 +218,7 @@ impl TermsEncoder {
         records: impl IndexedParallelIterator<Item = R>,
     ) -> EncodedTerms {
         let piece = |trace: &mut Trace, records: R| {
-            let (mut terms, records) = (Terms::default(), records.as_ref());
+            let (mut terms, records) = (TermBatch::default(), records.as_ref());
             for record in records {
                 self.coding.encode_position(&record.to_position(), trace, &mut terms);
             }
@@ -229,13 +229,13 @@ impl TermsEncoder {
         pieces.into_iter().fold(EncodedTerms::default(), EncodedTerms::join_terms)
     }
 
-    pub(super) fn encode_block(&self, terms: Terms, labels: Vec<Label>) -> EncodedTerms {
+    pub(super) fn encode_block(&self, terms: TermBatch, labels: Vec<Label>) -> EncodedTerms {
         let mut counts = vec![0; self.weights.len()];
         terms.count_positions(&mut counts);
         EncodedTerms { pieces: vec![Arc::new(self.freeze_terms(terms))], labels, counts }
     }
 
-    pub(super) fn freeze_terms(&self, mut terms: Terms) -> Terms {
+    pub(super) fn freeze_terms(&self, mut terms: TermBatch) -> TermBatch {
         if self.chosen.terms.iter().any(|chosen| !chosen) {
             terms = hce::freeze_terms(terms, &self.chosen, &self.weights);
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LoadError;
 use crate::format::{Facts, Format, Presence};
-use crate::registry::{Kind, NamedValue};
+use crate::registry::{NamedValue, RegistryKind};
 use crate::sample::{PlayedMove, Sample, mix_hash};
 
 /// Selection of training positions. By default every position passes. A filter that needs a fact
@@ -52,7 +52,7 @@ pub struct Filter {
 /// A filter that a program adds; it returns whether a position passes.
 pub struct CustomFilter(pub Box<dyn Fn(&Sample) -> bool + Send + Sync>);
 
-impl Kind for CustomFilter {
+impl RegistryKind for CustomFilter {
     const NOUN: &'static str = "filter";
 }
 
@@ -185,7 +185,7 @@ pub struct PositionWeights {
 /// Weights of positions, 0 to 1, that a program adds.
 pub struct CustomWeight(pub Box<dyn Fn(&Sample) -> f64 + Send + Sync>);
 
-impl Kind for CustomWeight {
+impl RegistryKind for CustomWeight {
     const NOUN: &'static str = "weight";
 }
 

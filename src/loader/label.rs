@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::packed::Packed;
-use crate::batch::{Batch, Inputs};
+use crate::batch::{Batch, BatchInputs};
 use crate::point_of_view::PointOfView;
 
 /// What a position is trained on.
@@ -31,7 +31,7 @@ impl Label {
 }
 
 /// A batch with labels, without those that are all alike; scores are whole or of several sources.
-pub(super) fn batch_with_labels(inputs: Inputs, labels: &[Label]) -> Batch {
+pub(super) fn batch_with_labels(inputs: BatchInputs, labels: &[Label]) -> Batch {
     fn collect_values<T>(wanted: bool, labels: &[Label], value: impl Fn(&Label) -> T) -> Arc<[T]> {
         labels[..if wanted { labels.len() } else { 0 }].iter().map(value).collect()
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::lists::ListWriter;
 use crate::architecture::Architecture;
-use crate::batch::{ActiveRows, Pairs};
+use crate::batch::{ActiveRows, InputPairs};
 use crate::sample::{Position, Sample};
 
 /// Most bytes of a run's plans. Chunks beyond are planned again in each pass.
@@ -16,22 +16,22 @@ pub(super) const POSITIONS_PER_BUCKET: usize = 4096;
 /// The layout of a net's inputs in batches. Handcrafted terms have one of their own.
 #[derive(Clone, Debug, Default)]
 pub enum InputLayout {
-    /// Lists of active rows: [`Inputs::Active`](crate::batch::Inputs::Active).
+    /// Lists of active rows: [`BatchInputs::Active`](crate::batch::BatchInputs::Active).
     #[default]
     Lists,
     /// Plans of fixed chunks of data in memory, each made once while they take at most `max_bytes`,
-    /// with at most `max_pairs` pairs: [`Inputs::Planned`](crate::batch::Inputs::Planned).
+    /// with at most `max_pairs` pairs: [`BatchInputs::Planned`](crate::batch::BatchInputs::Planned).
     /// `inverted` says whether they have the lists of each row, as the CPU needs.
     CachedPlans { max_bytes: usize, max_pairs: usize, inverted: bool },
-    /// Plans of chunks that are used once: [`Inputs::Planned`](crate::batch::Inputs::Planned).
-    PassingPlans(Arc<Pairs>),
-    /// First views, which the kernels plan: [`Inputs::First`](crate::batch::Inputs::First).
-    FirstViews(Arc<Pairs>),
+    /// Plans of chunks that are used once: [`BatchInputs::Planned`](crate::batch::BatchInputs::Planned).
+    PassingPlans(Arc<InputPairs>),
+    /// First views, which the kernels plan: [`BatchInputs::First`](crate::batch::BatchInputs::First).
+    FirstViews(Arc<InputPairs>),
 }
 
 impl InputLayout {
     /// The layout of streamed data for the fused operations of the CPU.
-    pub fn for_streamed_data(net: &Architecture, pairs: Arc<Pairs>) -> Self {
+    pub fn for_streamed_data(net: &Architecture, pairs: Arc<InputPairs>) -> Self {
         match net.inputs.is_uniform() {
             true => Self::FirstViews(pairs),
             false => Self::PassingPlans(pairs),
@@ -40,11 +40,12 @@ impl InputLayout {
 }
 
 /// The pairs of streamed data, at most `max_pairs`, from positions spread over all of them.
-pub fn select_pairs(net: &Architecture, sample: &[Sample], max_pairs: usize) -> Pairs {
+pub fn select_pairs(net: &Architecture, sample: &[Sample], max_pairs: usize) -> InputPairs {
     let step = sample.len().div_ceil(POSITIONS_PER_BUCKET).max(1);
     let positions = sample.iter().step_by(step).map(|sample| sample.position);
     let has_images = net.inputs.is_uniform() && net.views() == 2;
-    let select = if has_images { Pairs::select_images } else { Pairs::select_most_frequent };
+    let select =
+        if has_images { InputPairs::select_images } else { InputPairs::select_most_frequent };
     select_from(net, positions, max_pairs, select)
 }
 
@@ -53,13 +54,13 @@ pub(super) fn select_from(
     net: &Architecture,
     positions: impl ExactSizeIterator<Item = Position>,
     max_pairs: usize,
-    select: fn(&Architecture, &ActiveRows, usize) -> Pairs,
-) -> Pairs {
+    select: fn(&Architecture, &ActiveRows, usize) -> InputPairs,
+) -> InputPairs {
     if max_pairs == 0 && !net.inputs.has_repeats() {
-        return Pairs::without_pairs(net.row_count());
+        return InputPairs::without_pairs(net.row_count());
     }
     let mut writer = ListWriter::default();
     writer.fill_lists(net, positions);
-    writer.substitute_pairs(net, &Pairs::without_pairs(net.row_count()));
+    writer.substitute_pairs(net, &InputPairs::without_pairs(net.row_count()));
     select(net, &writer.lists, max_pairs)
 }

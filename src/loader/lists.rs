@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::packed::Packed;
 use crate::architecture::Architecture;
-use crate::batch::{ActiveRows, Bits, FirstViews, Index, Indices, Pairs, with_vector};
+use crate::batch::{ActiveRows, Bits, FirstViews, IndexWord, Indices, InputPairs, with_vector};
 use crate::features::{Board, MAX_ACTIVE, Rows};
 use crate::sample::Position;
 
@@ -51,7 +51,7 @@ fn clear_single_buckets(net: &Architecture, lists: &mut ActiveRows) {
 pub(super) fn write_first_views(
     net: &Architecture,
     records: &[Packed],
-    pairs: &Arc<Pairs>,
+    pairs: &Arc<InputPairs>,
 ) -> FirstViews {
     let records = records.par_iter().with_min_len(FIRST_VIEWS_BLOCK);
     let lists =
@@ -137,7 +137,7 @@ impl ListWriter {
 
     /// Substitutes pairs for rows in the lists that were [filled](ListWriter::fill).
     #[inline(always)]
-    pub fn substitute_pairs(&mut self, net: &Architecture, pairs: &Pairs) {
+    pub fn substitute_pairs(&mut self, net: &Architecture, pairs: &InputPairs) {
         let Self { lists, rows, ends, bits } = self;
         match net.inputs.is_pieces() {
             true => pairs.shorten_lists(lists, bits),
@@ -146,7 +146,7 @@ impl ListWriter {
     }
 
     /// Writes the rows of the lists that were filled, padded with `blank`.
-    fn write_rows<I: Index>(&self, lists: &mut [I], width: usize, blank: usize) {
+    fn write_rows<I: IndexWord>(&self, lists: &mut [I], width: usize, blank: usize) {
         let starts = [0].into_iter().chain(self.ends.iter().copied());
         for ((list, start), end) in lists.chunks_exact_mut(width).zip(starts).zip(&self.ends) {
             let rows = &self.rows.entries()[start..*end];

@@ -55,9 +55,9 @@ impl DealReach {
 
 /// Endless passes over the training positions.
 pub struct Passes {
-    pass: Pass,
+    pass: DataPass,
     /// The next pass uses the memory that the last one frees.
-    next: Option<Pass>,
+    next: Option<DataPass>,
     /// The next bins, shuffled by the pool.
     ahead: VecDeque<Receiver<ShuffledBin>>,
 }
@@ -67,7 +67,7 @@ type ShuffledBin = (Vec<Packed>, ResumePoint);
 impl Passes {
     pub fn new(plan: &StreamPlan, place: &ResumePoint) -> Result<Self, LoadError> {
         let files = PlanFile::open_all(&plan.read, &plan.facts)?.into();
-        let pass = Pass::new(plan.order, &files, place);
+        let pass = DataPass::new(plan.order, &files, place);
         if pass.is_possible() {
             Ok(Self { pass, next: None, ahead: VecDeque::new() })
         } else {
@@ -102,7 +102,7 @@ impl Passes {
         Ok(first.recv().expect("a shuffle ends"))
     }
 
-    fn next_bin(&mut self) -> Result<Bin, LoadError> {
+    fn next_bin(&mut self) -> Result<ShuffleBin, LoadError> {
         let Self { pass, next, .. } = self;
         loop {
             if pass.is_dealt() {
@@ -154,14 +154,14 @@ impl ReadRound {
 }
 
 /// Positions that are shuffled together.
-struct Bin {
+struct ShuffleBin {
     blocks: Vec<Vec<Packed>>,
     place: ResumePoint,
     /// None: they keep their order.
     random: Option<Xoshiro256PlusPlus>,
 }
 
-impl Bin {
+impl ShuffleBin {
     fn shuffle_records(self) -> ShuffledBin {
         let mut records = self.blocks.concat();
         if let Some(mut random) = self.random {
@@ -171,7 +171,7 @@ impl Bin {
     }
 }
 
-struct Pass {
+struct DataPass {
     order: PassOrder,
     files: Arc<[Arc<PlanFile>]>,
     span: DealReach,
@@ -196,7 +196,7 @@ struct Pass {
     read: Arc<ReadFacts>,
 }
 
-impl Pass {
+impl DataPass {
     fn new(order: PassOrder, files: &Arc<[Arc<PlanFile>]>, place: &ResumePoint) -> Self {
         let ResumePoint { pass: number, bin: first, deal: deals, turns, dealt, read, .. } =
             place.clone();
@@ -273,7 +273,7 @@ impl Pass {
     }
 
     /// Returns the next bin; none at the end.
-    fn next_bin(&mut self) -> Result<Option<Bin>, LoadError> {
+    fn next_bin(&mut self) -> Result<Option<ShuffleBin>, LoadError> {
         while !self.is_full() {
             self.deal_records()?;
         }
@@ -288,7 +288,7 @@ impl Pass {
         while self.began.front().is_some_and(|(deal, ..)| self.bins_of(*deal).end <= self.first) {
             self.began.pop_front();
         }
-        Ok(Some(Bin { blocks, place, random }))
+        Ok(Some(ShuffleBin { blocks, place, random }))
     }
 
     fn deal_records(&mut self) -> Result<(), LoadError> {

@@ -124,7 +124,7 @@ struct PartRecords {
     open: Option<FilePart>,
 }
 
-struct Reader<'a> {
+struct ScanReader<'a> {
     files: Vec<Arc<PlanFile>>,
     /// The first part of each file, and the number of all parts.
     starts: Vec<u64>,
@@ -137,7 +137,7 @@ struct Reader<'a> {
 
 type RecordsByPart = BTreeMap<u64, PartRecords>;
 
-impl<'a> Reader<'a> {
+impl<'a> ScanReader<'a> {
     fn new(plan: &ReadPlan, seen: &'a (dyn Fn(u64) + Sync)) -> Result<Self, LoadError> {
         let (files, mut starts) = (PlanFile::open_all(plan, &ScanFacts::default())?, vec![0]);
         files.iter().for_each(|file| starts.push(starts[starts.len() - 1] + file.part_count()));
@@ -268,7 +268,7 @@ impl<'a> Reader<'a> {
 
 /// Reads all files of a plan except those for validation, or a sample of them.
 fn read_all(plan: &ReadPlan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
-    let (mut reader, mut done) = (Reader::new(plan, seen)?, RecordsByPart::new());
+    let (mut reader, mut done) = (ScanReader::new(plan, seen)?, RecordsByPart::new());
     let most_kept = keep.max(SAMPLE);
     let sample = reader.sample_parts();
     let whole = reader.files.iter().filter(|file| !file.is_cut()).count() as u64;
@@ -293,7 +293,7 @@ fn read_all(plan: &ReadPlan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<S
     if !is_whole {
         reader.check_ends()?;
     }
-    let Reader { files, starts, sketch, keeps, .. } = reader;
+    let ScanReader { files, starts, sketch, keeps, .. } = reader;
     let mut scan = Scan { is_whole, ..Scan::default() };
     scan.sketch = sketch.into_inner().unwrap_or_else(PoisonError::into_inner);
     let (mut of_files, mut kept) =

@@ -29,9 +29,9 @@ pub(super) fn shuffled_order(
 }
 
 /// Data in fixed chunks: number of sorts of chunks, which alternate; 1 if all are alike.
-pub(super) struct Chunks(usize);
+pub(super) struct ChunkOrder(usize);
 
-impl Chunks {
+impl ChunkOrder {
     /// Shuffles records for the first pass, the remainder of less than a chunk last. With king
     /// buckets, each batch is sorted by bucket and split into chunks: a chunk then touches hardly
     /// more rows than without king buckets, and one chunk of each sort is a fair sample.

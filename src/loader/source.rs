@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::packed::Packed;
 use super::{Filter, LoadError, ReadPlan, RejectCounts, ScanFacts, Subset};
 use crate::format::view::{GivenViews, LabelKind, ViewCheck, measure_view};
-use crate::format::{BadRecords, FileBlocks, Format, Presence, ReadError, Source};
+use crate::format::{BadRecords, FileBlocks, Format, Presence, ReadError, SampleSource};
 use crate::input::require_regular;
 use crate::sample::Sample;
 
@@ -172,8 +172,12 @@ impl PlanFile {
     }
 }
 
-fn open_source(path: &Path, reading: &ReadOptions, plan: &ReadPlan) -> Result<Source, LoadError> {
-    Ok(Source::open_file(path, reading.format, plan.bad_records)?.seen_by(reading.views)?)
+fn open_source(
+    path: &Path,
+    reading: &ReadOptions,
+    plan: &ReadPlan,
+) -> Result<SampleSource, LoadError> {
+    Ok(SampleSource::open_file(path, reading.format, plan.bad_records)?.seen_by(reading.views)?)
 }
 
 /// Explains why material contradicts the point of view in which a file is read, if it does.
@@ -198,7 +202,7 @@ pub fn contradict_view(
 /// A part of a file that is being read: a block, or all of it.
 pub(super) struct FilePart {
     pub file: Arc<PlanFile>,
-    source: Source,
+    source: SampleSource,
     /// Remaining limit of positions.
     left: u64,
     bad: u64,

@@ -13,16 +13,16 @@ use super::packed::Packed;
 use super::shuffle::Walk;
 use super::source::in_order;
 use super::{KeptRecords, LoadError, ReadPlan, Stream, Subset};
-use crate::batch::{Batch, Inputs, RankShare, TermColumn, Terms};
-use crate::format::trace::{self, Entry, TracedPosition};
+use crate::batch::{Batch, BatchInputs, RankShare, TermBatch, TermColumn};
+use crate::format::trace::{self, TraceEntry, TracedPosition};
 use crate::hce::TermCounts;
 use crate::point_of_view::PointOfView;
-use crate::terms::{EngineTerms, Kind};
+use crate::terms::{EngineTerms, TermKind};
 
 /// Positions as terms, in the order of the files.
 #[derive(Clone, Debug)]
 pub struct Store {
-    pub pieces: Vec<Arc<Terms>>,
+    pub pieces: Vec<Arc<TermBatch>>,
     starts: Vec<usize>,
     /// Results and scores in White's point of view, without inputs.
     labels: Batch,
@@ -46,7 +46,7 @@ impl Store {
         Self {
             pieces,
             starts,
-            labels: batch_with_labels(Inputs::Terms(Vec::new()), &labels),
+            labels: batch_with_labels(BatchInputs::Terms(Vec::new()), &labels),
             counts,
         }
     }
@@ -61,7 +61,7 @@ impl Store {
 
     /// All positions, without a copy.
     pub fn whole_batch(&self) -> Batch {
-        Batch { inputs: Inputs::Terms(self.pieces.clone()), ..self.labels.clone() }
+        Batch { inputs: BatchInputs::Terms(self.pieces.clone()), ..self.labels.clone() }
     }
 
     /// The whole blocks of a rank.
@@ -84,13 +84,13 @@ impl Store {
             let start = self.starts[piece];
             start..start + self.pieces[piece].len()
         });
-        self.batch_with_labels(Inputs::Terms(inputs), || places.clone())
+        self.batch_with_labels(BatchInputs::Terms(inputs), || places.clone())
     }
 
     /// A batch with the labels of the positions at these places.
     fn batch_with_labels<I: Iterator<Item = usize>>(
         &self,
-        inputs: Inputs,
+        inputs: BatchInputs,
         places: impl Fn() -> I,
     ) -> Batch {
         let Batch { results, scores, weights, sources, .. } = &self.labels;
@@ -117,13 +117,13 @@ impl Store {
     pub fn batch_of(&self, order: &[u32]) -> Batch {
         let pieces = order.par_chunks(TERMS_PIECE / 4).map(|order| {
             let rows = order.iter().map(|place| self.terms_of_row(*place as usize));
-            Arc::new(Terms::gather_rows(rows))
+            Arc::new(TermBatch::gather_rows(rows))
         });
-        let inputs = Inputs::Terms(pieces.collect());
+        let inputs = BatchInputs::Terms(pieces.collect());
         self.batch_with_labels(inputs, || order.iter().map(|place| *place as usize))
     }
 
-    fn terms_of_row(&self, place: usize) -> (&Terms, usize) {
+    fn terms_of_row(&self, place: usize) -> (&TermBatch, usize) {
         let piece = self.starts.partition_point(|start| *start <= place) - 1;
         (&self.pieces[piece], place - self.starts[piece])
     }
@@ -174,13 +174,13 @@ pub fn read_traces(
 }
 
 #[derive(Default)]
-struct Side {
-    open: Terms,
+struct StoreSide {
+    open: TermBatch,
     labels: Vec<Label>,
     found: EncodedTerms,
 }
 
-impl Side {
+impl StoreSide {
     fn push(&mut self, traced: &TracedPosition, own: &EngineTerms, encoder: &TermsEncoder) {
         push(traced, own, &mut self.open);
         self.labels.push(Label::new(&Packed::from(&traced.sample), PointOfView::White));
@@ -202,8 +202,8 @@ fn read_trace_file(
     plan: &ReadPlan,
     own: &EngineTerms,
     encoder: &TermsEncoder,
-) -> Result<([Side; 2], TermCounts), LoadError> {
-    let mut sides: [Side; 2] = Default::default();
+) -> Result<([StoreSide; 2], TermCounts), LoadError> {
+    let mut sides: [StoreSide; 2] = Default::default();
     let mut term_counts = TermCounts::new(own.list.len());
     let mut left = plan.reading.limit.unwrap_or(u64::MAX);
     trace::read_traces(path, own, plan.bad_records, plan.reading.views, |traced| {
@@ -214,7 +214,7 @@ fn read_trace_file(
         left -= 1;
         match plan.subset_of_game(traced.sample.split_group()) {
             Subset::Train => {
-                for Entry { term, white, black } in &traced.entries {
+                for TraceEntry { term, white, black } in &traced.entries {
                     let times = u64::from(white.unsigned_abs()) + u64::from(black.unsigned_abs());
                     term_counts.times[usize::from(*term)] += times;
                 }
@@ -230,21 +230,21 @@ fn read_trace_file(
 
 /// Adds a position to the rows. Counts that do not fit are split into several entries. Panics if an
 /// entry's term is not in the list; readers with the list reject it.
-pub fn push(traced: &TracedPosition, own: &EngineTerms, terms: &mut Terms) {
+pub fn push(traced: &TracedPosition, own: &EngineTerms, terms: &mut TermBatch) {
     let rows = terms.len();
     let of = |kind| {
-        let is = move |entry: &&Entry| own.list.terms[usize::from(entry.term)].kind == kind;
+        let is = move |entry: &&TraceEntry| own.list.terms[usize::from(entry.term)].kind == kind;
         traced.entries.iter().filter(is)
     };
-    let normal = of(Kind::Normal).flat_map(|&Entry { term, white, black }| {
+    let normal = of(TermKind::Normal).flat_map(|&TraceEntry { term, white, black }| {
         parts([i32::from(white) - i32::from(black), 0]).map(move |[count, _]| (term, count))
     });
     terms.normal.push(rows, normal);
-    let safety = of(Kind::Safety).flat_map(|&Entry { term, white, black }| {
+    let safety = of(TermKind::Safety).flat_map(|&TraceEntry { term, white, black }| {
         parts([white.into(), black.into()]).map(move |counts| (term, counts))
     });
     terms.safety.push(rows, safety);
-    let complexity = of(Kind::Complexity).flat_map(|&Entry { term, white, .. }| {
+    let complexity = of(TermKind::Complexity).flat_map(|&TraceEntry { term, white, .. }| {
         parts([white.into(), 0]).map(move |[count, _]| (term, count))
     });
     terms.complexity.push(rows, complexity);

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use super::chunk_plans::ChunkPlans;
 use super::encode::{EncodedRecords, Encoder, RecordLayout, RecordSlice};
 use super::pass::Passes;
-use super::shuffle::{Chunks, shuffled_order};
+use super::shuffle::{ChunkOrder, shuffled_order};
 use super::{InputLayout, KeptRecords, LoadError, PassOrder, StreamPlan};
 use crate::batch::{Batch, RankShare};
 use crate::place::{ReadFacts, ResumePoint};
@@ -176,7 +176,7 @@ fn keep_and_send(
         _ => {}
     }
     let has_chunks = plan.order.has_fixed_chunks(&plan.facts);
-    let chunks = has_chunks.then(|| Chunks::arrange_chunks(&plan.order, encoder, &mut records));
+    let chunks = has_chunks.then(|| ChunkOrder::arrange_chunks(&plan.order, encoder, &mut records));
     let bases = encoder.logits_of_base(&records);
     let layout = match (encoder, &plan.layout) {
         (Encoder::Net(net, _), &InputLayout::CachedPlans { max_bytes, max_pairs, inverted })

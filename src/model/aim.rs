@@ -175,7 +175,7 @@ impl LossInputs<'_> {
         logits: impl Iterator<Item = (usize, f32)>,
         gradients: &mut Vec<f32>,
         scale: f32,
-        of: impl Fn(LossInput) -> (f64, f32),
+        of: impl Fn(PositionLoss) -> (f64, f32),
     ) -> f64 {
         let LossInputs { targets, base, weights, loss, .. } = self;
         let over_rated = 1.0 + loss.asymmetry as f32;
@@ -189,7 +189,7 @@ impl LossInputs<'_> {
             if error > 0.0 {
                 weight *= over_rated;
             }
-            let input = LossInput { logit, p, target, error, scale: scale * weight };
+            let input = PositionLoss { logit, p, target, error, scale: scale * weight };
             let (cost, gradient) = of(input);
             sum += cost * f64::from(weight);
             gradients.push(gradient);
@@ -198,7 +198,7 @@ impl LossInputs<'_> {
     }
 }
 
-struct LossInput {
+struct PositionLoss {
     logit: f32,
     p: f32,
     target: f32,

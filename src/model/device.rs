@@ -4,14 +4,14 @@ use std::fmt;
 
 use burn::tensor::Device;
 
-use super::ops::cpu::{Level, Precision};
+use super::ops::cpu::{Precision, SimdLevel};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compute {
     /// Burn's tensor operations, on any device.
     Plain,
     /// Our fused operations, on the device `flex`.
-    Fused { level: Level, precision: Precision },
+    Fused { level: SimdLevel, precision: Precision },
     /// Our fused operations, on a GPU.
     Gpu {
         /// Most bytes for all from accumulators' gradients on, and for cached lists; batches are
@@ -22,11 +22,11 @@ pub enum Compute {
 
 impl Compute {
     /// Level of our operations on parameters; none for Burn's. On GPUs it has no effect.
-    pub fn simd_level(self) -> Option<Level> {
+    pub fn simd_level(self) -> Option<SimdLevel> {
         match self {
             Compute::Plain => None,
             Compute::Fused { level, .. } => Some(level),
-            Compute::Gpu { .. } => Some(Level::Portable),
+            Compute::Gpu { .. } => Some(SimdLevel::Portable),
         }
     }
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
 
-use super::ops::cpu::{Level, TermsJob, terms_gradients, terms_logits};
-use super::{Aim, Arrays, Compute, Gradients, LossGradients, TouchedRows, to_host};
-use crate::batch::Terms;
+use super::ops::cpu::{SimdLevel, TermsJob, terms_gradients, terms_logits};
+use super::{Aim, Compute, LossGradients, NumberedTensors, TensorGradients, TouchedRows, to_host};
+use crate::batch::TermBatch;
 use crate::weights::{Weights, WeightsError};
 
 #[derive(Module, Debug)]
@@ -22,7 +22,7 @@ pub struct HceModel {
     shape: HceShape,
     /// Instructions of the fused operations, always on the CPU.
     #[module(skip)]
-    level: Level,
+    level: SimdLevel,
 }
 
 /// Weights as start and change.
@@ -83,7 +83,7 @@ impl HceModel {
     ) -> Result<Self, WeightsError> {
         let level = match compute {
             Compute::Fused { level, .. } => level,
-            Compute::Plain | Compute::Gpu { .. } => Level::detect_fastest(),
+            Compute::Plain | Compute::Gpu { .. } => SimdLevel::detect_fastest(),
         };
         // As in `NetModel::new`.
         let device = &device.clone().without_autodiff();
@@ -93,7 +93,7 @@ impl HceModel {
         Ok(Self { terms, tempo, shape, level })
     }
 
-    pub(super) fn list_arrays(&self) -> Arrays {
+    pub(super) fn list_arrays(&self) -> NumberedTensors {
         self.terms.list_arrays("terms").into_iter().chain(self.tempo.list_arrays("tempo")).collect()
     }
 
@@ -101,7 +101,7 @@ impl HceModel {
         (to_host(self.terms.current_value()), to_host(self.tempo.current_value())[0])
     }
 
-    fn terms_job<'a>(&self, pieces: &'a [Arc<Terms>], aim: Aim<'a>) -> TermsJob<'a> {
+    fn terms_job<'a>(&self, pieces: &'a [Arc<TermBatch>], aim: Aim<'a>) -> TermsJob<'a> {
         let HceShape { scale, tempo, .. } = self.shape;
         TermsJob { pieces, aim, scale, tempo, level: self.level }
     }
@@ -110,20 +110,20 @@ impl HceModel {
         self.tempo.current_value().device()
     }
 
-    pub(super) fn logits(&self, pieces: &[Arc<Terms>]) -> Tensor<1> {
+    pub(super) fn logits(&self, pieces: &[Arc<TermBatch>]) -> Tensor<1> {
         let (weights, tempo) = self.host_values();
         let logits = terms_logits(&weights, tempo, self.terms_job(pieces, Aim::Targets(&[])));
         Tensor::from_data(&logits[..], &self.model_device())
     }
 
     /// Panics if the objective has a base.
-    pub(super) fn loss_gradients(&self, pieces: &[Arc<Terms>], aim: Aim) -> LossGradients {
+    pub(super) fn loss_gradients(&self, pieces: &[Arc<TermBatch>], aim: Aim) -> LossGradients {
         let base = aim.loss_inputs().map_or(&[][..], |judged| judged.base);
         assert!(base.is_empty(), "nets are added to terms, not terms to anything");
         let ((weights, tempo), device) = (self.host_values(), self.model_device());
         let found = terms_gradients(&weights, tempo, self.terms_job(pieces, aim));
         let terms = Tensor::from_data(&found.terms[..], &device);
-        let mut gradients = Gradients::from([(self.terms.change.id.val(), terms)]);
+        let mut gradients = TensorGradients::from([(self.terms.change.id.val(), terms)]);
         if self.shape.tempo {
             let tempo = Tensor::from_data([found.tempo], &device);
             gradients.insert(self.tempo.change.id.val(), tempo);

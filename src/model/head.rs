@@ -6,10 +6,10 @@ use std::ops::Range;
 use burn::tensor::{Tensor, TensorData, activation::relu};
 
 use super::aim::HeadOutputs;
-use crate::architecture::{Architecture, Arithmetic, Combination, Curve, Operation};
+use crate::architecture::{Architecture, Combination, Curve, GraphArithmetic, Operation};
 
 /// Weights, `[buckets * outputs * inputs]`, and biases, `[buckets * outputs]`, of an affine map.
-pub type Map = [Tensor<1>; 2];
+pub type MapTensors = [Tensor<1>; 2];
 
 /// The output before the sigmoid, one a position, and the inputs of the first map.
 ///
@@ -19,7 +19,7 @@ pub type Map = [Tensor<1>; 2];
 /// - `buckets`: `[batch]`, or empty where there is one bucket
 pub fn head_outputs(
     net: &Architecture,
-    maps: &[Map],
+    maps: &[MapTensors],
     accumulators: Tensor<2>,
     buckets: &[u8],
 ) -> HeadOutputs {
@@ -33,7 +33,7 @@ pub fn head_outputs(
     let chosen = Tensor::from_data(chosen, &accumulators.device());
     let x = accumulators.reshape([batch, net.views() * columns]);
     let mut activations = None;
-    let tensors = Tensors { net, maps, chosen };
+    let tensors = TensorArithmetic { net, maps, chosen };
     let logits = net.graph().evaluate(net, &tensors, x, |operation, values| {
         if *operation == Operation::Affine(0) && net.is_deep() {
             activations = Some(values.clone());
@@ -43,14 +43,14 @@ pub fn head_outputs(
 }
 
 /// Tensors `[batch, values]`.
-struct Tensors<'a> {
+struct TensorArithmetic<'a> {
     net: &'a Architecture,
-    maps: &'a [Map],
+    maps: &'a [MapTensors],
     /// `[batch, buckets, 1]`, one at a position's bucket.
     chosen: Tensor<3>,
 }
 
-impl Arithmetic for Tensors<'_> {
+impl GraphArithmetic for TensorArithmetic<'_> {
     type Values = Tensor<2>;
 
     fn activate(&self, x: Tensor<2>, curves: &[Curve]) -> Tensor<2> {

@@ -24,25 +24,25 @@ pub use device::{Adapter, AdapterKind, Backend, Compute, DeviceChoice, DeviceErr
 pub use hce::{HceModel, HceShape};
 pub use memory::{Copies, ROOM, bytes_on_gpu, room_on_gpu};
 pub use net::{NetModel, SetRows, initial_of_size, initial_weights};
-pub use ops::Stage;
-pub use ops::cpu::{Level, Precision};
+pub use ops::KernelStage;
+pub use ops::cpu::{Precision, SimdLevel};
 pub use sum::SumModel;
 
-use crate::architecture::{Architecture, Array, ArrayKind};
-use crate::batch::{ActiveRows, Batch, Inputs, RowSet, Terms};
+use crate::architecture::{Architecture, ArrayKind, NetArray};
+use crate::batch::{ActiveRows, Batch, BatchInputs, RowSet, TermBatch};
 use crate::weights::{Weights, WeightsError};
 
 pub struct LossGradients {
     /// `[1]`, the mean loss; undefined for forces.
     pub loss: Tensor<1>,
-    pub gradients: Gradients,
+    pub gradients: TensorGradients,
     pub touched: TouchedRows,
 }
 
 /// Flat gradients by the numbers of the parameters.
-pub type Gradients = BTreeMap<u64, Tensor<1>>;
+pub type TensorGradients = BTreeMap<u64, Tensor<1>>;
 /// Names of parameters in [`Weights`] and their shapes, by number.
-pub type Arrays = BTreeMap<u64, (String, Vec<usize>)>;
+pub type NumberedTensors = BTreeMap<u64, (String, Vec<usize>)>;
 /// Parameters of which a batch touches only some rows, by number, and these rows in order:
 /// gradients have only these rows, `[touched, N]`; all others are 0.
 pub type TouchedRows = BTreeMap<u64, Arc<[u32]>>;
@@ -72,7 +72,7 @@ pub enum Model {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum ModelKind {
     Net(Architecture),
     Hce(HceShape),
     Sum(Architecture, HceShape),
@@ -81,22 +81,24 @@ pub enum Kind {
 impl Model {
     /// A model with these weights. Fails if an array is missing or has another shape.
     pub fn new(
-        kind: &Kind,
+        kind: &ModelKind,
         weights: &Weights,
         device: &Device,
         compute: Compute,
     ) -> Result<Self, WeightsError> {
         Ok(match kind {
-            Kind::Net(net) => Model::Net(NetModel::new(net, weights, device, compute)?),
-            Kind::Hce(shape) => Model::Hce(HceModel::new(1, *shape, weights, device, compute)?),
-            Kind::Sum(net, shape) => {
+            ModelKind::Net(net) => Model::Net(NetModel::new(net, weights, device, compute)?),
+            ModelKind::Hce(shape) => {
+                Model::Hce(HceModel::new(1, *shape, weights, device, compute)?)
+            }
+            ModelKind::Sum(net, shape) => {
                 Model::Sum(SumModel::new(net, *shape, weights, device, compute)?)
             }
         })
     }
 
     /// The output before the sigmoid, one a position, `[batch]`.
-    pub fn logits(&self, inputs: &Inputs) -> Tensor<1> {
+    pub fn logits(&self, inputs: &BatchInputs) -> Tensor<1> {
         match self {
             Model::Net(model) => model.logits(inputs),
             Model::Hce(model) => model.logits(term_blocks(inputs)),
@@ -106,7 +108,7 @@ impl Model {
 
     /// The objective, and its derivative by every parameter. Panics if a model of plain tensor
     /// operations is not on a device for training (`Device::autodiff`).
-    pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim) -> LossGradients {
+    pub fn loss_gradients(&self, inputs: &BatchInputs, aim: Aim) -> LossGradients {
         match self {
             Model::Net(model) => model.loss_gradients(inputs, aim, None),
             Model::Hce(model) => model.loss_gradients(term_blocks(inputs), aim),
@@ -115,7 +117,7 @@ impl Model {
     }
 
     /// The rows that inputs touch, as in [`LossGradients`].
-    pub fn touched_rows(&self, inputs: &Inputs) -> TouchedRows {
+    pub fn touched_rows(&self, inputs: &BatchInputs) -> TouchedRows {
         match self {
             Model::Net(net) | Model::Sum(SumModel { net, .. }) => net.touched_rows(inputs),
             Model::Hce(_) => TouchedRows::default(),
@@ -182,13 +184,13 @@ impl Model {
 
     /// The loss, and the derivative by every parameter in the form of [`Model::weights`]. Panics as
     /// [`Model::loss_gradients`] does.
-    pub fn compute_gradients(&self, inputs: &Inputs, aim: Aim) -> (f32, Weights) {
+    pub fn compute_gradients(&self, inputs: &BatchInputs, aim: Aim) -> (f32, Weights) {
         let LossGradients { loss, gradients, .. } =
             self.loss_gradients(inputs, aim).expand_rows(self);
         (to_host(loss)[0], self.collect_weights(Some(gradients)))
     }
 
-    fn collect_weights(&self, mut gradients: Option<Gradients>) -> Weights {
+    fn collect_weights(&self, mut gradients: Option<TensorGradients>) -> Weights {
         let (arrays, mut weights) = (self.list_arrays(), Weights::default());
         self.visit_arrays(|id, values| {
             let (name, shape) = &arrays[&id];
@@ -208,10 +210,10 @@ impl Model {
         }
     }
 
-    pub(crate) fn list_arrays(&self) -> Arrays {
+    pub(crate) fn list_arrays(&self) -> NumberedTensors {
         let of_net = self.architecture().map_or(Vec::new(), Architecture::list_arrays).into_iter();
         let of_net =
-            of_net.map(|Array { part, name, shape, .. }| (net::array_id(part), (name, shape)));
+            of_net.map(|NetArray { part, name, shape, .. }| (net::array_id(part), (name, shape)));
         match self {
             Model::Net(_) => of_net.collect(),
             Model::Hce(terms) | Model::Sum(SumModel { terms, .. }) => {
@@ -231,8 +233,8 @@ impl Model {
     }
 }
 
-fn term_blocks(inputs: &Inputs) -> &[Arc<Terms>] {
-    let Inputs::Terms(pieces) = inputs else {
+fn term_blocks(inputs: &BatchInputs) -> &[Arc<TermBatch>] {
+    let BatchInputs::Terms(pieces) = inputs else {
         panic!("handcrafted terms are no one-hot inputs");
     };
     pieces
@@ -261,15 +263,15 @@ impl<F: FnMut(u64, Tensor<1>) -> Tensor<1>> ModuleMapper for MapArrays<F> {
 }
 
 /// Moves the gradients of a module's parameters out of those of all tensors.
-fn collect_gradients(all: &mut burn::tensor::Gradients, module: &impl Module) -> Gradients {
-    struct Collect<'a>(&'a mut burn::tensor::Gradients, Gradients);
+fn collect_gradients(all: &mut burn::tensor::Gradients, module: &impl Module) -> TensorGradients {
+    struct Collect<'a>(&'a mut burn::tensor::Gradients, TensorGradients);
     impl ModuleVisitor for Collect<'_> {
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
             let gradient = param.val().grad_remove(self.0);
             self.1.extend(gradient.map(|gradient| (param.id.val(), flatten(gradient))));
         }
     }
-    let mut collect = Collect(all, Gradients::new());
+    let mut collect = Collect(all, TensorGradients::new());
     module.visit(&mut collect);
     collect.1
 }

@@ -10,13 +10,13 @@ use rand_distr::{Distribution, Normal};
 use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 
 use super::aim::HeadOutputs;
-use super::ops::cpu::{Kernel, Level, Precision, Scratch};
-use super::ops::{Arrays, Done, FusedOps, GradientMemory, Job};
+use super::ops::cpu::{Kernel, Precision, Scratch, SimdLevel};
+use super::ops::{Done, FusedOps, GradientMemory, KernelJob, TensorArrays};
 use super::{
     Aim, Compute, LossGradients, TouchedRows, VisitArrays, collect_gradients, dense_counts, head,
 };
-use crate::architecture::{Architecture, Array, ArrayKind, Set};
-use crate::batch::{ActiveRows, Inputs, OneHot, Pairs, RowSet};
+use crate::architecture::{Architecture, ArrayKind, NetArray, Set};
+use crate::batch::{ActiveRows, BatchInputs, InputPairs, OneHot, RowSet};
 use crate::weights::{Weights, WeightsError};
 
 /// A net. Arrays of several output buckets are flat, whatever shape a checkpoint has.
@@ -72,7 +72,7 @@ impl Route {
             Compute::Plain => return Route::Plain,
             Compute::Fused { level, precision } => (level, precision, usize::MAX),
             // The level applies to a processor only.
-            Compute::Gpu { room } => (Level::Portable, Precision::F32, room),
+            Compute::Gpu { room } => (SimdLevel::Portable, Precision::F32, room),
         };
         let kernel = Kernel::new(net, precision, level);
         // GPUs sum gradients of all rows.
@@ -86,13 +86,13 @@ impl Route {
 impl Fused {
     fn fused_job<'a>(
         &'a self,
-        (inputs, touched): (&'a Inputs, Option<&'a RowSet>),
+        (inputs, touched): (&'a BatchInputs, Option<&'a RowSet>),
         aim: Aim<'a>,
         done: Option<Done<'a>>,
-    ) -> Job<'a> {
+    ) -> KernelJob<'a> {
         let Self { kernel, room, .. } = self;
         let (scratch, kept) = (self.scratch.clone(), self.kept.clone());
-        Job { kernel, inputs, touched, aim, scratch, kept, room: *room, done }
+        KernelJob { kernel, inputs, touched, aim, scratch, kept, room: *room, done }
     }
 
     /// Touched rows by the numbers of their arrays.
@@ -133,7 +133,7 @@ impl NetModel {
         compute: Compute,
     ) -> Result<Self, WeightsError> {
         fn load_param<const D: usize>(
-            array: &Array,
+            array: &NetArray,
             weights: &Weights,
             device: &Device,
         ) -> Result<Param<Tensor<D>>, WeightsError> {
@@ -182,7 +182,7 @@ impl NetModel {
         &self.net
     }
 
-    pub fn logits(&self, inputs: &Inputs) -> Tensor<1> {
+    pub fn logits(&self, inputs: &BatchInputs) -> Tensor<1> {
         if let Route::Fused(fused) = &self.route {
             let job = fused.fused_job((inputs, None), Aim::Targets(&[]), None);
             return Tensor::from_dispatch(Dispatch::net_logits(self.list_arrays(), job));
@@ -192,7 +192,12 @@ impl NetModel {
     }
 
     /// Loss and gradients; `done` is called after each stage on a GPU.
-    pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim, done: Option<Done>) -> LossGradients {
+    pub fn loss_gradients(
+        &self,
+        inputs: &BatchInputs,
+        aim: Aim,
+        done: Option<Done>,
+    ) -> LossGradients {
         let fused = match &self.route {
             Route::Fused(fused) => fused,
             Route::Plain => {
@@ -215,7 +220,7 @@ impl NetModel {
         }
     }
 
-    pub fn touched_rows(&self, inputs: &Inputs) -> TouchedRows {
+    pub fn touched_rows(&self, inputs: &BatchInputs) -> TouchedRows {
         let Route::Fused(fused) = &self.route else { return TouchedRows::default() };
         fused.touched_rows(fused.kernel.find_touched(inputs.one_hot()).as_ref())
     }
@@ -233,13 +238,14 @@ impl NetModel {
     }
 
     /// The arrays in the order of [`Architecture::arrays`], for the fused operations.
-    fn list_arrays(&self) -> Arrays<Dispatch> {
+    fn list_arrays(&self) -> TensorArrays<Dispatch> {
         let mut arrays = BTreeMap::new();
         self.visit(&mut VisitArrays(|id, values: Tensor<1>| {
             arrays.insert(id, values.into_dispatch());
         }));
-        let of = |array: Array| arrays.remove(&array_id(array.part)).expect("a net has its arrays");
-        Arrays(self.net.list_arrays().into_iter().map(of).collect())
+        let of =
+            |array: NetArray| arrays.remove(&array_id(array.part)).expect("a net has its arrays");
+        TensorArrays(self.net.list_arrays().into_iter().map(of).collect())
     }
 
     /// The accumulators' weights with their factor, and piece-square values: `[rows, columns]`.
@@ -278,7 +284,7 @@ impl NetModel {
     fn dense_sums(&self, active: &ActiveRows) -> Tensor<2> {
         let is_large = self.net.inputs.is_large();
         let touched = is_large.then(|| {
-            RowSet::of_positions(OneHot::Lists(active), &Pairs::without_pairs(active.rows))
+            RowSet::of_positions(OneHot::Lists(active), &InputPairs::without_pairs(active.rows))
         });
         let rows = self.accumulator_rows(touched.as_ref());
         let [_, columns] = rows.dims();
@@ -289,7 +295,7 @@ impl NetModel {
         side_by_side.reshape([active.len() * self.net.views(), columns])
     }
 
-    fn head_maps(&self) -> Vec<head::Map> {
+    fn head_maps(&self) -> Vec<head::MapTensors> {
         let maps = self.head.iter().chain([&self.output]);
         maps.map(|map| [map.weight.val(), map.bias.val()]).collect()
     }

@@ -9,7 +9,7 @@ use super::{
     Aim, Compute, HceModel, HceShape, LossGradients, LossInputs, NetModel, inner_tensor, to_host,
 };
 use crate::architecture::{Architecture, Views};
-use crate::batch::{ActiveRows, Inputs, Terms};
+use crate::batch::{ActiveRows, BatchInputs, TermBatch};
 use crate::weights::{Weights, WeightsError};
 
 /// First number of the terms' parameters; those of nets are below.
@@ -38,13 +38,13 @@ impl SumModel {
     }
 
     /// +1, or -1 if the net has another point of view than terms, which have White's.
-    fn term_signs(&self, pieces: &[Arc<Terms>]) -> Vec<f32> {
+    fn term_signs(&self, pieces: &[Arc<TermBatch>]) -> Vec<f32> {
         let is_white = self.net.architecture().inputs.views == Views::Plain;
         let turns = pieces.iter().flat_map(|piece| &piece.turn);
         turns.map(|turn| if is_white { 1.0 } else { (*turn).into() }).collect()
     }
 
-    pub fn logits(&self, inputs: &Inputs) -> Tensor<1> {
+    pub fn logits(&self, inputs: &BatchInputs) -> Tensor<1> {
         let (_, pieces) = split_inputs(inputs);
         let terms = self.terms.logits(pieces);
         let signs = Tensor::<1>::from_data(&self.term_signs(pieces)[..], &terms.device());
@@ -52,7 +52,7 @@ impl SumModel {
     }
 
     /// The terms are the net's base, and then get the forces on the sum.
-    pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim) -> LossGradients {
+    pub fn loss_gradients(&self, inputs: &BatchInputs, aim: Aim) -> LossGradients {
         let (active, pieces) = split_inputs(inputs);
         let signs = self.term_signs(pieces);
         let seen = |values: &[f32]| -> Vec<f32> {
@@ -84,7 +84,7 @@ impl SumModel {
     }
 }
 
-fn split_inputs(inputs: &Inputs) -> (&ActiveRows, &[Arc<Terms>]) {
-    let Inputs::Both(active, pieces) = inputs else { panic!("a net and terms see both") };
+fn split_inputs(inputs: &BatchInputs) -> (&ActiveRows, &[Arc<TermBatch>]) {
+    let BatchInputs::Both(active, pieces) = inputs else { panic!("a net and terms see both") };
     (active, pieces)
 }

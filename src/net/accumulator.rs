@@ -26,7 +26,7 @@ pub trait Evaluate {
 pub struct Accumulator<'a> {
     net: &'a Net,
     /// The positions so far; those behind `depth` are reused buffers.
-    levels: Vec<Level>,
+    levels: Vec<AccumulatorLevel>,
     depth: usize,
     /// Counts by row, zero between calls; empty before the first move.
     counts: Vec<i32>,
@@ -35,7 +35,7 @@ pub struct Accumulator<'a> {
 }
 
 #[derive(Clone, Debug)]
-struct Level {
+struct AccumulatorLevel {
     /// `[view][hidden]` by colour, White's first; only White's for plain inputs.
     views: Vec<i32>,
     /// Active rows of all sets but `pieces`, set by set, by colour.
@@ -68,7 +68,7 @@ impl<'a> Accumulator<'a> {
         let colours = if net.architecture().inputs.views == Views::Plain { 1 } else { 2 };
         let views = vec![0; colours * net.architecture().hidden];
         let lists = Default::default();
-        let first = Level { views, lists, position: *position, pending: None };
+        let first = AccumulatorLevel { views, lists, position: *position, pending: None };
         let mut new =
             Self { net, levels: vec![first], depth: 0, counts: Vec::new(), changed: Vec::new() };
         new.refresh(position);
@@ -78,7 +78,7 @@ impl<'a> Accumulator<'a> {
     /// Updates the perspectives of the position and of its predecessors.
     #[inline(always)]
     fn update_views(&mut self) {
-        let settled = |level: &Level| level.pending.is_none();
+        let settled = |level: &AccumulatorLevel| level.pending.is_none();
         let last = self.levels[..=self.depth].iter().rposition(settled);
         for depth in last.expect("the first is settled") + 1..=self.depth {
             let (before, behind) = self.levels.split_at_mut(depth);
@@ -91,7 +91,7 @@ impl<'a> Accumulator<'a> {
 impl Evaluate for Accumulator<'_> {
     fn refresh(&mut self, position: &Position) {
         self.depth = 0;
-        let Level { views, lists, position: here, pending } = &mut self.levels[0];
+        let AccumulatorLevel { views, lists, position: here, pending } = &mut self.levels[0];
         (*here, *pending) = (*position, None);
         list_sets(self.net, position, lists);
         for ((color, view), lists) in of_colours(views, self.net).zip(lists) {
@@ -115,21 +115,21 @@ impl Evaluate for Accumulator<'_> {
 
     /// The value of [`Net::evaluate`].
     fn value(&mut self) -> i32 {
-        pulp::Arch::new().dispatch(Value(self))
+        pulp::Arch::new().dispatch(ValueTask(self))
     }
 }
 
-struct Value<'a, 'net>(&'a mut Accumulator<'net>);
+struct ValueTask<'a, 'net>(&'a mut Accumulator<'net>);
 
 /// Inlined, unlike a closure, so that it uses the machine's vector instructions.
-impl pulp::NullaryFnOnce for Value<'_, '_> {
+impl pulp::NullaryFnOnce for ValueTask<'_, '_> {
     type Output = i32;
 
     #[inline(always)]
     fn call(self) -> i32 {
         self.0.update_views();
         let Accumulator { net, levels, depth, .. } = self.0;
-        let Level { views, lists, position, .. } = &levels[*depth];
+        let AccumulatorLevel { views, lists, position, .. } = &levels[*depth];
         let architecture = net.architecture();
         let of = |color: Color| {
             let hidden = architecture.hidden;
@@ -144,16 +144,16 @@ impl pulp::NullaryFnOnce for Value<'_, '_> {
     }
 }
 
-impl Level {
+impl AccumulatorLevel {
     /// Updates or refreshes the perspectives from those of the previous position.
     #[inline(always)]
     fn update_views(
         &mut self,
-        before: &Level,
+        before: &AccumulatorLevel,
         net: &Net,
         (counts, changed): (&mut Vec<i32>, &mut Vec<CountedRow>),
     ) {
-        let Level { views, lists, position, pending } = self;
+        let AccumulatorLevel { views, lists, position, pending } = self;
         let (inputs, hidden) = (&net.architecture().inputs, net.architecture().hidden);
         let Some(Some(moved)) = pending.take() else {
             views.copy_from_slice(&before.views);

@@ -44,8 +44,8 @@ use std::ops::Range;
 
 use super::{MOST_INPUT, Net};
 use crate::architecture::{
-    self, Architecture, Arithmetic, Array, ArrayKind, Combination, Curve, Factor, FixedMap,
-    FixedPoint, FixedValue, convert_unit,
+    self, Architecture, ArrayKind, Combination, Curve, Factor, FixedMap, FixedPoint, FixedValue,
+    GraphArithmetic, NetArray, convert_unit,
 };
 use crate::features::Integer;
 use crate::prefetch::prefetch_line;
@@ -122,11 +122,11 @@ impl Net {
         piece_squares: i64,
     ) -> i64 {
         let bucket = self.architecture.bucket_of(position);
-        let arithmetic = Integers { net: self, bucket, piece_squares, slowly: SLOWLY };
-        let accumulators = Values::Accumulators(views);
+        let arithmetic = IntegerArithmetic { net: self, bucket, piece_squares, slowly: SLOWLY };
+        let accumulators = IntegerValues::Accumulators(views);
         match self.graph.evaluate(&self.architecture, &arithmetic, accumulators, |_, _| ()) {
-            Values::Sum(sum) => self.to_centipawns(sum),
-            Values::Fixed(values, FixedValue { unit, .. }) => {
+            IntegerValues::Sum(sum) => self.to_centipawns(sum),
+            IntegerValues::Fixed(values, FixedValue { unit, .. }) => {
                 let scale = self.scales.scale.into();
                 let apart =
                     self.fixed.psqt.map(|unit| convert_unit(piece_squares / 2, unit, scale));
@@ -221,7 +221,7 @@ fn sum_products(
 }
 
 /// The number system of engines.
-struct Integers<'a> {
+struct IntegerArithmetic<'a> {
     net: &'a Net,
     bucket: usize,
     piece_squares: i64,
@@ -230,7 +230,7 @@ struct Integers<'a> {
 }
 
 #[derive(Clone)]
-enum Values<'a> {
+enum IntegerValues<'a> {
     /// Values of each perspective, times QA.
     Accumulators(&'a [&'a [i32]]),
     /// Their activations and the products of these, times QA or its square.
@@ -242,35 +242,35 @@ enum Values<'a> {
     Floats(Vec<f32>),
 }
 
-impl Values<'_> {
+impl IntegerValues<'_> {
     fn as_floats(&self) -> &[f32] {
-        let Values::Floats(values) = self else { panic!("integers end at the first map") };
+        let IntegerValues::Floats(values) = self else { panic!("integers end at the first map") };
         values
     }
 }
 
-impl<'a> Arithmetic for Integers<'a> {
-    type Values = Values<'a>;
+impl<'a> GraphArithmetic for IntegerArithmetic<'a> {
+    type Values = IntegerValues<'a>;
 
     #[inline(always)]
-    fn activate(&self, x: Values<'a>, curves: &[Curve]) -> Values<'a> {
+    fn activate(&self, x: IntegerValues<'a>, curves: &[Curve]) -> IntegerValues<'a> {
         let qa = self.net.scales.qa;
         let views = match x {
-            Values::Accumulators(views) => views,
-            Values::Fixed(x, FixedValue { map, .. }) => {
+            IntegerValues::Accumulators(views) => views,
+            IntegerValues::Fixed(x, FixedValue { map, .. }) => {
                 let fixed = self.net.fixed_map(map);
                 let values = side_by_side(curves, &[&x], |curve, y| fixed.activate_value(curve, y));
-                return Values::Fixed(values, FixedValue { map, unit: fixed.values });
+                return IntegerValues::Fixed(values, FixedValue { map, unit: fixed.values });
             }
             x => {
-                return Values::Floats(side_by_side(curves, &[x.as_floats()], |it, x| {
+                return IntegerValues::Floats(side_by_side(curves, &[x.as_floats()], |it, x| {
                     it.value_f32(x)
                 }));
             }
         };
         if self.net.architecture.is_deep() && !has_bytes(&self.net.architecture, self.net.scales) {
             let one = qa as f32;
-            return Values::Floats(side_by_side(curves, views, |it, a| {
+            return IntegerValues::Floats(side_by_side(curves, views, |it, a| {
                 it.value_f32(a as f32 / one)
             }));
         }
@@ -278,26 +278,39 @@ impl<'a> Arithmetic for Integers<'a> {
         for curve in curves {
             views.iter().for_each(|view| curve.apply_to_integers(view, qa, &mut values));
         }
-        Values::Integers(values)
+        IntegerValues::Integers(values)
     }
 
     #[inline(always)]
-    fn select_columns(&self, x: &Values<'a>, parts: usize, columns: Range<usize>) -> Values<'a> {
+    fn select_columns(
+        &self,
+        x: &IntegerValues<'a>,
+        parts: usize,
+        columns: Range<usize>,
+    ) -> IntegerValues<'a> {
         match x {
-            Values::Fixed(x, of) => {
-                Values::Fixed(architecture::select_columns(x, parts, columns), *of)
+            IntegerValues::Fixed(x, of) => {
+                IntegerValues::Fixed(architecture::select_columns(x, parts, columns), *of)
             }
-            x => Values::Floats(architecture::select_columns(x.as_floats(), parts, columns)),
+            x => IntegerValues::Floats(architecture::select_columns(x.as_floats(), parts, columns)),
         }
     }
 
     #[inline(always)]
-    fn multiply(&self, x: Values<'a>, parts: usize, factors: [Range<usize>; 2]) -> Values<'a> {
+    fn multiply(
+        &self,
+        x: IntegerValues<'a>,
+        parts: usize,
+        factors: [Range<usize>; 2],
+    ) -> IntegerValues<'a> {
         match x {
-            Values::Integers(x) => {
-                Values::Integers(architecture::multiply_columns(&x, parts, factors, |x, y| x * y))
-            }
-            x => Values::Floats(architecture::multiply_columns(
+            IntegerValues::Integers(x) => IntegerValues::Integers(architecture::multiply_columns(
+                &x,
+                parts,
+                factors,
+                |x, y| x * y,
+            )),
+            x => IntegerValues::Floats(architecture::multiply_columns(
                 x.as_floats(),
                 parts,
                 factors,
@@ -307,65 +320,73 @@ impl<'a> Arithmetic for Integers<'a> {
     }
 
     #[inline(always)]
-    fn combine(&self, x: Values<'a>, y: Values<'a>, how: Combination) -> Values<'a> {
+    fn combine(
+        &self,
+        x: IntegerValues<'a>,
+        y: IntegerValues<'a>,
+        how: Combination,
+    ) -> IntegerValues<'a> {
         match (x, y) {
-            (Values::Sum(x), Values::Sum(y)) => Values::Sum(how.apply(x, y)),
-            (Values::Fixed(x, to), Values::Fixed(y, from)) => {
+            (IntegerValues::Sum(x), IntegerValues::Sum(y)) => IntegerValues::Sum(how.apply(x, y)),
+            (IntegerValues::Fixed(x, to), IntegerValues::Fixed(y, from)) => {
                 let pairs = x.iter().zip(y);
                 let apply =
                     |(x, y): (&i64, i64)| how.apply(*x, convert_unit(y, from.unit, to.unit));
-                Values::Fixed(pairs.map(apply).collect(), to)
+                IntegerValues::Fixed(pairs.map(apply).collect(), to)
             }
             (x, y) => {
                 let pairs = x.as_floats().iter().zip(y.as_floats());
-                Values::Floats(pairs.map(|(x, y)| how.apply(*x, *y)).collect())
+                IntegerValues::Floats(pairs.map(|(x, y)| how.apply(*x, *y)).collect())
             }
         }
     }
 
     #[inline(always)]
-    fn concatenate(&self, parts: Vec<Values<'a>>) -> Values<'a> {
-        let fixed = |part: &Values<'a>| match part {
-            Values::Fixed(values, of) => Some((values.clone(), *of)),
+    fn concatenate(&self, parts: Vec<IntegerValues<'a>>) -> IntegerValues<'a> {
+        let fixed = |part: &IntegerValues<'a>| match part {
+            IntegerValues::Fixed(values, of) => Some((values.clone(), *of)),
             _ => None,
         };
         match parts.iter().map(fixed).collect::<Option<Vec<_>>>() {
             Some(parts) => {
                 let of = parts[0].1;
-                Values::Fixed(parts.into_iter().flat_map(|(values, _)| values).collect(), of)
+                IntegerValues::Fixed(parts.into_iter().flat_map(|(values, _)| values).collect(), of)
             }
-            None => {
-                Values::Floats(parts.iter().flat_map(|part| part.as_floats()).copied().collect())
-            }
+            None => IntegerValues::Floats(
+                parts.iter().flat_map(|part| part.as_floats()).copied().collect(),
+            ),
         }
     }
 
     #[inline(always)]
-    fn select_neurons(&self, accumulators: Values<'a>) -> Values<'a> {
+    fn select_neurons(&self, accumulators: IntegerValues<'a>) -> IntegerValues<'a> {
         accumulators
     }
 
     #[inline(always)]
-    fn piece_squares(&self, _: Values<'a>) -> Values<'a> {
+    fn piece_squares(&self, _: IntegerValues<'a>) -> IntegerValues<'a> {
         if let Some(of) = self.net.fixed_output() {
             let is_added = self.net.fixed.psqt.is_none();
-            return Values::Fixed(vec![if is_added { self.piece_squares / 2 } else { 0 }], of);
+            return IntegerValues::Fixed(
+                vec![if is_added { self.piece_squares / 2 } else { 0 }],
+                of,
+            );
         }
         let Scales { qa, qb, .. } = self.net.scales;
         let unit = (0.5 / (f64::from(qa) * f64::from(qb))) as f32;
         match self.net.architecture.is_deep() {
-            true => Values::Floats(vec![self.piece_squares as f32 * unit]),
-            false => Values::Sum(self.piece_squares / 2),
+            true => IntegerValues::Floats(vec![self.piece_squares as f32 * unit]),
+            false => IntegerValues::Sum(self.piece_squares / 2),
         }
     }
 
     #[inline(always)]
-    fn apply_map(&self, map: usize, x: Values<'a>) -> Values<'a> {
+    fn apply_map(&self, map: usize, x: IntegerValues<'a>) -> IntegerValues<'a> {
         let Self { net, bucket, .. } = *self;
         let x = match x {
-            Values::Integers(x) => x,
-            Values::Fixed(x, _) => return self.affine_in_fixed_point(map, &x),
-            x => return Values::Floats(self.affine_in_floats(map, x.as_floats())),
+            IntegerValues::Integers(x) => x,
+            IntegerValues::Fixed(x, _) => return self.affine_in_fixed_point(map, &x),
+            x => return IntegerValues::Floats(self.affine_in_floats(map, x.as_floats())),
         };
         if net.architecture.is_fixed_point() {
             if let Some(sums) = self.sums_of_bytes(map, &x) {
@@ -375,11 +396,11 @@ impl<'a> Arithmetic for Integers<'a> {
             return self.affine_in_fixed_point(map, &x);
         }
         if net.architecture.is_deep() {
-            return Values::Floats(net.affine_of_bytes(bucket, &x));
+            return IntegerValues::Floats(net.affine_of_bytes(bucket, &x));
         }
         let (weights, bias) = net.output_of(bucket);
         let terms = x.iter().zip(weights).map(|(&v, &o)| i64::from(v) * i64::from(o));
-        Values::Sum(net.with_bias(terms.sum(), bias))
+        IntegerValues::Sum(net.with_bias(terms.sum(), bias))
     }
 }
 
@@ -400,10 +421,10 @@ fn side_by_side<T: Copy, U>(
     values
 }
 
-impl<'a> Integers<'a> {
+impl<'a> IntegerArithmetic<'a> {
     /// An affine map in fixed point.
     #[inline(always)]
-    fn affine_in_fixed_point(&self, map: usize, x: &[i64]) -> Values<'a> {
+    fn affine_in_fixed_point(&self, map: usize, x: &[i64]) -> IntegerValues<'a> {
         let (weights, _, first) = self.net.map_numbers_of_bucket(map, self.bucket);
         let (fixed, outputs) = (self.net.fixed_map(map), self.net.maps[map][1]);
         let x: Vec<i64> = x.iter().map(|x| fixed.scale_input(*x)).collect();
@@ -444,16 +465,16 @@ impl<'a> Integers<'a> {
 
     /// The outputs of a map in fixed point from its sums.
     #[inline(always)]
-    fn of_sums(&self, map: usize, sums: impl Iterator<Item = i64>) -> Values<'a> {
+    fn of_sums(&self, map: usize, sums: impl Iterator<Item = i64>) -> IntegerValues<'a> {
         let (_, biases, first) = self.net.map_numbers_of_bucket(map, self.bucket);
         let (fixed, outputs) = (self.net.fixed_map(map), self.net.maps[map][1]);
         let biases = &biases.i32s()[first..][..outputs];
         let outputs = sums.zip(biases).map(|(sum, bias)| fixed.scale_output(sum, (*bias).into()));
         if fixed.floats {
             let unit = (1.0 / fixed.unit as f64) as f32;
-            return Values::Floats(outputs.map(|y| y as f32 * unit).collect());
+            return IntegerValues::Floats(outputs.map(|y| y as f32 * unit).collect());
         }
-        Values::Fixed(outputs.collect(), FixedValue { map, unit: fixed.unit })
+        IntegerValues::Fixed(outputs.collect(), FixedValue { map, unit: fixed.unit })
     }
 
     /// An affine map in f32: inputs are added in order.
@@ -700,7 +721,7 @@ fn add<W: Copy + Into<i16>>(row: &[W], times: i32, accumulators: &mut [i32]) {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredArray {
-    pub array: Array,
+    pub array: NetArray,
     pub number: Number,
     /// What its integers are of its floats: one factor, or one for each of its columns, over and
     /// over. None for floats.
@@ -718,7 +739,7 @@ pub fn stored_arrays(net: &Architecture, scales: Scales) -> Vec<StoredArray> {
         Integer::I32 => Number::I32,
     };
     let maps = net.maps().len();
-    let of_array = |array: Array| {
+    let of_array = |array: NetArray| {
         let fixed_map = |map: usize| fixed.maps[map].as_ref();
         let (number, factors) = match (array.part, array.part.map_index(maps).and_then(fixed_map)) {
             (ArrayKind::Layer(_) | ArrayKind::Output, Some(map)) => {

@@ -8,7 +8,7 @@ use super::elo::{Elo, PairedGames, PlayerDifference, rate_players};
 use super::estimate::{Estimate, FEW_GROUPS, Groups, Means};
 use super::fitted::FittedEvaluation;
 use super::table::{format_share, legend_lines, with_half_width, wrap_all};
-use super::{Table, chance};
+use super::{TextTable, chance};
 use crate::digits::group_digits;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,7 +20,7 @@ pub struct Comparison {
     /// By loss, the smallest first.
     pub evaluations: Vec<MeasuredEvaluation>,
     /// All pairs, the one with the smaller loss first.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<EvaluationPair>,
     /// Games between some of them.
     pub games: Option<Games>,
     /// Whether no evaluation was trained or chosen on the positions. Filled by the caller, as the
@@ -85,7 +85,7 @@ pub struct MeasuredEvaluation {
 
 /// Two evaluations on the same positions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Pair {
+pub struct EvaluationPair {
     pub better: String,
     pub worse: String,
     /// The loss of the worse minus that of the better.
@@ -154,7 +154,7 @@ pub(super) fn measure_fitted(
                 true => Some("they differ by rounding".to_string()),
                 false => at_border,
             };
-            pairs.push(Pair {
+            pairs.push(EvaluationPair {
                 better: better.name.clone(),
                 worse: worse.name.clone(),
                 difference,
@@ -165,7 +165,7 @@ pub(super) fn measure_fitted(
             });
         }
     }
-    let of = |it: &Pair| (it.difference.p, it.difference.contains_zero(), it.why.clone());
+    let of = |it: &EvaluationPair| (it.difference.p, it.difference.contains_zero(), it.why.clone());
     let open = chance::open_verdicts(pairs.iter().map(of), count);
     for (pair, why) in pairs.iter_mut().zip(open) {
         (pair.decided, pair.why) = (why.is_none(), why);
@@ -228,7 +228,7 @@ impl Comparison {
 
     /// The difference of the first pair with its interval, in a sentence.
     pub fn gain_sentence(&self) -> String {
-        let Some(Pair { better, worse, difference, .. }) = self.pairs.first() else {
+        let Some(EvaluationPair { better, worse, difference, .. }) = self.pairs.first() else {
             return String::new();
         };
         if difference.mean == 0.0 {
@@ -240,14 +240,14 @@ impl Comparison {
     }
 
     /// One line an evaluation, the smallest loss first; `verbose` adds the loss against targets.
-    pub fn to_table(&self, verbose: bool) -> Table {
+    pub fn to_table(&self, verbose: bool) -> TextTable {
         let targets = verbose && self.evaluations.iter().any(|one| one.loss_target.is_some());
         let elo = self.games.as_ref().map(Games::title);
         let mut columns = vec!["<evaluation", "loss", "± 95 %", "<vs next"];
         columns.extend(elo.as_deref());
         columns.push("scale");
         columns.extend(targets.then_some("to target"));
-        let mut table = Table::with_titles(&columns);
+        let mut table = TextTable::with_titles(&columns);
         for (rank, one) in self.evaluations.iter().enumerate() {
             let scale = one.scale.map_or("-".to_string(), |scale| format!("{scale:.0}"));
             let mark = if one.at_border { " (border)" } else { "" };
@@ -265,7 +265,7 @@ impl Comparison {
     }
 
     /// Neighbours in the ranking, the first of each pair in order.
-    fn neighbour_pairs(&self) -> impl Iterator<Item = &Pair> {
+    fn neighbour_pairs(&self) -> impl Iterator<Item = &EvaluationPair> {
         chance::neighbour_indices(self.evaluations.len())
             .into_iter()
             .map(|place| &self.pairs[place])
@@ -305,15 +305,15 @@ impl Comparison {
         lines
     }
 
-    pub fn pair_table(&self) -> Table {
-        let mut table = Table::with_titles(&[
+    pub fn pair_table(&self) -> TextTable {
+        let mut table = TextTable::with_titles(&[
             "<lower loss",
             "<higher loss",
             "difference",
             "± 95 %",
             "<decided",
         ]);
-        for Pair { better, worse, difference, decided, .. } in &self.pairs {
+        for EvaluationPair { better, worse, difference, decided, .. } in &self.pairs {
             let [mean, half] = with_half_width(difference);
             let decided = if *decided { "yes" } else { "no" };
             table.add_row([&better[..], worse, &mean, &half, decided]);

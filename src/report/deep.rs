@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::Table;
+use super::TextTable;
 use super::compare::{self, CompareError, Comparison, PositionFacts, Predictions};
 use super::estimate::{Estimate, Groups, Means};
 use super::fitted::FittedEvaluation;
@@ -40,7 +40,7 @@ pub struct PhaseLoss {
 pub struct Calibration {
     pub name: String,
     /// By expected result, the smallest first.
-    pub bins: Vec<Bin>,
+    pub bins: Vec<CalibrationBin>,
     /// Mean distance of a bin from the diagonal, weighted by positions.
     pub error: f64,
     /// The mean distance that noise alone would cause; None if a bin has no interval.
@@ -49,7 +49,7 @@ pub struct Calibration {
 
 /// Positions of nearly equal expected result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Bin {
+pub struct CalibrationBin {
     pub positions: usize,
     /// The smallest and the largest expected result.
     pub range: [f64; 2],
@@ -219,11 +219,13 @@ impl Calibration {
         let mut order: Vec<u32> = (0..expected.len() as u32).collect();
         let key = |i: &u32| expected[*i as usize];
         order.par_sort_unstable_by(|a, b| key(a).total_cmp(&key(b)).then(a.cmp(b)));
-        let bins: Vec<Bin> = cut_bins(expected, &order)
+        let bins: Vec<CalibrationBin> = cut_bins(expected, &order)
             .par_windows(2)
-            .map(|cut| Bin::average_bin(&order[cut[0]..cut[1]], expected, results, groups))
+            .map(|cut| {
+                CalibrationBin::average_bin(&order[cut[0]..cut[1]], expected, results, groups)
+            })
             .collect();
-        let weighted = |value: &dyn Fn(&Bin) -> Option<f64>| -> Option<f64> {
+        let weighted = |value: &dyn Fn(&CalibrationBin) -> Option<f64>| -> Option<f64> {
             let terms = bins.iter().map(|bin| Some(value(bin)? * bin.positions as f64));
             Some(terms.sum::<Option<f64>>()? / expected.len() as f64)
         };
@@ -235,7 +237,7 @@ impl Calibration {
     }
 }
 
-impl Bin {
+impl CalibrationBin {
     fn average_bin(records: &[u32], expected: &[f64], results: &[f64], groups: &Groups) -> Self {
         let groups = groups.of_records(records);
         let column = |of: &[f64]| groups.sum_groups(records.iter().map(|i| of[*i as usize]));
@@ -286,7 +288,7 @@ fn widest_by_group(apart: impl Fn(usize) -> f64, groups: &Groups, most: usize) -
 impl DeepComparison {
     pub fn to_text(&self, verbose: bool) -> String {
         let mut text = self.comparison.to_text(verbose);
-        let mut add = |about: &str, table: Table| {
+        let mut add = |about: &str, table: TextTable| {
             if !table.is_empty() {
                 text += &format!("\n{}\n{table}", wrap_all([about]));
             }
@@ -310,8 +312,8 @@ impl DeepComparison {
         )
     }
 
-    pub fn phase_table(&self) -> Table {
-        let mut table = Table::with_titles(&[
+    pub fn phase_table(&self) -> TextTable {
+        let mut table = TextTable::with_titles(&[
             "<phase",
             "positions",
             "<evaluation",
@@ -328,8 +330,8 @@ impl DeepComparison {
         table
     }
 
-    pub fn quantising_table(&self) -> Table {
-        let mut table = Table::with_titles(&[
+    pub fn quantising_table(&self) -> TextTable {
+        let mut table = TextTable::with_titles(&[
             "<integers less floats",
             "mean, cp",
             "99.9 %, cp",
@@ -347,8 +349,9 @@ impl DeepComparison {
 }
 
 impl Calibration {
-    fn to_table(&self) -> Table {
-        let mut table = Table::with_titles(&["expected", "observed", "± 95 %", "off", "positions"]);
+    fn to_table(&self) -> TextTable {
+        let mut table =
+            TextTable::with_titles(&["expected", "observed", "± 95 %", "off", "positions"]);
         for bin in &self.bins {
             let [observed, half] = with_half_width(&bin.observed);
             table.add_row([

@@ -1,5 +1,5 @@
 //! Elo of matches. A pair of games with colours reversed is one observation; the pentanomial counts
-//! of [`Pairs`] are sufficient. Logistic Elo is `-400 log10(1 / m - 1)` of the mean score
+//! of [`PairCounts`] are sufficient. Logistic Elo is `-400 log10(1 / m - 1)` of the mean score
 //! `m`, its 95 % interval that of `m ± 1.96 sqrt(v / n)` over `n` pairs. Where all pairs are equal,
 //! the share of others is below `1 - 0.025^(1 / n)`. Sources: M. Van den Bergh, "Comments on
 //! Normalized Elo" (2020); fastchess.
@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::chance;
 use super::compare::BETTER;
-use super::table::{Table, legend_lines};
-use crate::linear::{Cholesky, Matrix};
+use super::table::{TextTable, legend_lines};
+use crate::linear::{Cholesky, DenseMatrix};
 use crate::loss::sigmoid;
 
 /// Fewest pairs for which a winner is named.
@@ -23,9 +23,9 @@ const Z: f64 = 1.959_963_984_540_054;
 
 /// Numbers of pairs of games that scored 0, 0.5, 1, 1.5 and 2 from the first player's point of view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Pairs(pub [u64; 5]);
+pub struct PairCounts(pub [u64; 5]);
 
-impl Pairs {
+impl PairCounts {
     /// Adds a pair, the result of each game being 0, 0.5 or 1.
     pub fn add(&mut self, [first, second]: [f64; 2]) {
         self.0[(2.0 * (first + second)) as usize] += 1;
@@ -180,9 +180,9 @@ pub fn expected_score(elo: f64) -> f64 {
 }
 
 /// Pairs of any two players by their score, the mean score of a game, and Elo.
-pub fn meetings_table(names: &[String], meetings: &[PairedGames]) -> Table {
+pub fn meetings_table(names: &[String], meetings: &[PairedGames]) -> TextTable {
     let columns = ["<player", "<against", "pairs", "0, 0.5, 1, 1.5, 2", "score", "Elo, ± 95 %"];
-    let mut table = Table::with_titles(&columns);
+    let mut table = TextTable::with_titles(&columns);
     for PairedGames { players, pairs } in meetings {
         let [first, second] = players.map(|player| names[player].clone());
         let counts = pairs.0.map(|count| count.to_string()).join(", ");
@@ -211,7 +211,7 @@ pub struct PlayerDifference {
 
 impl PlayerDifference {
     /// Result of a match of two players with pairs from the first one's point of view.
-    pub fn of_match(names: [&str; 2], pairs: &Pairs) -> Self {
+    pub fn of_match(names: [&str; 2], pairs: &PairCounts) -> Self {
         let ahead = pairs.mean_score().is_none_or(|score| score >= 0.5);
         let [stronger, weaker] = if ahead { names } else { [names[1], names[0]] };
         let pairs = if ahead { *pairs } else { pairs.reverse_players() };
@@ -238,7 +238,7 @@ impl PlayerDifference {
 
     /// Formats the result of a match of two as
     /// "a beats b: +59.6 Elo (95 %: +7.4 to +131.4), 50 pairs".
-    pub fn format_line(&self, pairs: &Pairs) -> String {
+    pub fn format_line(&self, pairs: &PairCounts) -> String {
         let Self { stronger, weaker, difference, .. } = self;
         let verb = if self.decided { "beats" } else { "against" };
         let rest = match &self.why {
@@ -287,7 +287,7 @@ impl Sprt {
     }
 
     /// The generalised log-likelihood ratio, above 0 for H1; 0 without pairs.
-    pub fn log_likelihood_ratio(&self, pairs: &Pairs) -> f64 {
+    pub fn log_likelihood_ratio(&self, pairs: &PairCounts) -> f64 {
         if pairs.is_empty() {
             return 0.0;
         }
@@ -300,7 +300,7 @@ impl Sprt {
     }
 
     /// Decision after each pair; final once it is reached.
-    pub fn decide_after(&self, pairs: &Pairs) -> Decision {
+    pub fn decide_after(&self, pairs: &PairCounts) -> Decision {
         match self.log_likelihood_ratio(pairs) {
             llr if llr >= Self::BOUND => Decision::H1,
             llr if llr <= -Self::BOUND => Decision::H0,
@@ -309,7 +309,7 @@ impl Sprt {
     }
 
     /// The LLR and the decision in words.
-    pub fn decision_sentence(&self, pairs: &Pairs) -> String {
+    pub fn decision_sentence(&self, pairs: &PairCounts) -> String {
         let (Self { elo0, elo1 }, bound) = (self, Self::BOUND);
         let llr =
             format!("LLR {:.2} ({:.2} to {bound:.2})", self.log_likelihood_ratio(pairs), -bound);
@@ -359,7 +359,7 @@ const STEP: f64 = 400.0 / std::f64::consts::LN_10;
 pub struct PairedGames {
     pub players: [usize; 2],
     /// From the first player's point of view.
-    pub pairs: Pairs,
+    pub pairs: PairCounts,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -383,14 +383,14 @@ pub struct Rating {
 /// Rates players by their meetings. `zero` is the player of 0 Elo; None for the mean.
 pub fn rate_players(names: &[String], meetings: &[PairedGames], zero: Option<usize>) -> Ratings {
     let count = names.len();
-    let mut rows = vec![vec![Pairs::default(); count]; count];
+    let mut rows = vec![vec![PairCounts::default(); count]; count];
     for PairedGames { players: [a, b], pairs } in meetings {
         rows[*a][*b].add_pairs(pairs);
         rows[*b][*a].add_pairs(&pairs.reverse_players());
     }
     let table = Crosstable(rows);
     let placed = table.connected_players(zero);
-    let fit = Fit::new(&table, &placed, zero);
+    let fit = RatingFit::new(&table, &placed, zero);
     let at = |player: usize| placed.iter().position(|it| *it == player);
     let rating = |place: usize| {
         let met = table.total_pairs(place);
@@ -445,9 +445,15 @@ impl Ratings {
     }
 
     /// Rank, player, Elo, score, pairs, and the verdict on it and the next one.
-    pub fn to_table(&self) -> Table {
-        let mut table =
-            Table::with_titles(&["rank", "<player", "Elo, ± 95 %", "score", "pairs", "<vs next"]);
+    pub fn to_table(&self) -> TextTable {
+        let mut table = TextTable::with_titles(&[
+            "rank",
+            "<player",
+            "Elo, ± 95 %",
+            "score",
+            "pairs",
+            "<vs next",
+        ]);
         let mut neighbours = self.neighbour_differences();
         for (rank, Rating { name, pairs, score, elo, .. }) in self.players.iter().enumerate() {
             let verdict = match neighbours.next() {
@@ -483,11 +489,11 @@ impl Ratings {
 }
 
 /// Pairs between all players, from the point of view of the row's player.
-struct Crosstable(Vec<Vec<Pairs>>);
+struct Crosstable(Vec<Vec<PairCounts>>);
 
 impl Crosstable {
-    fn total_pairs(&self, player: usize) -> Pairs {
-        let mut all = Pairs::default();
+    fn total_pairs(&self, player: usize) -> PairCounts {
+        let mut all = PairCounts::default();
         self.0[player].iter().for_each(|pairs| all.add_pairs(pairs));
         all
     }
@@ -515,14 +521,14 @@ impl Crosstable {
 }
 
 /// Ratings of connected players, in logits, and their covariance.
-struct Fit {
+struct RatingFit {
     logits: Vec<f64>,
-    covariance: Matrix,
+    covariance: DenseMatrix,
     /// Place of the zero among these; None for the mean.
     zero: Option<usize>,
 }
 
-impl Fit {
+impl RatingFit {
     fn new(table: &Crosstable, placed: &[usize], zero: Option<usize>) -> Self {
         let count = placed.len();
         let own = |a: usize, b: usize| &table.0[placed[a]][placed[b]];
@@ -550,12 +556,12 @@ impl Fit {
             let matrix = weighted_laplacian(count, &met, weight);
             let size = (0..count).map(|i| matrix[(i, i)]).sum::<f64>();
             let constant = if size > 0.0 { size / (count * count) as f64 } else { 1.0 };
-            Cholesky::new(Matrix::from_fn(count, count, |i, j| matrix[(i, j)] + constant))
+            Cholesky::new(DenseMatrix::from_fn(count, count, |i, j| matrix[(i, j)] + constant))
                 .expect("points flow between all that are placed")
         };
         let mut logits = vec![0.0; count];
         for _ in 0..200 {
-            let mut step = Matrix::from_fn(count, 1, |a, _| {
+            let mut step = DenseMatrix::from_fn(count, 1, |a, _| {
                 let of = |b| pairs(a, b) * (score(a, b) - sigmoid(logits[a] - logits[b]));
                 (0..count).filter(|b| *b != a).map(of).sum::<f64>()
             });
@@ -579,7 +585,7 @@ impl Fit {
         // The sandwich: inverse derivative, scatter, inverse derivative; all of them are symmetric.
         let (mut half, bread) = (weighted_laplacian(count, &met, scatter), slope(&logits));
         bread.solve_in_place(&mut half);
-        let mut covariance = Matrix::from_fn(count, count, |i, j| half[(j, i)]);
+        let mut covariance = DenseMatrix::from_fn(count, count, |i, j| half[(j, i)]);
         bread.solve_in_place(&mut covariance);
         let zero = zero.and_then(|place| placed.iter().position(|it| *it == place));
         let base = match zero {
@@ -628,8 +634,8 @@ fn weighted_laplacian(
     count: usize,
     met: &[[usize; 2]],
     weight: impl Fn([usize; 2]) -> f64,
-) -> Matrix {
-    let mut matrix = Matrix::zeros(count, count);
+) -> DenseMatrix {
+    let mut matrix = DenseMatrix::zeros(count, count);
     for [a, b] in met {
         let weight = weight([*a, *b]);
         matrix[(*a, *a)] += weight;
@@ -641,7 +647,7 @@ fn weighted_laplacian(
 }
 
 /// Variance around the expected score; equal pairs get one more that differs.
-fn variance_around(pairs: &Pairs, expected: f64) -> f64 {
+fn variance_around(pairs: &PairCounts, expected: f64) -> f64 {
     let mut pairs = *pairs;
     if pairs.score_variance() == Some(0.0) {
         let unlike = if pairs.mean_score().is_some_and(|score| score < 0.5) { 1.0 } else { 0.0 };

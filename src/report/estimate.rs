@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::{Table, chance};
+use super::{TextTable, chance};
 use crate::digits::group_digits;
 
 /// Fewest groups for which a winner is named.
@@ -199,7 +199,7 @@ impl MoveComparison {
     pub fn to_text(&self) -> String {
         let [positions, groups] =
             [self.positions, self.groups].map(|count| group_digits(count as u64));
-        let mut table = Table::with_titles(&["<evaluation", "moves put first", "± 95 %"]);
+        let mut table = TextTable::with_titles(&["<evaluation", "moves put first", "± 95 %"]);
         for MoveFinder { name, first } in &self.evaluations {
             let percent = |share: f64| format!("{:.2} %", 100.0 * share);
             let half = first.half_width().map_or("-".to_string(), percent);

@@ -9,7 +9,7 @@ use crate::loss::sigmoid;
 
 /// The best single scale for some records.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Fit {
+pub struct ScaleFit {
     /// Centipawns per logit; None if the loss does not depend on it.
     pub scale: Option<f64>,
     /// Mean of `(sigmoid(cp / scale) - target)^2`.
@@ -38,9 +38,9 @@ pub fn mean_loss(cp: &[f64], targets: &[f64], scale: f64) -> f64 {
 }
 
 /// The scale with the smallest [`mean_loss`], by a coarse grid, then golden sections.
-pub fn fit_scale(cp: &[f64], targets: &[f64]) -> Fit {
+pub fn fit_scale(cp: &[f64], targets: &[f64]) -> ScaleFit {
     if cp.iter().all(|value| *value == 0.0) {
-        return Fit { scale: None, loss: mean_loss(cp, targets, SCALES[1]), at_border: false };
+        return ScaleFit { scale: None, loss: mean_loss(cp, targets, SCALES[1]), at_border: false };
     }
     let [low, high] = SCALES.map(f64::ln);
     let at = |step: usize| low + (high - low) * step as f64 / STEPS as f64;
@@ -52,7 +52,7 @@ pub fn fit_scale(cp: &[f64], targets: &[f64]) -> Fit {
     // Golden sections never reach the ends of the grid.
     let x = if coarse[best] < value(x) { at(best) } else { x };
     let at_border = x - low < 1e-3 || high - x < 1e-3;
-    Fit { scale: Some(x.exp()), loss: value(x), at_border }
+    ScaleFit { scale: Some(x.exp()), loss: value(x), at_border }
 }
 
 /// The scale with the smallest loss on some of the records, by Newton's steps from one fitted to

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::compare::{CompareError, PositionFacts, Predictions, check_lengths};
 use super::estimate::Groups;
-use super::fit::{Fit, error_slopes, fit_near, fit_scale, sum_in_order};
+use super::fit::{ScaleFit, error_slopes, fit_near, fit_scale, sum_in_order};
 use crate::loss::sigmoid;
 
 /// Parts of the groups; each is measured with the scale that fits the others. With two parts the
@@ -114,7 +114,7 @@ impl Fold {
         truth: &PositionFacts,
         groups: &Groups,
         on: &[usize],
-        whole: Option<Fit>,
+        whole: Option<ScaleFit>,
     ) -> Self {
         let take = |values: &[f64]| -> Vec<f64> { on.iter().map(|i| values[*i]).collect() };
         let (mut scale, mut at_border, mut constant) = (None, false, 0.5);
@@ -122,7 +122,7 @@ impl Fold {
             let start = whole.scale.filter(|_| !whole.at_border);
             scale = start.and_then(|it| fit_near(cp, &truth.results, on, it));
             if scale.is_none() {
-                Fit { scale, at_border, .. } = fit_scale(&take(cp), &take(&truth.results));
+                ScaleFit { scale, at_border, .. } = fit_scale(&take(cp), &take(&truth.results));
             }
         } else {
             constant = take(&truth.results).iter().sum::<f64>() / on.len() as f64;

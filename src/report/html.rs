@@ -2,24 +2,24 @@
 
 use maud::{Markup, html};
 
-use super::Table;
+use super::TextTable;
 use super::compare::{Comparison, MeasuredEvaluation};
-use super::deep::{Bin, Calibration, DeepComparison, Disagreement, DisputedPosition};
+use super::deep::{Calibration, CalibrationBin, DeepComparison, Disagreement, DisputedPosition};
 use super::elo::Elo;
 use super::table::format_loss;
 use crate::digits::{format_duration, group_digits};
 use crate::draw::page::render_figure;
-use crate::draw::{Chart, Line, Section, board};
-use crate::log::Row;
+use crate::draw::{Chart, ChartLine, Section, board};
+use crate::log::LogRow;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
+pub struct ReportRun {
     pub name: String,
     /// Model and data: name and value of each fact.
     pub about: Vec<(String, String)>,
     /// Every key of its config, sorted.
     pub settings: Vec<(String, String)>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<LogRow>,
     pub state: String,
 }
 
@@ -49,7 +49,7 @@ fn ranked_chart(
     [title, about, x]: [&str; 3],
     value: impl Fn(&MeasuredEvaluation) -> Option<(f64, Option<[f64; 2]>)>,
 ) -> Markup {
-    let mut line = Line { dots: true, ..Line::default() };
+    let mut line = ChartLine { dots: true, ..ChartLine::default() };
     for (row, one) in comparison.evaluations.iter().enumerate() {
         if let Some((value, interval)) = value(one) {
             line.points.push([value, row as f64]);
@@ -111,9 +111,10 @@ pub fn calibration_section(calibrations: &[Calibration], noun: &str) -> Section 
 fn calibration_curve(calibration: &Calibration, colour: usize) -> Markup {
     let bins = &calibration.bins;
     let points = bins.iter().map(|bin| [bin.expected, bin.observed.mean]).collect();
-    let band = |bin: &Bin| bin.observed.interval.map(|[low, high]| [bin.expected, low, high]);
+    let band =
+        |bin: &CalibrationBin| bin.observed.interval.map(|[low, high]| [bin.expected, low, high]);
     let band = bins.iter().filter_map(band).collect();
-    let line = Line { colour, dots: true, points, band, ..Line::default() };
+    let line = ChartLine { colour, dots: true, points, band, ..ChartLine::default() };
     let (title, x, y) = ("calibration", "expected result", "mean result");
     Chart { title, x, y, calibration: true, lines: vec![line], ..Chart::default() }.to_markup()
 }
@@ -150,11 +151,11 @@ pub fn quantising_section(deep: &DeepComparison) -> Section {
     Section::new("Integers", deep.quantising_table().to_markup())
 }
 
-impl Run {
+impl ReportRun {
     /// The losses at the best row, or else the last, and the length.
     fn training_facts(&self) -> Vec<(String, String)> {
         let row = self.best_row().or(self.rows.last());
-        let cell = |of: fn(&Row) -> Option<f64>| {
+        let cell = |of: fn(&LogRow) -> Option<f64>| {
             let row = row?;
             Some(format!("{} at step {}", format_loss(of(row)?), group_digits(row.step)))
         };
@@ -172,14 +173,14 @@ impl Run {
         facts.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?))).collect()
     }
 
-    fn best_row(&self) -> Option<&Row> {
+    fn best_row(&self) -> Option<&LogRow> {
         let known = self.rows.iter().filter_map(|row| Some((row.held_out_loss?, row)));
         known.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, row)| row)
     }
 
     /// Seconds of training, without validations; none before the first step.
     pub fn training_seconds(&self) -> Option<f64> {
-        let span = |two: &[Row]| {
+        let span = |two: &[LogRow]| {
             let positions = two[1].positions.saturating_sub(two[0].positions);
             Some(positions as f64 / two[1].positions_per_second?)
         };
@@ -191,16 +192,16 @@ impl Run {
         &self,
         name: String,
         colour: usize,
-        of: fn(&Row) -> Option<f64>,
-    ) -> Line {
-        let point = |row: &Row| Some([row.positions as f64, of(row)?]);
+        of: fn(&LogRow) -> Option<f64>,
+    ) -> ChartLine {
+        let point = |row: &LogRow| Some([row.positions as f64, of(row)?]);
         let points = self.rows.iter().filter_map(point).collect();
-        Line { name, colour, points, ..Line::default() }
+        ChartLine { name, colour, points, ..ChartLine::default() }
     }
 }
 
 /// Leaves out points of the first tenth that lie above all later ones, which they would flatten.
-fn without_start(mut line: Line) -> Line {
+fn without_start(mut line: ChartLine) -> ChartLine {
     let first = line.points.last().map_or(0.0, |[x, _]| *x) / 10.0;
     let later = line.points.iter().filter(|[x, _]| *x > first).map(|[_, loss]| *loss);
     let highest = later.reduce(f64::max).unwrap_or(f64::INFINITY);
@@ -209,8 +210,8 @@ fn without_start(mut line: Line) -> Line {
 }
 
 /// The losses of several runs side by side, and their curves over common axes.
-pub fn curves_section(runs: &[Run]) -> Section {
-    let mut table = Table::with_titles(&[
+pub fn curves_section(runs: &[ReportRun]) -> Section {
+    let mut table = TextTable::with_titles(&[
         "<run",
         "steps",
         "positions",
@@ -239,7 +240,7 @@ pub fn curves_section(runs: &[Run]) -> Section {
     }
     let several = runs.len() > 1;
     let named = |text: String| if several { text } else { String::new() };
-    let each = |of: fn(&Row) -> Option<f64>| -> Vec<Line> {
+    let each = |of: fn(&LogRow) -> Option<f64>| -> Vec<ChartLine> {
         runs.iter()
             .enumerate()
             .map(|(i, run)| run.line_over_positions(named(run.name.clone()), i, of))
@@ -249,7 +250,7 @@ pub fn curves_section(runs: &[Run]) -> Section {
         let name = |what: &str| named(format!("{}, ", run.name)) + what;
         let training = run.line_over_positions(name("training"), i, |row| row.train_loss);
         let validation = run.line_over_positions(name("validation"), i, |row| row.held_out_loss);
-        [validation, Line { dashed: true, ..training }]
+        [validation, ChartLine { dashed: true, ..training }]
     });
     let pictures = [
         ("Loss", "Against the training target of each run.", "loss", losses.collect()),
@@ -264,7 +265,7 @@ pub fn curves_section(runs: &[Run]) -> Section {
     ];
     let drawn: Vec<Markup> = pictures
         .into_iter()
-        .filter(|(.., lines)| lines.iter().any(|line: &Line| !line.points.is_empty()))
+        .filter(|(.., lines)| lines.iter().any(|line: &ChartLine| !line.points.is_empty()))
         .map(|(title, about, y, lines)| {
             let lines = match y {
                 "loss" => lines.into_iter().map(without_start).collect(),
@@ -282,7 +283,7 @@ pub fn curves_section(runs: &[Run]) -> Section {
 }
 
 /// Facts of each run, the model first. The losses of several are in [`curves_section`].
-pub fn run_facts(runs: &[Run]) -> Markup {
+pub fn run_facts(runs: &[ReportRun]) -> Markup {
     html! {
         @for run in runs {
             @let (model, data) = run.about.split_at(1);
@@ -298,23 +299,23 @@ pub fn run_facts(runs: &[Run]) -> Markup {
 }
 
 /// The keys of the configs, those that differ first.
-pub fn settings_section(runs: &[Run]) -> Section {
+pub fn settings_section(runs: &[ReportRun]) -> Section {
     let mut keys: Vec<&str> =
         runs.iter().flat_map(|run| run.settings.iter().map(|(key, _)| &key[..])).collect();
     keys.sort_unstable();
     keys.dedup();
-    let value = |run: &Run, key: &str| {
+    let value = |run: &ReportRun, key: &str| {
         let found = run.settings.iter().find(|(it, _)| it == key);
         found.map_or("-".to_string(), |(_, value)| value.clone())
     };
     let differs =
         |key: &&str| runs.windows(2).any(|two| value(&two[0], key) != value(&two[1], key));
     let (differ, same): (Vec<&str>, Vec<&str>) = keys.into_iter().partition(differs);
-    let keyed = |runs: &[Run], keys: &[&str]| {
+    let keyed = |runs: &[ReportRun], keys: &[&str]| {
         let names: Vec<String> = runs.iter().map(|run| format!("<{}", run.name)).collect();
         let titles: Vec<&str> =
             ["<key"].into_iter().chain(names.iter().map(|it| &it[..])).collect();
-        let mut table = Table::with_titles(&titles);
+        let mut table = TextTable::with_titles(&titles);
         for key in keys {
             let values = runs.iter().map(|run| value(run, key));
             table.add_row(std::iter::once(key.to_string()).chain(values));

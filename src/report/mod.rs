@@ -19,4 +19,4 @@ pub use deep::{DeepComparison, compare_deeply};
 pub use estimate::{MoveComparison, compare_moves};
 pub use fit::{MatchError, MatchedScale, match_scale};
 pub use fitted::{part_of_group, squared_errors};
-pub use table::{NO_BREAK, Table, WIDTH, join_lines, wrap_all, wrap_sentence};
+pub use table::{NO_BREAK, TextTable, WIDTH, join_lines, wrap_all, wrap_sentence};

@@ -9,7 +9,7 @@ use super::estimate::Estimate;
 
 /// A table; its [`Display`](fmt::Display) form has a header line and a line a row.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct TextTable {
     /// Titles, and whether the columns are aligned left.
     columns: Vec<(String, bool)>,
     rows: Vec<Vec<String>>,
@@ -19,7 +19,7 @@ const GAP: &str = "  ";
 const NARROWEST: usize = 8;
 pub const NO_BREAK: char = '\u{a0}';
 
-impl Table {
+impl TextTable {
     /// A table of these columns, units in their titles; titles of columns aligned left begin with `<`.
     pub fn with_titles(titles: &[&str]) -> Self {
         let column = |title: &&str| match title.strip_prefix('<') {
@@ -91,7 +91,7 @@ impl Table {
 }
 
 /// Cells aligned left, and then titles, are cut to fit; the last column continues on more lines.
-impl fmt::Display for Table {
+impl fmt::Display for TextTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let widths = self.column_widths();
         let titles: Vec<String> = self.columns.iter().map(|(title, _)| title.clone()).collect();

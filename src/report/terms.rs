@@ -1,12 +1,12 @@
 //! Handcrafted terms before and after training: each term, and values of pieces.
 
-use crate::terms::Kind;
+use crate::terms::TermKind;
 
 /// Result of training for one term: middlegame and endgame, in centipawns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TermResult {
     pub name: String,
-    pub kind: Kind,
+    pub kind: TermKind,
     /// Number of positions with it, if they were counted.
     pub count: Option<u64>,
     pub start: [f64; 2],
@@ -23,7 +23,7 @@ impl TermResult {
     }
 
     fn used_phases(&self) -> std::ops::Range<usize> {
-        usize::from(self.kind == Kind::Complexity)..2
+        usize::from(self.kind == TermKind::Complexity)..2
     }
 }
 
@@ -70,7 +70,7 @@ const ROLES: [&str; 5] = ["pawn", "knight", "bishop", "rook", "queen"];
 pub fn effective_values<'a>(
     terms: impl Iterator<Item = (&'a TermResult, f64)> + Clone,
 ) -> Vec<EffectiveValue> {
-    let normal = terms.filter(|(term, _)| term.kind == Kind::Normal);
+    let normal = terms.filter(|(term, _)| term.kind == TermKind::Normal);
     let value = |(number, role): (usize, &'static str)| {
         let name = format!("material.{role}");
         let (_, pieces) = normal.clone().find(|(term, _)| term.name == name)?;

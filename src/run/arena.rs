@@ -8,10 +8,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Position as _};
 
-use super::played::{self, DIGESTS, Player as Named};
+use super::played::{self, DIGESTS, MatchPlayer as Named};
 use crate::digest;
 use crate::engine::clock::Stopwatch;
-use crate::engine::game::{Adjudication, Ending, Game};
+use crate::engine::game::{Adjudication, Ending, EngineGame};
 use crate::engine::journal::{self, Journal, JournalError};
 use crate::engine::opening::{Opener, Openings, StartPosition};
 use crate::engine::player::MoveResult;
@@ -21,7 +21,7 @@ use crate::engine::{EngineError, JobPart, Limit, Player, PlayerFactory};
 use crate::format::pgn::AnnotatedGame;
 use crate::interface::Clock;
 use crate::progress::Progress;
-use crate::report::elo::{Decision, PairedGames, Pairs, Sprt};
+use crate::report::elo::{Decision, PairCounts, PairedGames, Sprt};
 
 #[derive(Clone, Debug)]
 pub struct MatchRules {
@@ -54,7 +54,7 @@ pub struct MatchResult {
 }
 
 impl MatchResult {
-    fn add(&mut self, meeting: usize, pair: &Pair) {
+    fn add(&mut self, meeting: usize, pair: &GamePair) {
         self.meetings[meeting].pairs.add(pair.results);
         self.forfeits = self.forfeits.map(|forfeits| forfeits + pair.forfeits);
     }
@@ -62,14 +62,14 @@ impl MatchResult {
 
 /// Results of a pair of games, as stored for a resumed match.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pair {
+pub struct GamePair {
     /// From the point of view of the first of the two players.
     pub results: [f64; 2],
     /// Games lost on time or by a failure.
     pub forfeits: u64,
 }
 
-impl Pair {
+impl GamePair {
     fn from_games(games: &[PlayedGame; 2]) -> Self {
         let endings = games.each_ref().map(|it| it.game.ending);
         let [as_white, as_black] = endings.map(Ending::white_result);
@@ -98,7 +98,7 @@ pub fn play_match<'a>(
     opener.note.iter().for_each(|note| progress.report_remark(note));
     let of = |first| (first + 1..entrants.len()).map(move |second| [first, second]);
     let each: Vec<[usize; 2]> = (0..entrants.len()).flat_map(of).collect();
-    let meeting = |&players: &[usize; 2]| PairedGames { players, pairs: Pairs::default() };
+    let meeting = |&players: &[usize; 2]| PairedGames { players, pairs: PairCounts::default() };
     let mut played = MatchResult {
         meetings: each.iter().map(meeting).collect(),
         forfeits: Some(0),
@@ -113,7 +113,8 @@ pub fn play_match<'a>(
         next += 1;
     }
     let _begun = progress.begin_guarded("pairs", Some(total), next - range.start);
-    let decides = |pairs: &Pairs| sprt.is_some_and(|it| it.decide_after(pairs) != Decision::GoOn);
+    let decides =
+        |pairs: &PairCounts| sprt.is_some_and(|it| it.decide_after(pairs) != Decision::GoOn);
     let decided = Cell::new(decides(&played.meetings[0].pairs));
     let start = || entrants.iter().map(|entrant| Seat::new(&**entrant)).collect();
     let workers = (start, rayon::current_num_threads());
@@ -131,7 +132,7 @@ pub fn play_match<'a>(
             FailureResponse::EndJob => EngineError::NodesIgnored(error.reason),
             _ => EngineError::Match(error.reason),
         })?;
-        let (place, pair) = (place(number), Pair::from_games(&games));
+        let (place, pair) = (place(number), GamePair::from_games(&games));
         let players = each[place];
         next += 1;
         played.add(place, &pair);
@@ -172,7 +173,7 @@ pub fn play_match<'a>(
 
 /// A game and its failure, if any.
 struct PlayedGame {
-    game: Game,
+    game: EngineGame,
     /// The failure of a player, which lost the game.
     fault: Option<EngineFault>,
 }
@@ -288,7 +289,7 @@ fn play_game(
             }
         })
     };
-    let Ok(game) = Game::play_game(start, rules.adjudication, next_move);
+    let Ok(game) = EngineGame::play_game(start, rules.adjudication, next_move);
     if let Some((side, _)) = &fault {
         sides[*side].player = None;
     }
@@ -301,7 +302,7 @@ fn play_game(
 /// A PGN file of a match in progress, and its journal.
 #[derive(Debug)]
 pub struct Recorder {
-    journal: Journal<Pair>,
+    journal: Journal<GamePair>,
     players: Vec<Named>,
     /// Tags with the rules of the games.
     tags: Vec<(&'static str, String)>,
@@ -343,7 +344,7 @@ impl Recorder {
         tags.push((SETTINGS, digest[..digest::SHORT].into()));
         let count = entrants.len() as u64;
         let games = pairs * count * (count - 1);
-        let journal: Journal<Pair> = match Journal::open_job(path, &all) {
+        let journal: Journal<GamePair> = match Journal::open_job(path, &all) {
             Err(JournalError::Exists(_))
                 if part == JobPart::WHOLE && is_complete(path, &tags, games, sprt) =>
             {
@@ -351,7 +352,7 @@ impl Recorder {
             }
             journal => journal?,
         };
-        if !journal.notes.iter().all(Pair::is_possible) {
+        if !journal.notes.iter().all(GamePair::is_possible) {
             return Err(JournalError::Strange(journal::path_of(path)).into());
         }
         Ok(Self { journal, players, tags })
@@ -363,8 +364,8 @@ impl Recorder {
         &mut self,
         two: [usize; 2],
         number: u64,
-        games: [&Game; 2],
-        pair: Pair,
+        games: [&EngineGame; 2],
+        pair: GamePair,
     ) -> Result<(), EngineError> {
         let mut bytes = Vec::new();
         for (which, game) in games.into_iter().enumerate() {
@@ -386,7 +387,7 @@ impl Recorder {
         }
         let before = self.journal.progress;
         let (items, written) = (before.items + 1, before.written + 2);
-        let progress = journal::Progress { items, written, ..Default::default() };
+        let progress = journal::JobProgress { items, written, ..Default::default() };
         Ok(self.journal.commit_batch(&bytes, progress, &[pair])?)
     }
 }

@@ -29,8 +29,8 @@ use crate::format::viriformat;
 use crate::input;
 use crate::model::{Compute, Device};
 use crate::output;
-use crate::report::Table;
-use crate::report::elo::{PairedGames, Pairs, rate_players};
+use crate::report::TextTable;
+use crate::report::elo::{PairCounts, PairedGames, rate_players};
 use crate::sample::mix_hash;
 
 /// Half-moves of random openings, fewest and most.
@@ -55,16 +55,16 @@ pub struct ClimbSettings {
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Generation {
+pub struct ClimbGeneration {
     /// The best generation before it; 0 is the start.
     pub best: u64,
     /// Pairs that scored 0, 0.5, 1, 1.5 and 2 for the generation.
     pub against_best: [u64; 5],
 }
 
-impl Generation {
-    fn sum_pairs(&self) -> Pairs {
-        Pairs(self.against_best)
+impl ClimbGeneration {
+    fn sum_pairs(&self) -> PairCounts {
+        PairCounts(self.against_best)
     }
 
     pub fn is_kept(&self) -> bool {
@@ -83,7 +83,7 @@ pub struct Climb<'a> {
     context: &'a RunContext<'a>,
     device: (Device, Compute),
     /// Finished generations, from 1 on.
-    pub generations: Vec<Generation>,
+    pub generations: Vec<ClimbGeneration>,
 }
 
 impl<'a> Climb<'a> {
@@ -110,11 +110,12 @@ impl<'a> Climb<'a> {
                 }
                 let best = self.best_generation();
                 let Some(against_best) = self.play_best(number, best)? else { return Ok(false) };
-                let text = serde_json::to_string_pretty(&Generation { best, against_best })? + "\n";
+                let text =
+                    serde_json::to_string_pretty(&ClimbGeneration { best, against_best })? + "\n";
                 output::write_file(&file, text.as_bytes())?;
             }
             let text = input::read_text(&file, input::TEXT)?;
-            let generation: Generation =
+            let generation: ClimbGeneration =
                 serde_json::from_str(&text).with_context(|| file.display().to_string())?;
             let (elo, met) =
                 (generation.sum_pairs().elo_difference(), self.generation_name(generation.best));
@@ -128,7 +129,7 @@ impl<'a> Climb<'a> {
 
     /// The best generation so far; 0 is the start.
     pub fn best_generation(&self) -> u64 {
-        let kept = self.generations.iter().rposition(Generation::is_kept);
+        let kept = self.generations.iter().rposition(ClimbGeneration::is_kept);
         kept.map_or(0, |place| place as u64 + 1)
     }
 
@@ -219,17 +220,17 @@ impl<'a> Climb<'a> {
     }
 
     /// One row per generation; all are rated together, the start at 0.
-    pub fn generations_table(&self) -> Table {
+    pub fn generations_table(&self) -> TextTable {
         let names: Vec<String> =
             (0..=self.generations.len()).map(|it| self.generation_name(it as u64)).collect();
-        let meeting = |(number, it): (usize, &Generation)| PairedGames {
+        let meeting = |(number, it): (usize, &ClimbGeneration)| PairedGames {
             players: [number, it.best as usize],
             pairs: it.sum_pairs(),
         };
         let meetings: Vec<PairedGames> = (1..).zip(&self.generations).map(meeting).collect();
         let rated = rate_players(&names, &meetings, Some(0));
         let above = format!("above {}", self.settings.start);
-        let mut table = Table::with_titles(&["generation", "met", "Elo, ± 95 %", "", &above]);
+        let mut table = TextTable::with_titles(&["generation", "met", "Elo, ± 95 %", "", &above]);
         for (number, it) in (1..).zip(&self.generations) {
             let [alone, elo] = [it.sum_pairs().elo_difference(), rated.elo_of(number)]
                 .map(|elo| elo.format_cell());

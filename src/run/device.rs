@@ -5,7 +5,7 @@ use anyhow::{Context, Result, ensure};
 use crate::config::Config;
 use crate::digits::{count_noun, format_gigabytes};
 use crate::model::{
-    Adapter, Backend, Compute, Device, DeviceChoice, Level, Precision, bytes_on_gpu, is_gpu,
+    Adapter, Backend, Compute, Device, DeviceChoice, Precision, SimdLevel, bytes_on_gpu, is_gpu,
     room_on_gpu,
 };
 use crate::progress::Progress;
@@ -93,17 +93,18 @@ impl DeviceOptions {
         Ok((device, compute))
     }
 
-    fn simd_level(&self) -> Result<Level> {
-        let Some(name) = &self.level else { return Ok(Level::detect_fastest()) };
+    fn simd_level(&self) -> Result<SimdLevel> {
+        let Some(name) = &self.level else { return Ok(SimdLevel::detect_fastest()) };
         let names =
-            |levels: &[Level]| levels.iter().map(|it| it.name()).collect::<Vec<_>>().join(", ");
-        let level = Level::named(name);
-        let level = level
-            .with_context(|| format!("no SIMD level {name}; there are {}", names(&Level::ALL)))?;
+            |levels: &[SimdLevel]| levels.iter().map(|it| it.name()).collect::<Vec<_>>().join(", ");
+        let level = SimdLevel::named(name);
+        let level = level.with_context(|| {
+            format!("no SIMD level {name}; there are {}", names(&SimdLevel::ALL))
+        })?;
         ensure!(
             level.is_available(),
             "this machine lacks {name}; it has {}",
-            names(&Level::list_available())
+            names(&SimdLevel::list_available())
         );
         Ok(level)
     }

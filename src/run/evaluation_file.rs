@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::base::{open_base, replace_base_terms};
 use super::evaluation_names::short_name;
-use super::evaluator::{Evaluator, Floats, Form};
+use super::evaluator::{EvaluationForm, Evaluator, FloatEvaluation};
 use super::folder::{BEST, NET};
 use super::path::{FileKind, kind_of, weights_file};
 use super::recipe::{self, Recipe};
@@ -18,7 +18,7 @@ use crate::export::{self, Manifest};
 use crate::hce::{self, HceWeights};
 use crate::input;
 use crate::loader::Encoder;
-use crate::model::{Compute, Device, Kind, Model};
+use crate::model::{Compute, Device, Model, ModelKind};
 use crate::progress::Progress;
 use crate::train::checkpoint::Checkpoint;
 use crate::weights::{Weights, WeightsFile};
@@ -37,9 +37,9 @@ impl Evaluator {
         let given = name.to_string();
         let built_in = |form| Ok(Self::without_file(given.clone(), form));
         match name {
-            "constant" => return built_in(Form::Constant),
-            "material" => return built_in(Form::from_terms(HceWeights::material_only())),
-            "score" => return built_in(Form::Score),
+            "constant" => return built_in(EvaluationForm::Constant),
+            "material" => return built_in(EvaluationForm::from_terms(HceWeights::material_only())),
+            "score" => return built_in(EvaluationForm::Score),
             _ => {}
         }
         let (is_folder, path) = (Path::new(name).is_dir(), weights_file(Path::new(name)));
@@ -55,7 +55,7 @@ impl Evaluator {
             FileKind::Weights => open_weights(&bytes, &path, device).with_context(shown),
             FileKind::Json => of_json(&bytes).with_context(shown).map(|weights| {
                 let scale = weights.scale;
-                (None, Form::from_terms(weights), Some(scale), None)
+                (None, EvaluationForm::from_terms(weights), Some(scale), None)
             }),
             FileKind::Other => open_net(&path, listener),
         };
@@ -80,7 +80,7 @@ impl Evaluator {
         listener: &dyn Progress,
     ) -> Result<Self> {
         let mut opened = Self::open_evaluation(name, device, listener)?;
-        if let Form::Integers(Evaluation::Net(net)) = &mut opened.form
+        if let EvaluationForm::Integers(Evaluation::Net(net)) = &mut opened.form
             && let Some(pawn) = Arc::make_mut(net).use_centipawns()
         {
             opened.fitted = opened.fitted.map(|units| 100.0 * units / f64::from(pawn));
@@ -90,14 +90,14 @@ impl Evaluator {
     }
 
     /// An evaluation without a file of its own.
-    fn without_file(name: String, form: Form) -> Self {
+    fn without_file(name: String, form: EvaluationForm) -> Self {
         let given = name.clone();
         Self { name, given, recipe: None, digest: None, fitted: None, cautions: vec![], form }
     }
 }
 
 /// Origin, evaluation, fitted scale, and a caution about how a file was read.
-type Opened = (Option<Recipe>, Form, Option<f64>, Option<String>);
+type Opened = (Option<Recipe>, EvaluationForm, Option<f64>, Option<String>);
 
 fn open_weights(
     bytes: &[u8],
@@ -113,7 +113,7 @@ fn open_weights(
         let terms = recipe.as_ref().map(Recipe::run_terms).transpose()?.flatten();
         let form = match &terms {
             Some(terms) => terms_form(terms, terms.read_weights(&weights, scale, true)?),
-            None => Form::from_terms(HceWeights::from_weights(
+            None => EvaluationForm::from_terms(HceWeights::from_weights(
                 &weights,
                 hce::terms::built_in_list(),
                 scale,
@@ -125,11 +125,11 @@ fn open_weights(
     let source = export::import_weights(bytes, &Default::default())?;
     let base = recipe.as_ref().map(Recipe::open_base).transpose()?.flatten();
     let encoder = Encoder::for_net(&source.architecture).with_base(base);
-    let kind = Kind::Net(source.architecture.clone());
+    let kind = ModelKind::Net(source.architecture.clone());
     let model = Model::new(&kind, &source.weights, device, *compute)?;
     let fitted = fitted_to_floats(path, source.scales.scale.into());
-    let floats = Floats { model, encoder, source, integers: OnceLock::new() };
-    Ok((recipe, Form::Floats(Box::new(floats)), fitted, None))
+    let floats = FloatEvaluation { model, encoder, source, integers: OnceLock::new() };
+    Ok((recipe, EvaluationForm::Floats(Box::new(floats)), fitted, None))
 }
 
 /// The scale fitted to the exported net of these floats, converted to the centipawns of the floats.
@@ -168,13 +168,13 @@ fn open_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
         base = provenance.base.as_ref().map(open_base).transpose()?.map(|base| base.evaluation);
         recipe = Recipe::of_manifest(provenance);
     }
-    Ok((recipe, Form::Integers(Evaluation::from_net(loaded.net, base)), fitted, caution))
+    Ok((recipe, EvaluationForm::Integers(Evaluation::from_net(loaded.net, base)), fitted, caution))
 }
 
 /// Terms that a run tuned, with these weights.
-fn terms_form(terms: &RunTerms, weights: HceWeights) -> Form {
+fn terms_form(terms: &RunTerms, weights: HceWeights) -> EvaluationForm {
     match &terms.own {
-        Some(own) => Form::Traced(Box::new((own.clone(), weights))),
-        None => Form::from_terms(weights),
+        Some(own) => EvaluationForm::Traced(Box::new((own.clone(), weights))),
+        None => EvaluationForm::from_terms(weights),
     }
 }

@@ -12,7 +12,7 @@ use crate::data_file::{DataFile, are_few_for_nets};
 use crate::evaluation::Evaluation;
 use crate::export::{ImportedWeights, prove, quantise};
 use crate::format::trace::{self, FORMAT};
-use crate::format::{GivenViews, Source};
+use crate::format::{GivenViews, SampleSource};
 use crate::hce::HceWeights;
 use crate::inspect::{describe_unsound, ordinary_values};
 use crate::loader::Encoder;
@@ -34,22 +34,22 @@ pub struct Evaluator {
     pub(super) fitted: Option<f64>,
     /// Reasons why the net may not be what it was read as, with the cure.
     pub cautions: Vec<String>,
-    pub(super) form: Form,
+    pub(super) form: EvaluationForm,
 }
 
-pub(super) enum Form {
+pub(super) enum EvaluationForm {
     Constant,
     Score,
     Terms(Evaluation, Box<HceWeights>),
     /// Terms of another engine, known from its traces only.
     Traced(Box<(EngineTerms, HceWeights)>),
-    Floats(Box<Floats>),
+    Floats(Box<FloatEvaluation>),
     /// A net in integers, with its base evaluation if it has one.
     Integers(Evaluation),
 }
 
 /// A net in floats.
-pub(super) struct Floats {
+pub(super) struct FloatEvaluation {
     pub model: Model,
     pub encoder: Encoder,
     pub source: ImportedWeights,
@@ -67,7 +67,7 @@ pub fn reason_unlearnt(values: &[f64; 5], data: &[DataFile]) -> Option<String> {
     Some(format!("this net does not know the pieces ({values}). {cure}."))
 }
 
-impl Form {
+impl EvaluationForm {
     pub fn from_terms(weights: HceWeights) -> Self {
         Self::Terms(Evaluation::from_terms(&weights), Box::new(weights))
     }
@@ -76,22 +76,22 @@ impl Form {
 impl Evaluator {
     pub fn describe_kind(&self) -> &'static str {
         match &self.form {
-            Form::Constant => "the mean result for every position",
-            Form::Score => "the score in the data, from a search: a bound, and no rival",
-            Form::Terms(..) if !self.is_trained() => {
+            EvaluationForm::Constant => "the mean result for every position",
+            EvaluationForm::Score => "the score in the data, from a search: a bound, and no rival",
+            EvaluationForm::Terms(..) if !self.is_trained() => {
                 "piece values of 100, 320, 330, 500 and 900 centipawns"
             }
-            Form::Terms(..) | Form::Traced(_) => "handcrafted terms",
-            Form::Integers(_) => "a net in integers",
-            Form::Floats(_) => "a net in floats",
+            EvaluationForm::Terms(..) | EvaluationForm::Traced(_) => "handcrafted terms",
+            EvaluationForm::Integers(_) => "a net in integers",
+            EvaluationForm::Floats(_) => "a net in floats",
         }
     }
 
     /// Whether it needs boards that are not flipped to the side to move.
     pub fn needs_colours(&self) -> bool {
         match &self.form {
-            Form::Floats(floats) => floats.encoder.needs_colours(),
-            Form::Integers(evaluation) => evaluation.needs_colours(),
+            EvaluationForm::Floats(floats) => floats.encoder.needs_colours(),
+            EvaluationForm::Integers(evaluation) => evaluation.needs_colours(),
             _ => false,
         }
     }
@@ -102,13 +102,13 @@ impl Evaluator {
     }
 
     pub fn needs_scores(&self) -> bool {
-        matches!(self.form, Form::Score)
+        matches!(self.form, EvaluationForm::Score)
     }
 
     /// Its handcrafted terms, if they are built in.
     pub fn built_in_terms(&self) -> Option<&HceWeights> {
         match &self.form {
-            Form::Terms(_, weights) => Some(weights),
+            EvaluationForm::Terms(_, weights) => Some(weights),
             _ => None,
         }
     }
@@ -116,8 +116,8 @@ impl Evaluator {
     /// Its handcrafted terms, built in or an engine's own.
     pub fn any_terms(&self) -> Option<&HceWeights> {
         match &self.form {
-            Form::Terms(_, weights) => Some(weights),
-            Form::Traced(own) => Some(&own.1),
+            EvaluationForm::Terms(_, weights) => Some(weights),
+            EvaluationForm::Traced(own) => Some(&own.1),
             _ => None,
         }
     }
@@ -131,9 +131,9 @@ impl Evaluator {
     /// Fails if a position alone cannot be evaluated.
     pub fn require_bare_positions(&self) -> Result<()> {
         let why = match &self.form {
-            Form::Score => "a position alone has no score",
-            Form::Constant => "it is the mean result of many positions",
-            Form::Traced(_) => {
+            EvaluationForm::Score => "a position alone has no score",
+            EvaluationForm::Constant => "it is the mean result of many positions",
+            EvaluationForm::Traced(_) => {
                 "its terms are code of the engine; `nnuance compare` reads its traces"
             }
             _ => return Ok(()),
@@ -154,9 +154,11 @@ impl Evaluator {
     /// export. None for what is no evaluation of positions alone.
     pub fn engine_evaluation(&self) -> Result<Option<&Evaluation>, &String> {
         Ok(match &self.form {
-            Form::Terms(evaluation, _) | Form::Integers(evaluation) => Some(evaluation),
-            Form::Floats(floats) => Some(floats.exported_integers()?),
-            Form::Constant | Form::Score | Form::Traced(_) => None,
+            EvaluationForm::Terms(evaluation, _) | EvaluationForm::Integers(evaluation) => {
+                Some(evaluation)
+            }
+            EvaluationForm::Floats(floats) => Some(floats.exported_integers()?),
+            EvaluationForm::Constant | EvaluationForm::Score | EvaluationForm::Traced(_) => None,
         })
     }
 
@@ -181,24 +183,24 @@ impl Evaluator {
     /// Centipawns for the side to move, of samples from these files.
     pub fn predict_samples(&self, samples: &[Sample], files: &[PathBuf]) -> Result<Predictions> {
         let cp = match &self.form {
-            Form::Constant => None,
-            Form::Score => {
+            EvaluationForm::Constant => None,
+            EvaluationForm::Score => {
                 let scores = samples.iter().map(|sample| sample.score.map(f64::from));
                 Some(scores.collect::<Option<_>>().context("a position has no score")?)
             }
-            Form::Terms(evaluation, _) => {
+            EvaluationForm::Terms(evaluation, _) => {
                 let values = samples.par_iter();
                 Some(values.map(|it| evaluation.evaluate_exactly(&it.position)).collect())
             }
-            Form::Integers(evaluation) => {
+            EvaluationForm::Integers(evaluation) => {
                 let positions: Vec<Position> = samples.iter().map(|it| it.position).collect();
                 Some(evaluation.evaluate_all(&positions).into_iter().map(f64::from).collect())
             }
-            Form::Traced(own) => {
+            EvaluationForm::Traced(own) => {
                 let values = evaluate_traces(own, samples, files);
                 Some(values.with_context(|| self.name.clone())?)
             }
-            Form::Floats(floats) => Some(floats.evaluate_samples(samples)?),
+            EvaluationForm::Floats(floats) => Some(floats.evaluate_samples(samples)?),
         };
         if let Some(cp) = &cp
             && let Some(place) = cp.iter().position(|cp| !cp.is_finite())
@@ -216,7 +218,7 @@ impl Evaluator {
     }
 }
 
-impl Floats {
+impl FloatEvaluation {
     /// The net that an export with the scales of the file produces.
     fn exported_integers(&self) -> Result<&Evaluation, &String> {
         let ImportedWeights { weights, architecture, scales, .. } = &self.source;
@@ -250,7 +252,7 @@ fn evaluate_traces(
 ) -> Result<Vec<f64>> {
     let mut values: HashMap<Position, f64> = HashMap::new();
     for path in files {
-        if Source::open_file(path, None, u64::MAX)?.format().name == FORMAT.name {
+        if SampleSource::open_file(path, None, u64::MAX)?.format().name == FORMAT.name {
             trace::read_traces(path, own, u64::MAX, GivenViews::default(), |traced| {
                 let white = traced.evaluate_white(own, &weights.values, weights.tempo);
                 let position = traced.sample.position;

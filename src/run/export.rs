@@ -13,8 +13,8 @@ use super::recipe::{Recipe, list_names};
 use crate::config::Config;
 use crate::evaluation::Evaluation;
 use crate::export::{
-    self, ExportedNet, ImportedWeights, Losses, NeuronOrder, Provenance, ScaleReference, Sidecar,
-    ZeroBlocks, fitted_scale, is_stockfish, largest_scales, round_counts,
+    self, ExportedNet, ImportedWeights, ManifestLosses, NeuronOrder, Provenance, ScaleReference,
+    Sidecar, ZeroBlocks, fitted_scale, is_stockfish, largest_scales, round_counts,
 };
 use crate::inspect::ordinary_values;
 use crate::loader::ReadPlan;
@@ -122,8 +122,10 @@ impl Origin {
     fn origin_of(source: &ImportedWeights) -> Result<Self> {
         let recipe = Recipe::read_header(&source.facts)?;
         let state = Checkpoint::read_state(&source.facts).unwrap_or_default();
-        let losses =
-            Losses { train: state.train_loss, validation: state.best.map(|best| best.loss) };
+        let losses = ManifestLosses {
+            train: state.train_loss,
+            validation: state.best.map(|best| best.loss),
+        };
         let provenance = Provenance {
             base: read_base(&source.facts)?,
             positions: (state.positions > 0).then_some(state.positions),

@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
 
 use super::data_plan::{collect_samples, measuring_plan};
-use super::evaluator::{Evaluator, Form};
+use super::evaluator::{EvaluationForm, Evaluator};
 use super::folder::{BEST, NET};
 use super::honest::Selection;
 use super::played::Match;
@@ -99,10 +99,12 @@ fn net_pairs(evaluators: &[Evaluator]) -> Vec<[usize; 2]> {
         let net = net_of(&integers.given);
         evaluators
             .iter()
-            .position(|it| matches!(it.form, Form::Floats(_)) && net_of(&it.given) == net)
+            .position(|it| matches!(it.form, EvaluationForm::Floats(_)) && net_of(&it.given) == net)
     };
-    let integers =
-        evaluators.iter().enumerate().filter(|(_, it)| matches!(it.form, Form::Integers(_)));
+    let integers = evaluators
+        .iter()
+        .enumerate()
+        .filter(|(_, it)| matches!(it.form, EvaluationForm::Integers(_)));
     integers.filter_map(|(place, it)| Some([of(it)?, place])).collect()
 }
 

@@ -14,7 +14,7 @@ use crate::digits::count_noun;
 use crate::format::pgn::{self, Scoresheet};
 use crate::format::{Fault, unpack};
 use crate::report::PlayedGames;
-use crate::report::elo::{PairedGames, Pairs};
+use crate::report::elo::{PairCounts, PairedGames};
 
 /// Tags with the first digits of the SHA-256 of White's and Black's file.
 pub const DIGESTS: [&str; 2] = ["WhiteDigest", "BlackDigest"];
@@ -25,27 +25,27 @@ pub struct Match {
     pub notes: Vec<String>,
     /// Games lost on time or by a fault; None if no game says how it ended.
     pub forfeits: Option<u64>,
-    players: Vec<Player>,
+    players: Vec<MatchPlayer>,
     /// The files, for messages.
     files: String,
 }
 
 /// Player of a match; names alone do not distinguish two versions of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Player {
+pub struct MatchPlayer {
     pub name: String,
     /// See [`DIGESTS`]; None if it has no file, or the games lack it.
     pub digest: Option<String>,
 }
 
 /// White and Black of a game, by place, and its score sheet.
-type Game = ([usize; 2], Scoresheet);
+type MatchGame = ([usize; 2], Scoresheet);
 
 /// Reads PGN files, each a match; players with equal names and digests are the same.
 pub fn read_matches(files: &[PathBuf]) -> Result<Match> {
-    let mut players: Vec<Player> = Vec::new();
+    let mut players: Vec<MatchPlayer> = Vec::new();
     let (mut notes, mut paces, mut forfeits) = (Vec::new(), BTreeSet::new(), None);
-    let mut meetings: BTreeMap<[usize; 2], Pairs> = BTreeMap::new();
+    let mut meetings: BTreeMap<[usize; 2], PairCounts> = BTreeMap::new();
     for file in files {
         let games = read_file_games(file, &mut players)?;
         let mut places: BTreeMap<[usize; 2], Vec<usize>> = BTreeMap::new();
@@ -112,7 +112,7 @@ impl Match {
     }
 
     fn place_of(&self, evaluator: &Evaluator, notes: &mut Vec<String>) -> Result<Option<usize>> {
-        let place = |of: &dyn Fn(&Player) -> bool| self.players.iter().position(of);
+        let place = |of: &dyn Fn(&MatchPlayer) -> bool| self.players.iter().position(of);
         if !evaluator.is_trained() {
             return Ok(place(&|it| it.name == evaluator.name && it.digest.is_none()));
         }
@@ -120,7 +120,7 @@ impl Match {
         let digest = digest::short_of_file(&path);
         let digest = Some(digest.with_context(|| format!("cannot read {}", path.display()))?);
         let name = short_name(&path);
-        let is_called = |it: &Player| it.name == name || it.name == evaluator.given;
+        let is_called = |it: &MatchPlayer| it.name == name || it.name == evaluator.given;
         let found = place(&|it| is_called(it) && it.digest == digest)
             .or_else(|| place(&|it| it.digest == digest))
             .or_else(|| place(&|it| is_called(it) && it.digest.is_none()));
@@ -143,7 +143,7 @@ pub fn read_games(file: &Path) -> Result<Vec<Scoresheet>> {
 }
 
 /// Reads the games of a file with their players; new players are added.
-fn read_file_games(file: &Path, players: &mut Vec<Player>) -> Result<Vec<Game>> {
+fn read_file_games(file: &Path, players: &mut Vec<MatchPlayer>) -> Result<Vec<MatchGame>> {
     let shown = file.display();
     let mut games = Vec::new();
     for sheet in read_games(file)? {
@@ -156,7 +156,7 @@ fn read_file_games(file: &Path, players: &mut Vec<Player>) -> Result<Vec<Game>> 
                 );
             };
             let digest = sheet.find_tag(digest).map(str::to_string);
-            let player = Player { name: name.to_string(), digest };
+            let player = MatchPlayer { name: name.to_string(), digest };
             let place = players.iter().position(|it| *it == player).unwrap_or(players.len());
             if place == players.len() {
                 players.push(player);
@@ -176,7 +176,7 @@ fn read_file_games(file: &Path, players: &mut Vec<Player>) -> Result<Vec<Game>> 
 }
 
 /// Pairs among the games of two players: those of one round, or else consecutive ones.
-fn pair_games(games: &[Game], places: &[usize]) -> Vec<[usize; 2]> {
+fn pair_games(games: &[MatchGame], places: &[usize]) -> Vec<[usize; 2]> {
     let is_pair = |[one, other]: [usize; 2]| {
         let [([white, _], one), ([_, black], other)] = [&games[one], &games[other]];
         let have_ended = one.white_result.is_some() && other.white_result.is_some();
@@ -206,8 +206,8 @@ fn pair_games(games: &[Game], places: &[usize]) -> Vec<[usize; 2]> {
 }
 
 /// Name of a player, with its digest if another has the same name.
-fn display_name(players: &[Player], place: usize) -> String {
-    let Player { name, digest } = &players[place];
+fn display_name(players: &[MatchPlayer], place: usize) -> String {
+    let MatchPlayer { name, digest } = &players[place];
     match players.iter().filter(|other| other.name == *name).count() {
         1 => name.clone(),
         _ => format!("{name} ({})", digest.as_deref().unwrap_or("no digest")),

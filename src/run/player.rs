@@ -14,7 +14,7 @@ use crate::engine::{EngineError, Player, PlayerFactory};
 use crate::interface::Budget;
 use crate::model::{Compute, Device};
 use crate::progress::Progress;
-use crate::search::{Evaluate, Game, Limits, SearchSettings, Searcher};
+use crate::search::{Evaluate, Limits, SearchGame, SearchSettings, Searcher};
 
 /// An evaluation that plays with the built-in search, on one thread for each player.
 pub struct SearchPlayer {
@@ -110,7 +110,7 @@ impl Player for AtBoard<'_> {
             None => Default::default(),
         };
         let question = SearchSettings { limits, scale: self.scale };
-        let mut game = Game::new(line.first.clone());
+        let mut game = SearchGame::new(line.first.clone());
         line.moves.iter().for_each(|&played| game.play_move(played));
         let is_over = || budget.is_some_and(|budget| watch.elapsed_milliseconds() >= budget.soft);
         let Self { searcher, evaluation, .. } = self;

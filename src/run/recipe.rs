@@ -13,7 +13,7 @@ use crate::data_file::DataFile;
 use crate::export::{self, StartNet};
 use crate::input;
 use crate::loader::Base;
-use crate::model::Kind;
+use crate::model::ModelKind;
 use crate::place::ReadFacts;
 use crate::sketch::Sketch;
 use crate::train::checkpoint::Checkpoint;
@@ -43,17 +43,17 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    pub fn model_kind(&self) -> Result<Kind> {
+    pub fn model_kind(&self) -> Result<ModelKind> {
         Ok(match self.config.architecture().cloned() {
             Some(net) if self.config.tunes_base() => {
                 let config = &self.config;
                 let base = self.base.as_ref().context("a net with terms has terms")?;
-                Kind::Sum(net, RunTerms::of_base(&base_terms(base)?).hce_shape(config))
+                ModelKind::Sum(net, RunTerms::of_base(&base_terms(base)?).hce_shape(config))
             }
-            Some(net) => Kind::Net(net),
-            None => {
-                Kind::Hce(self.run_terms()?.context("no net, so terms")?.hce_shape(&self.config))
-            }
+            Some(net) => ModelKind::Net(net),
+            None => ModelKind::Hce(
+                self.run_terms()?.context("no net, so terms")?.hce_shape(&self.config),
+            ),
         })
     }
 

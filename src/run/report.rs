@@ -23,7 +23,7 @@ use crate::loader::{ReadPlan, TestShare};
 use crate::log;
 use crate::output;
 use crate::report::DeepComparison;
-use crate::report::html::{self as page, Run};
+use crate::report::html::{self as page, ReportRun};
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
 
@@ -33,10 +33,10 @@ const BOARDS: usize = 8;
 pub struct ShownRun {
     pub folder: PathBuf,
     pub recipe: Recipe,
-    pub page: Run,
+    pub page: ReportRun,
 }
 
-struct Positions {
+struct ReportPositions {
     samples: Vec<Sample>,
     /// Reasons why their results name no winner.
     cautions: Vec<String>,
@@ -57,7 +57,7 @@ pub fn compare_runs(
     let evaluators = open_evaluations(runs, with, host)?;
     let plan = measure::plan_positions(given, Some(&runs[0].recipe), &evaluators)?;
     let (samples, cautions) = measure::read_positions(&plan, host.listener)?;
-    let positions = Positions { samples, cautions, files: plan.files, chosen_on: None };
+    let positions = ReportPositions { samples, cautions, files: plan.files, chosen_on: None };
     compare_on(runs, evaluators, positions, games, host)
 }
 
@@ -65,7 +65,7 @@ pub fn compare_runs(
 fn compare_on(
     runs: &[ShownRun],
     mut evaluators: Vec<Evaluator>,
-    Positions { samples, cautions, files, chosen_on }: Positions,
+    ReportPositions { samples, cautions, files, chosen_on }: ReportPositions,
     games: Option<&Match>,
     host: &Host,
 ) -> Result<String> {
@@ -163,7 +163,7 @@ pub fn of_ended(
             let chosen_on = test.is_empty();
             let samples = if chosen_on { others.copied().collect() } else { test.to_vec() };
             let (files, chosen_on) = (Vec::new(), Some(chosen_on));
-            let positions = Positions { samples, cautions: Vec::new(), files, chosen_on };
+            let positions = ReportPositions { samples, cautions: Vec::new(), files, chosen_on };
             compare_on(&runs, open_evaluations(&runs, &[], host)?, positions, None, host)
         }
     };
@@ -213,7 +213,7 @@ fn made_line(runs: &[ShownRun], host: &Host) -> Markup {
 }
 
 /// Runs with the values of pieces in their evaluations, and warnings why one is worthless.
-fn describe_runs(runs: &[ShownRun], evaluators: &[Evaluator]) -> (Vec<Run>, Markup) {
+fn describe_runs(runs: &[ShownRun], evaluators: &[Evaluator]) -> (Vec<ReportRun>, Markup) {
     let (mut pages, mut warnings) = (Vec::new(), Vec::new());
     for run in runs {
         let mut page = run.page.clone();
@@ -289,11 +289,11 @@ impl ShownRun {
         settings.sort();
         // `runs/..` and `.` have no last name.
         let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
-        let page = Run {
+        let page = ReportRun {
             name: whole.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned(),
             about: run_facts(&recipe, facts.get(COMPUTE))?,
             settings,
-            ..Run::default()
+            ..ReportRun::default()
         };
         Ok(Self { folder: folder.to_path_buf(), recipe, page })
     }

@@ -18,7 +18,7 @@ use crate::config::{Config, Target};
 use crate::export::{ExportError, QuantiseError};
 use crate::loader::{Scan, scan};
 use crate::report::seeds::{MemberLoss, SeedSpread, compare_members};
-use crate::report::{PositionFacts, Predictions, Table, squared_errors};
+use crate::report::{PositionFacts, Predictions, TextTable, squared_errors};
 use crate::sample::Sample;
 use crate::train::TrainError;
 
@@ -28,14 +28,14 @@ const MOST: usize = 10_000;
 const LONGEST: usize = 24;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Axis {
+pub struct SweepAxis {
     /// Key as for `--set`.
     pub key: String,
     /// Values as TOML, or bare words.
     pub values: Vec<String>,
 }
 
-impl Axis {
+impl SweepAxis {
     /// Parses `net.hidden=16,32`. Commas within brackets and quotes belong to a value.
     pub fn parse_axis(text: &str) -> Result<Self> {
         let (key, values) = text.split_once('=').unwrap_or((text, ""));
@@ -88,7 +88,7 @@ pub struct Member {
 }
 
 /// All combinations, the last axis the fastest. `sets` are common changes of the config.
-fn list_members(config: &Path, sets: &[String], axes: &[Axis]) -> Result<Vec<Member>> {
+fn list_members(config: &Path, sets: &[String], axes: &[SweepAxis]) -> Result<Vec<Member>> {
     let count = axes.iter().try_fold(1, |all: usize, axis| all.checked_mul(axis.values.len()));
     let count = count.filter(|count| (2..=MOST).contains(count)).with_context(|| {
         format!("a sweep has 2 to {MOST} members; give --over more values, or fewer")
@@ -103,7 +103,7 @@ fn list_members(config: &Path, sets: &[String], axes: &[Axis]) -> Result<Vec<Mem
         }
         sets.extend(axes.iter().zip(&values).map(|(axis, it)| format!("{}={it}", axis.key)));
         let part =
-            |(axis, it): (&Axis, &String)| format!("{}-{}", axis.last_key(), plain_value(it));
+            |(axis, it): (&SweepAxis, &String)| format!("{}-{}", axis.last_key(), plain_value(it));
         let mut name = axes.iter().zip(&values).map(part).collect::<Vec<_>>().join("-");
         let config = Config::read_file(config, &sets).with_context(|| format!("member {name}"))?;
         if let Some(other) = known.insert(config.to_toml(), number) {
@@ -132,7 +132,7 @@ fn plain_value(value: &str) -> String {
 /// Loss by which members are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Loss {
+pub enum MemberScore {
     /// Against the target, if all have the same.
     Target,
     /// Against the results, each with the scale that fits it: targets differ.
@@ -142,7 +142,7 @@ pub enum Loss {
 pub struct Sweep<'a> {
     pub members: Vec<Member>,
     pub seeds: u64,
-    pub loss: Loss,
+    pub loss: MemberScore,
     titles: Vec<String>,
     out: PathBuf,
     scan: Scan,
@@ -154,7 +154,7 @@ impl<'a> Sweep<'a> {
     pub fn new(
         config: &Path,
         sets: &[String],
-        axes: &[Axis],
+        axes: &[SweepAxis],
         seeds: u64,
         out: PathBuf,
         context: &'a RunContext<'a>,
@@ -174,7 +174,7 @@ impl<'a> Sweep<'a> {
         // A scale is a unit, and changes no probability.
         let target = |member: &Member| Target { scale: None, ..member.config.file.target.clone() };
         let same = members.iter().all(|member| target(member) == target(&members[0]));
-        let loss = if same { Loss::Target } else { Loss::Results };
+        let loss = if same { MemberScore::Target } else { MemberScore::Results };
         let titles = axes.iter().map(|axis| axis.last_key().to_string()).collect();
         let sweep = Self { members, seeds, loss, titles, out, scan, context };
         for games in [&sweep.scan.validation.samples, &sweep.scan.test.samples] {
@@ -209,7 +209,7 @@ impl<'a> Sweep<'a> {
     }
 
     /// Trains missing members, and measures all. None if it was interrupted.
-    pub fn run_members(&self) -> Result<Option<Outcome>> {
+    pub fn run_members(&self) -> Result<Option<SweepOutcome>> {
         let runs = self.members.len() as u64 * self.seeds;
         let mut all = Vec::new();
         for (place, member) in (0..).zip(&self.members) {
@@ -249,7 +249,7 @@ impl<'a> Sweep<'a> {
         if !(has_begun && is_finished(&path) || begin_or_resume(&config, &path, self.context)?) {
             return Ok(None);
         }
-        let loss = if self.loss == Loss::Results {
+        let loss = if self.loss == MemberScore::Results {
             let samples = &self.scan.validation.samples;
             let truth = position_facts(samples, "validation games");
             self.sum_errors(&truth, samples, &path, &config)?.iter().sum::<f64>()
@@ -277,14 +277,17 @@ impl<'a> Sweep<'a> {
         Ok(squared_errors(&evaluation, truth)?)
     }
 
-    fn measure_members(&self, all: Vec<(&Member, Result<SeedSpread, String>)>) -> Result<Outcome> {
+    fn measure_members(
+        &self,
+        all: Vec<(&Member, Result<SeedSpread, String>)>,
+    ) -> Result<SweepOutcome> {
         let samples = &self.scan.test.samples;
         let targets = match self.loss {
             // Moves have no target, and the results are the same.
-            Loss::Target => Some(&all[0].0.config)
+            MemberScore::Target => Some(&all[0].0.config)
                 .filter(|it| !it.learns_moves() && it.needs_scores())
                 .and_then(|it| targets_of(samples, it)),
-            Loss::Results => None,
+            MemberScore::Results => None,
         };
         let mut truth = PositionFacts { targets, ..position_facts(samples, "test games") };
         let chosen_on = &self.scan.validating.sketch;
@@ -311,10 +314,10 @@ impl<'a> Sweep<'a> {
             failure: spread.as_ref().err().cloned(),
             validation: spread.ok(),
         };
-        Ok(Outcome {
+        Ok(SweepOutcome {
             titles: self.titles.clone(),
             seeds: self.seeds,
-            loss: if truth.targets.is_some() { Loss::Target } else { Loss::Results },
+            loss: if truth.targets.is_some() { MemberScore::Target } else { MemberScore::Results },
             positions: samples.len(),
             members: all.into_iter().map(tried).collect(),
             cautions: truth.cautions,
@@ -323,11 +326,11 @@ impl<'a> Sweep<'a> {
 }
 
 #[derive(Serialize)]
-pub struct Outcome {
+pub struct SweepOutcome {
     pub titles: Vec<String>,
     pub seeds: u64,
     /// Kind of the test loss.
-    pub loss: Loss,
+    pub loss: MemberScore,
     pub positions: usize,
     /// By validation loss; the chosen one first, failed ones last.
     pub members: Vec<MemberResult>,
@@ -347,12 +350,13 @@ pub struct MemberResult {
     pub failure: Option<String>,
 }
 
-impl Outcome {
-    pub fn to_table(&self) -> Table {
+impl SweepOutcome {
+    pub fn to_table(&self) -> TextTable {
         let titles = self.titles.iter().map(|title| format!("<{title}"));
         let columns = ["validation", "test", "vs first", "± games", "± seeds", "<"];
         let columns: Vec<String> = titles.chain(columns.map(String::from)).collect();
-        let mut table = Table::with_titles(&columns.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut table =
+            TextTable::with_titles(&columns.iter().map(String::as_str).collect::<Vec<_>>());
         let half = |ends: Option<[f64; 2]>| {
             ends.map_or("-".to_string(), |[low, high]| format!("{:.5}", (high - low) / 2.0))
         };

@@ -28,9 +28,9 @@ use crate::report::wrap_sentence;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::ranks::Ranks;
 use crate::train::schedule::{Span, Stages};
-use crate::train::{self, End, KeepRule, Rounding, Settings, Training};
+use crate::train::{self, End, KeepRule, Rounding, Training, TrainingSettings};
 use crate::weights::Weights;
-use data::Data;
+use data::TrainingData;
 pub use finish::{FinishedRun, NothingLearnt, RunResult};
 pub use join::join_run;
 use live::LivePage;
@@ -76,7 +76,7 @@ fn begin_run(
     let host = context.open_host(&config)?;
     let (recipe, start) = start::prepare_recipe(config, &host)?;
     join::broadcast_recipe(&recipe, None, &host, context.ranks)?;
-    let (mut run, mut weights) = Run::open_run(recipe, None, host, context)?;
+    let (mut run, mut weights) = OpenRun::open_run(recipe, None, host, context)?;
     let mut optimizer = Vec::new();
     if let Some(start) = start {
         // Without the optimiser's state, terms that are trained with a net come from its base.
@@ -109,15 +109,19 @@ pub fn begin_or_resume(config: &Config, path: &Path, context: &RunContext) -> Re
 }
 
 /// Checks a run as far as possible without its data, except for their number of positions.
-pub fn check_run(config: &Config, positions: u64, context: &RunContext) -> Result<Settings> {
+pub fn check_run(
+    config: &Config,
+    positions: u64,
+    context: &RunContext,
+) -> Result<TrainingSettings> {
     start::prepare_recipe(config.clone(), &context.open_host(config)?)?;
     run_settings(config, positions)
 }
 
 /// Steps, rates and intervals of a config, for `positions` positions to train on.
-fn run_settings(config: &Config, positions: u64) -> Result<Settings> {
+fn run_settings(config: &Config, positions: u64) -> Result<TrainingSettings> {
     let direct = config.optimizer.name.is_direct();
-    let of = |span: &Span| -> Result<Settings> {
+    let of = |span: &Span| -> Result<TrainingSettings> {
         let wrong = |key: &'static str| move |reason| Error::msg(format!("`{key}`: {reason}"));
         let over = |key, stages: &Stages| stages.fit_to_span(span).map_err(wrong(key));
         let learning_rate = over("schedule.learning_rate", &config.learning_rate)?;
@@ -129,7 +133,7 @@ fn run_settings(config: &Config, positions: u64) -> Result<Settings> {
         }
         let keep = config.file.schedule.keep_every.map(|every| KeepRule::new(every, span));
         let every = |times: u64| span.steps.div_ceil(times).max(1);
-        Ok(Settings {
+        Ok(TrainingSettings {
             steps: span.steps,
             learning_rate,
             wdl,
@@ -148,7 +152,10 @@ fn run_settings(config: &Config, positions: u64) -> Result<Settings> {
     };
     let earlier = config.earlier_spans(positions);
     let earlier = earlier.iter().map(|(span, until)| Ok((*until, of(span)?)));
-    Ok(Settings { earlier: earlier.collect::<Result<_>>()?, ..of(&config.run_span(positions))? })
+    Ok(TrainingSettings {
+        earlier: earlier.collect::<Result<_>>()?,
+        ..of(&config.run_span(positions))?
+    })
 }
 
 /// The rounding of a run's weights, in the integers of its net.
@@ -163,14 +170,14 @@ fn weight_rounding(config: &Config, steps: u64) -> Option<Rounding> {
     Some(Rounding { from, units: arrays.map(units).collect() })
 }
 
-struct Run<'a> {
+struct OpenRun<'a> {
     recipe: Recipe,
-    data: Data,
+    data: TrainingData,
     host: Host<'a>,
     context: &'a RunContext<'a>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> OpenRun<'a> {
     /// Reads the data and starting weights of a run; `begun` are those of a resumed one.
     fn open_run(
         mut recipe: Recipe,
@@ -217,7 +224,7 @@ impl<'a> Run<'a> {
         )
     }
 
-    fn run_settings(&self) -> Result<Settings> {
+    fn run_settings(&self) -> Result<TrainingSettings> {
         run_settings(&self.recipe.config, self.data.scan.counts.train)
     }
 
@@ -225,7 +232,7 @@ impl<'a> Run<'a> {
     fn train_from(
         mut self,
         checkpoint: Checkpoint,
-        settings: &Settings,
+        settings: &TrainingSettings,
         folder: &RunFolder,
     ) -> Result<Option<FinishedRun>> {
         let &RunContext { listener, page, ranks, .. } = self.context;
@@ -280,7 +287,7 @@ impl<'a> Run<'a> {
     fn take_steps(
         &mut self,
         mut checkpoint: Checkpoint,
-        settings: &Settings,
+        settings: &TrainingSettings,
         folder: &Path,
         watch: &dyn Progress,
     ) -> Result<(End, Checkpoint)> {

@@ -32,7 +32,7 @@ impl Evaluate for Sum<'_> {
 /// An evaluation that follows moves: nets by their accumulators.
 pub fn follow_moves(evaluation: &Evaluation) -> Box<dyn Evaluate + Send + '_> {
     match evaluation {
-        Evaluation::Terms(terms) => Box::new(Terms::new((**terms).clone())),
+        Evaluation::Terms(terms) => Box::new(SearchTerms::new((**terms).clone())),
         Evaluation::Net(net) => follow_net(net),
         Evaluation::Sum(net, base) => Box::new(Sum(vec![follow_net(net), follow_moves(base)])),
     }
@@ -44,18 +44,18 @@ fn follow_net(net: &Net) -> Box<dyn Evaluate + Send + '_> {
 
 /// Handcrafted terms in a search; each position is evaluated from scratch.
 #[derive(Clone, Debug)]
-pub struct Terms {
+pub struct SearchTerms {
     evaluator: HceEvaluator,
     positions: Vec<Position>,
 }
 
-impl Terms {
+impl SearchTerms {
     pub fn new(evaluator: HceEvaluator) -> Self {
         Self { evaluator, positions: Vec::new() }
     }
 }
 
-impl Evaluate for Terms {
+impl Evaluate for SearchTerms {
     fn refresh(&mut self, position: &Position) {
         self.positions.clear();
         self.positions.push(*position);

@@ -9,7 +9,7 @@ mod table;
 mod tree;
 
 pub use crate::net::Evaluate;
-pub use evaluate::{Sum, Terms, follow_moves};
+pub use evaluate::{SearchTerms, Sum, follow_moves};
 pub use order::static_exchange;
 pub use tree::{Quiescence, QuietEnd};
 
@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use order::History;
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, EnPassantMode, Move, MoveList, Position as _, zobrist::Zobrist64};
-use table::Table;
-use tree::{INFINITE, Margins, Tree};
+use table::TranspositionTable;
+use tree::{INFINITE, Margins, SearchTree};
 
 use crate::score::Score;
 
@@ -62,14 +62,14 @@ pub struct SearchResult {
 
 #[derive(Debug)]
 pub struct Searcher {
-    table: Table,
+    table: TranspositionTable,
     history: History,
 }
 
 impl Searcher {
     /// Creates a searcher with a transposition table of `mebibytes` MiB, at least 1.
     pub fn new(mebibytes: usize) -> Self {
-        Self { table: Table::new(mebibytes), history: History::new() }
+        Self { table: TranspositionTable::new(mebibytes), history: History::new() }
     }
 
     /// Clears all memory, for a new game, or for another evaluation.
@@ -83,7 +83,7 @@ impl Searcher {
     /// unfinished iteration count.
     pub fn search_position(
         &mut self,
-        game: &Game,
+        game: &SearchGame,
         evaluation: &mut dyn Evaluate,
         question: &SearchSettings,
         stop: &AtomicBool,
@@ -94,7 +94,7 @@ impl Searcher {
         self.history.age_history();
         let memory = (&mut self.table, &mut self.history);
         let most = limits.nodes.unwrap_or(u64::MAX);
-        let mut tree = Tree::new(game, evaluation, memory, Margins::new(scale), most, stop);
+        let mut tree = SearchTree::new(game, evaluation, memory, Margins::new(scale), most, stop);
         let moves = game.legal_moves();
         let mut found = at_first(game, &mut tree, moves.first());
         for depth in 1..=limits.depth.unwrap_or(MOST_DEPTH).clamp(1, MOST_DEPTH) {
@@ -120,7 +120,7 @@ impl Searcher {
 }
 
 /// The result before the first iteration: any legal move.
-fn at_first(game: &Game, tree: &mut Tree, first: Option<&Move>) -> SearchResult {
+fn at_first(game: &SearchGame, tree: &mut SearchTree, first: Option<&Move>) -> SearchResult {
     let score = match first {
         Some(_) => Score::Centipawns(tree.evaluate_position()),
         None if game.chess().is_check() => Score::Mate(0),
@@ -131,7 +131,7 @@ fn at_first(game: &Game, tree: &mut Tree, first: Option<&Move>) -> SearchResult 
 }
 
 /// Searches the root in a window around the score of the last iteration, and widens it on a miss.
-fn search_window(tree: &mut Tree, game: &Game, guess: Option<Score>) -> i32 {
+fn search_window(tree: &mut SearchTree, game: &SearchGame, guess: Option<Score>) -> i32 {
     let mut width = tree.margins.window;
     let (mut alpha, mut beta) = match guess {
         Some(Score::Centipawns(guess)) if tree.depth >= 4 => (guess - width, guess + width),
@@ -163,7 +163,7 @@ fn root_score(score: i32) -> Score {
 
 /// A position, and the hashes of those before it since the last irreversible move.
 #[derive(Clone, Debug)]
-pub struct Game {
+pub struct SearchGame {
     chess: Chess,
     /// The current position's is the last.
     keys: Vec<u64>,
@@ -171,7 +171,7 @@ pub struct Game {
     only: Vec<Move>,
 }
 
-impl Game {
+impl SearchGame {
     /// A game from this position; castling has the notation of its mode.
     pub fn new(chess: Chess) -> Self {
         let keys = vec![position_key(&chess)];

@@ -8,7 +8,7 @@ use crate::prefetch::prefetch_line;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Bound {
+pub enum ScoreBound {
     /// The true score is at most this.
     Upper = 1,
     /// The true score is at least this.
@@ -16,13 +16,13 @@ pub enum Bound {
     Exact = 3,
 }
 
-impl Bound {
+impl ScoreBound {
     /// Bound of the best score found in a window.
     pub fn from_window(best: i32, [alpha, beta]: [i32; 2]) -> Self {
         match () {
-            () if best >= beta => Bound::Lower,
-            () if best > alpha => Bound::Exact,
-            () => Bound::Upper,
+            () if best >= beta => ScoreBound::Lower,
+            () if best > alpha => ScoreBound::Exact,
+            () => ScoreBound::Upper,
         }
     }
 }
@@ -31,7 +31,7 @@ impl Bound {
 pub struct TableHit {
     /// From this position: mates at their actual distance.
     pub score: i32,
-    pub bound: Bound,
+    pub bound: ScoreBound,
     /// Search depth in half-moves.
     pub depth: i32,
     /// The evaluation; None in check.
@@ -43,16 +43,16 @@ impl TableHit {
     /// Whether the score suffices for this window, far from the fifty-move rule.
     pub fn is_sufficient(&self, [alpha, beta]: [i32; 2], chess: &Chess) -> bool {
         let says = match self.bound {
-            Bound::Exact => true,
-            Bound::Lower => self.score >= beta,
-            Bound::Upper => self.score <= alpha,
+            ScoreBound::Exact => true,
+            ScoreBound::Lower => self.score >= beta,
+            ScoreBound::Upper => self.score <= alpha,
         };
         says && chess.halfmoves() < NEAR_FIFTY
     }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
+struct TableEntry {
     key: u64,
     score: i16,
     /// [`NO_VALUE`] in check.
@@ -71,9 +71,9 @@ const NEAR_FIFTY: u32 = 90;
 /// Half-moves of depth that the age of one search costs.
 const AGE: i32 = 4;
 
-impl Entry {
-    fn bound(&self) -> Option<Bound> {
-        [None, Some(Bound::Upper), Some(Bound::Lower), Some(Bound::Exact)]
+impl TableEntry {
+    fn bound(&self) -> Option<ScoreBound> {
+        [None, Some(ScoreBound::Upper), Some(ScoreBound::Lower), Some(ScoreBound::Exact)]
             [usize::from(self.mark & 3)]
     }
 
@@ -94,19 +94,19 @@ fn shift_mate_score(score: i32, plies: i32) -> i32 {
 /// A cache line: the entries that a position may use.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
-struct Line([Entry; 4]);
+struct TableLine([TableEntry; 4]);
 
 /// The table; by default it has no entries.
 #[derive(Debug, Default)]
-pub struct Table {
-    lines: Vec<Line>,
+pub struct TranspositionTable {
+    lines: Vec<TableLine>,
     generation: u8,
 }
 
-impl Table {
+impl TranspositionTable {
     /// An empty table of `mebibytes` MiB, at least 1.
     pub fn new(mebibytes: usize) -> Self {
-        let lines = (mebibytes.max(1) << 20) / size_of::<Line>();
+        let lines = (mebibytes.max(1) << 20) / size_of::<TableLine>();
         Self { lines: vec![Default::default(); lines], generation: 0 }
     }
 
@@ -138,20 +138,20 @@ impl Table {
     /// Stores a result found `ply` half-moves behind the root, over the least valuable entry.
     pub fn store_entry(&mut self, key: u64, ply: usize, found: &TableHit) {
         let (line, generation) = (self.line_index(key), self.generation);
-        let replacement_value = |entry: &Entry| {
+        let replacement_value = |entry: &TableEntry| {
             let age = (generation + GENERATIONS - entry.generation()) % GENERATIONS;
             let here = if entry.key == key { i32::MIN / 2 } else { 0 };
             here + i32::from(entry.mark != 0) + i32::from(entry.depth) - AGE * i32::from(age)
         };
-        let Some(Line(places)) = self.lines.get_mut(line) else { return };
+        let Some(TableLine(places)) = self.lines.get_mut(line) else { return };
         let entry =
             places.iter_mut().min_by_key(|entry| replacement_value(entry)).expect("there are four");
         let known = entry.key == key && entry.mark != 0;
         let deeper = i32::from(entry.depth) > found.depth + AGE;
-        if known && deeper && found.bound != Bound::Exact && entry.generation() == generation {
+        if known && deeper && found.bound != ScoreBound::Exact && entry.generation() == generation {
             return;
         }
-        *entry = Entry {
+        *entry = TableEntry {
             key,
             score: shift_mate_score(found.score, ply as i32) as i16,
             value: found.value.map_or(NO_VALUE, |value| value as i16),

@@ -8,8 +8,8 @@ use std::sync::{
 use shakmaty::{Chess, Move, MoveList, Position as _};
 
 use super::order::{History, PackedMove, Picker, is_quiet, static_exchange};
-use super::table::{Bound, Table, TableHit};
-use super::{Evaluate, Game, MATES, MOST_PLIES, follow_move, position_key};
+use super::table::{ScoreBound, TableHit, TranspositionTable};
+use super::{Evaluate, MATES, MOST_PLIES, SearchGame, follow_move, position_key};
 use crate::features::DirtyPieces;
 use crate::sample::Position;
 use crate::score::Score;
@@ -23,7 +23,7 @@ const TRIED: usize = 32;
 
 /// State of each node on the path from the root.
 #[derive(Clone, Debug, Default)]
-struct Frame {
+struct SearchFrame {
     /// The evaluation; None in check.
     value: Option<i32>,
     /// Quiet moves that caused cutoffs here, the last one first.
@@ -31,9 +31,9 @@ struct Frame {
     pv: Vec<Move>,
 }
 
-pub struct Tree<'a> {
+pub struct SearchTree<'a> {
     pub(super) evaluation: &'a mut dyn Evaluate,
-    pub(super) table: &'a mut Table,
+    pub(super) table: &'a mut TranspositionTable,
     pub(super) history: &'a mut History,
     pub(super) margins: Margins,
     stop: &'a AtomicBool,
@@ -54,14 +54,14 @@ pub struct Tree<'a> {
     moves: MoveList,
     /// Index behind the last null move, which no repetition crosses.
     passed: usize,
-    frames: Vec<Frame>,
+    frames: Vec<SearchFrame>,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> SearchTree<'a> {
     pub fn new(
-        game: &Game,
+        game: &SearchGame,
         evaluation: &'a mut dyn Evaluate,
-        (table, history): (&'a mut Table, &'a mut History),
+        (table, history): (&'a mut TranspositionTable, &'a mut History),
         margins: Margins,
         most_nodes: u64,
         stop: &'a AtomicBool,
@@ -69,7 +69,7 @@ impl<'a> Tree<'a> {
         evaluation.refresh(&Position::from_chess(game.chess()));
         let keys = game.keys.clone();
         let root = keys.len() - 1;
-        let frames = vec![Frame::default(); MOST_PLIES + 2];
+        let frames = vec![SearchFrame::default(); MOST_PLIES + 2];
         Self {
             evaluation,
             table,
@@ -247,7 +247,7 @@ impl<'a> Tree<'a> {
         if best == -INFINITE {
             return alpha;
         }
-        let bound = Bound::from_window(best, [lowest, beta]);
+        let bound = ScoreBound::from_window(best, [lowest, beta]);
         let value = self.frames[ply].value;
         self.table.store_entry(
             key,
@@ -374,9 +374,9 @@ impl<'a> Tree<'a> {
 fn sharper(value: i32, found: Option<TableHit>) -> i32 {
     match found {
         Some(TableHit { score, .. }) if score.abs() > MATES => value,
-        Some(TableHit { score, bound: Bound::Exact, .. }) => score,
-        Some(TableHit { score, bound: Bound::Lower, .. }) => value.max(score),
-        Some(TableHit { score, bound: Bound::Upper, .. }) => value.min(score),
+        Some(TableHit { score, bound: ScoreBound::Exact, .. }) => score,
+        Some(TableHit { score, bound: ScoreBound::Lower, .. }) => value.max(score),
+        Some(TableHit { score, bound: ScoreBound::Upper, .. }) => value.min(score),
         None => value,
     }
 }
@@ -384,7 +384,7 @@ fn sharper(value: i32, found: Option<TableHit>) -> i32 {
 /// A separate quiescence search without window and table.
 #[derive(Debug)]
 pub struct Quiescence {
-    table: Table,
+    table: TranspositionTable,
     history: History,
     margins: Margins,
 }
@@ -414,7 +414,11 @@ const MOST_NODES: u64 = 1 << 16;
 impl Quiescence {
     /// Creates a search with margins at the scale of a [`SearchSettings`](super::SearchSettings).
     pub fn new(scale: f64) -> Self {
-        Self { table: Table::default(), history: History::new(), margins: Margins::new(scale) }
+        Self {
+            table: TranspositionTable::default(),
+            history: History::new(),
+            margins: Margins::new(scale),
+        }
     }
 
     /// Quiescence score of each legal move, for its mover; None beyond the node limit.
@@ -440,9 +444,9 @@ impl Quiescence {
         chess: &Chess,
         evaluation: &mut dyn Evaluate,
     ) -> Option<QuietEnd> {
-        let (game, stop) = (Game::new(chess.clone()), AtomicBool::new(false));
+        let (game, stop) = (SearchGame::new(chess.clone()), AtomicBool::new(false));
         let memory = (&mut self.table, &mut self.history);
-        let mut tree = Tree::new(&game, evaluation, memory, self.margins, MOST_NODES, &stop);
+        let mut tree = SearchTree::new(&game, evaluation, memory, self.margins, MOST_NODES, &stop);
         let score = tree.quiesce_node(chess, [-INFINITE, INFINITE], 0);
         if tree.is_stopped {
             return None;
@@ -518,7 +522,7 @@ static REDUCTIONS: LazyLock<[[i32; SIDE]; SIDE]> = LazyLock::new(|| {
     })
 });
 
-impl Tree<'_> {
+impl SearchTree<'_> {
     /// The score after captures and promotions only, or all moves in check.
     fn quiesce_node(&mut self, chess: &Chess, [mut alpha, beta]: [i32; 2], ply: usize) -> i32 {
         self.frames[ply].pv.clear();
@@ -592,7 +596,7 @@ impl Tree<'_> {
                 }
             }
         }
-        let bound = Bound::from_window(best, [lowest, beta]);
+        let bound = ScoreBound::from_window(best, [lowest, beta]);
         let found = TableHit { score: best, bound, depth: 0, value, best: best_move };
         self.table.store_entry(key, ply, &found);
         best

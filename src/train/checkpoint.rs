@@ -19,7 +19,7 @@ use crate::weights::{Weights, WeightsError, WeightsFile};
 const STATE: &str = "state";
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct State {
+pub struct RunState {
     pub step: u64,
     /// Positions trained on, behind which the stream of batches continues.
     pub positions: u64,
@@ -50,7 +50,7 @@ pub struct Checkpoint {
     pub weights: Weights,
     /// Burn's record; empty before the first step.
     pub optimizer: Vec<u8>,
-    pub state: State,
+    pub state: RunState,
     /// Description of the weights: kind of model, config, data.
     pub facts: BTreeMap<String, String>,
 }
@@ -96,13 +96,13 @@ impl Checkpoint {
     }
 
     /// The state in a file's header; none in weights of other programs.
-    pub fn read_state(facts: &BTreeMap<String, String>) -> Option<State> {
+    pub fn read_state(facts: &BTreeMap<String, String>) -> Option<RunState> {
         serde_json::from_str(facts.get(STATE)?).ok()
     }
 }
 
 /// Writer of checkpoints on a thread, as disks are slow: one at a time. Dropping it waits.
-pub(super) struct Writer {
+pub(super) struct CheckpointWriter {
     folder: PathBuf,
     under_way: Option<JoinHandle<Result<Checkpoint, OutputError>>>,
     /// The step of `last.safetensors`, once the thread is done.
@@ -112,7 +112,7 @@ pub(super) struct Writer {
 }
 
 #[derive(Default)]
-pub(super) struct Files {
+pub(super) struct CheckpointFiles {
     pub best: bool,
     /// Name of a permanent checkpoint, without its extension.
     pub kept: Option<String>,
@@ -120,7 +120,7 @@ pub(super) struct Files {
     pub last: bool,
 }
 
-impl Writer {
+impl CheckpointWriter {
     /// Creates a writer; `saved` is the step of `last.safetensors`.
     pub fn new(folder: &Path, saved: Option<u64>) -> Self {
         Self { folder: folder.to_path_buf(), under_way: None, handed: saved, saved }
@@ -134,7 +134,7 @@ impl Writer {
     pub fn start_writing(
         &mut self,
         mut checkpoint: Checkpoint,
-        files: Files,
+        files: CheckpointFiles,
     ) -> Result<(), TrainError> {
         self.finish_write()?;
         if files.last {
@@ -175,7 +175,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for CheckpointWriter {
     fn drop(&mut self) {
         if let Some(thread) = self.under_way.take() {
             // The run has ended with another error.

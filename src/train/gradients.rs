@@ -3,15 +3,15 @@
 use burn::tensor::{Tensor, TensorData};
 
 use super::ranks::Ranks;
-use crate::model::ops::steps::{Mean, Step};
+use crate::model::ops::steps::{Mean, OptimizerStep};
 use crate::model::ops::take_step;
-use crate::model::{Gradients, Level, Model, on_host};
+use crate::model::{Model, SimdLevel, TensorGradients, on_host};
 
 /// Results of a batch, or of a rank's share of it.
 pub struct BatchGradients {
     /// Weighted mean over its positions.
     pub loss: f64,
-    pub gradients: Gradients,
+    pub gradients: TensorGradients,
     /// The sum of the weights of its positions.
     pub weight: f64,
     pub positions: u64,
@@ -53,12 +53,12 @@ pub fn combine_ranks(
 }
 
 /// Adds a model to a mean of models; its share is above 0, up to 1.
-pub fn join_mean(mean: Model, model: &Model, share: f64, level: Option<Level>) -> Model {
-    let mut joining = Gradients::new();
+pub fn join_mean(mean: Model, model: &Model, share: f64, level: Option<SimdLevel>) -> Model {
+    let mut joining = TensorGradients::new();
     model.visit_arrays(|id, values| drop(joining.insert(id, values)));
     mean.map_arrays(|id, mean| {
         let joining = joining.remove(&id).expect("both have the same parameters");
-        let step = Step::Mean(Mean { share: share as f32 });
+        let step = OptimizerStep::Mean(Mean { share: share as f32 });
         if share == 1.0 { joining } else { take_step(mean, joining, Vec::new(), step, level).0 }
     })
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::direct::{Direct, DirectStep};
 use super::gradients::join_mean;
-use super::optimizer::Optimizer;
+use super::optimizer::ModelOptimizer;
 use super::{TrainError, Training};
-use crate::batch::{Choices, Inputs};
-use crate::model::{Gradients, Model, TouchedRows};
+use crate::batch::{BatchInputs, Choices};
+use crate::model::{Model, TensorGradients, TouchedRows};
 use crate::weights::Weights;
 
 const WHOLE: &str = "a step gives the model back";
@@ -19,11 +19,11 @@ pub struct Learner<'a> {
     model: Option<Model>,
     /// The mean that is learnt in its place, if any.
     average: Option<Model>,
-    rule: Rule,
+    rule: MeanRule,
 }
 
-enum Rule {
-    Gradient(Box<Optimizer>),
+enum MeanRule {
+    Gradient(Box<ModelOptimizer>),
     Direct(Box<Direct>),
 }
 
@@ -44,19 +44,19 @@ impl<'a> Learner<'a> {
         };
         let average = settings.average_decay.map(|_| learnt);
         let rule = if settings.name.is_direct() {
-            Direct::new(settings, &record).map(|direct| Rule::Direct(Box::new(direct)))
+            Direct::new(settings, &record).map(|direct| MeanRule::Direct(Box::new(direct)))
         } else if record.is_empty() {
-            Ok(Rule::Gradient(settings.build_optimizer(job.compute).into()))
+            Ok(MeanRule::Gradient(settings.build_optimizer(job.compute).into()))
         } else {
             let loaded = settings.build_optimizer(job.compute).load_state(&record, job.device);
-            loaded.map(|optimizer| Rule::Gradient(optimizer.into()))
+            loaded.map(|optimizer| MeanRule::Gradient(optimizer.into()))
         };
         let rule = rule.map_err(TrainError::Optimizer)?;
         Ok(Self { job, model: Some(takes), average, rule })
     }
 
     pub fn uses_gradients(&self) -> bool {
-        matches!(self.rule, Rule::Gradient(_))
+        matches!(self.rule, MeanRule::Gradient(_))
     }
 
     pub fn model(&self) -> &Model {
@@ -70,8 +70,8 @@ impl<'a> Learner<'a> {
     }
 
     /// Takes the steps that the rows of a batch missed, or all rows; needed before their gradients.
-    pub fn catch_up(&mut self, batch: Option<&Inputs>) {
-        let Rule::Gradient(optimizer) = &mut self.rule else { return };
+    pub fn catch_up(&mut self, batch: Option<&BatchInputs>) {
+        let MeanRule::Gradient(optimizer) = &mut self.rule else { return };
         let model = self.model.take().expect(WHOLE);
         let touched = batch.map(|inputs| model.touched_rows(inputs));
         self.model = Some(optimizer.catch_up(model, touched.as_ref()));
@@ -82,10 +82,12 @@ impl<'a> Learner<'a> {
         &mut self,
         step: u64,
         rate: f64,
-        gradients: Gradients,
+        gradients: TensorGradients,
         touched: &TouchedRows,
     ) {
-        let Rule::Gradient(optimizer) = &mut self.rule else { panic!("no gradient is followed") };
+        let MeanRule::Gradient(optimizer) = &mut self.rule else {
+            panic!("no gradient is followed")
+        };
         // There is no other reference to the model, so that its tensors change in place.
         let model = optimizer.step_model(rate, self.model.take().expect(WHOLE), gradients, touched);
         let decay = self.job.settings.optimizer.average_decay.unwrap_or(0.0);
@@ -100,14 +102,14 @@ impl<'a> Learner<'a> {
     /// Panics if the method follows gradients.
     pub fn step_directly(
         &mut self,
-        inputs: &Inputs,
+        inputs: &BatchInputs,
         targets: &[f32],
         shares: &[f32],
         choices: Option<&Choices>,
     ) -> Result<DirectStep, TrainError> {
         let weights = self.model().to_weights();
         let Training { kind, compute, device, settings, .. } = self.job;
-        let Rule::Direct(method) = &mut self.rule else { panic!("gradients are followed") };
+        let MeanRule::Direct(method) = &mut self.rule else { panic!("gradients are followed") };
         let goal = (targets, shares, settings.loss);
         let stepped = method.step_once(kind, weights, inputs, goal, choices)?;
         let device = (*device).clone().autodiff();
@@ -119,8 +121,8 @@ impl<'a> Learner<'a> {
     pub fn record_optimizer(&mut self) -> Result<Vec<u8>, TrainError> {
         self.catch_up(None);
         let record = match &self.rule {
-            Rule::Gradient(optimizer) => optimizer.to_bytes().map_err(TrainError::Optimizer)?,
-            Rule::Direct(direct) => direct.to_bytes(),
+            MeanRule::Gradient(optimizer) => optimizer.to_bytes().map_err(TrainError::Optimizer)?,
+            MeanRule::Direct(direct) => direct.to_bytes(),
         };
         if self.average.is_none() {
             return Ok(record);

@@ -26,19 +26,19 @@ use std::path::{Path, PathBuf};
 use burn::tensor::{Device, Tensor, Transaction};
 
 use crate::batch::{Batch, Choices};
-use crate::log::{Log, Row, TrainStep};
+use crate::log::{Log, LogRow, TrainStep};
 use crate::model::{
-    Aim, Compute, DeviceError, Kind, LossGradients, LossInputs, host_outputs, is_gpu,
+    Aim, Compute, DeviceError, LossGradients, LossInputs, ModelKind, host_outputs, is_gpu,
 };
 use crate::output::OutputError;
 use crate::place::ResumePoint;
 use crate::progress::Progress;
 use crate::weights::WeightsError;
-use checkpoint::{BestLoss, Checkpoint, Files, State, Writer};
+use checkpoint::{BestLoss, Checkpoint, CheckpointFiles, CheckpointWriter, RunState};
 use gradients::{BatchGradients, combine_ranks};
 use learner::Learner;
 use ranks::Ranks;
-pub use settings::{KeepRule, Rounding, Settings};
+pub use settings::{KeepRule, Rounding, TrainingSettings};
 use target::{blend_targets, measure_losses};
 
 /// Folder of permanent checkpoints in that of a run.
@@ -46,10 +46,10 @@ pub const KEPT: &str = "checkpoints";
 
 #[doc(hidden)]
 pub struct Training<'a> {
-    pub kind: Kind,
+    pub kind: ModelKind,
     pub compute: Compute,
     pub device: &'a Device,
-    pub settings: &'a Settings,
+    pub settings: &'a TrainingSettings,
     /// Rank 0 writes `log.csv`, `last.safetensors`, `best.safetensors` and [`KEPT`] here.
     pub folder: &'a Path,
     /// May be empty: then there is no held-out loss, and the last checkpoint is the best.
@@ -135,16 +135,16 @@ where
 struct Trainer<'a> {
     job: &'a Training<'a>,
     learner: Learner<'a>,
-    state: State,
+    state: RunState,
     /// None on ranks other than 0.
     log: Option<Log>,
     /// Losses on the device. Reading a value from a GPU blocks until its queue is empty.
-    unread: Vec<(Step, Tensor<1>)>,
+    unread: Vec<(PendingStep, Tensor<1>)>,
     /// Buffer for the gradients of all ranks.
     sums: Vec<f32>,
     loss: Option<f64>,
     facts: BTreeMap<String, String>,
-    writer: Writer,
+    writer: CheckpointWriter,
     /// Seconds and positions at the last row of the log, for positions per second.
     clock: (f64, u64),
     /// Whether a rank had to stop in the last step.
@@ -153,7 +153,7 @@ struct Trainer<'a> {
 
 /// Number of a step, from 1, and its learning rate.
 #[derive(Clone, Copy)]
-struct Step {
+struct PendingStep {
     number: u64,
     learning_rate: f64,
 }
@@ -177,7 +177,7 @@ impl<'a> Trainer<'a> {
             sums: Vec::new(),
             loss: None,
             facts,
-            writer: Writer::new(job.folder, saved),
+            writer: CheckpointWriter::new(job.folder, saved),
             clock: (f64::NAN, state.positions),
             stop: false,
             state,
@@ -193,10 +193,14 @@ impl<'a> Trainer<'a> {
         self.clock = (watch.elapsed_seconds(), self.state.positions);
         if self.writer.handed.is_none() {
             let best = self.validate_model(watch)?;
-            self.write_checkpoint(Files { best, last: true, ..Files::default() })?;
+            self.write_checkpoint(CheckpointFiles {
+                best,
+                last: true,
+                ..CheckpointFiles::default()
+            })?;
         }
         let end = loop {
-            let State { step, converged, unimproved, .. } = self.state;
+            let RunState { step, converged, unimproved, .. } = self.state;
             if converged {
                 break End::Converged;
             } else if step >= settings.steps {
@@ -228,9 +232,9 @@ impl<'a> Trainer<'a> {
             let best = due(phase.validate_every) && self.validate_model(watch)?;
             let kept = phase.keep.and_then(|keep| keep.checkpoint_name(progress.step));
             let last = due(phase.checkpoint_every) || progress.step == until;
-            self.write_checkpoint(Files { best, kept, last })?;
+            self.write_checkpoint(CheckpointFiles { best, kept, last })?;
         };
-        self.write_checkpoint(Files { last: true, ..Files::default() })?;
+        self.write_checkpoint(CheckpointFiles { last: true, ..CheckpointFiles::default() })?;
         let written = self.writer.finish_write()?;
         Ok((end, written.map_or_else(|| self.make_checkpoint(true), Ok)?))
     }
@@ -247,7 +251,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// Settings of the next step, and progress of the run.
-    fn settings_and_progress(&self) -> (&'a Settings, f64) {
+    fn settings_and_progress(&self) -> (&'a TrainingSettings, f64) {
         let (phase, _) = self.job.settings.phase_after(self.state.step);
         (phase, self.state.step as f64 / phase.steps as f64)
     }
@@ -263,7 +267,7 @@ impl<'a> Trainer<'a> {
         }
         let (phase, done) = self.settings_and_progress();
         let learning_rate = phase.learning_rate.value_at(done);
-        let step = Step { number: self.state.step + 1, learning_rate };
+        let step = PendingStep { number: self.state.step + 1, learning_rate };
         let (positions, converged) = if self.learner.uses_gradients() {
             (self.step_of_batch(batch, step, stop)?, false)
         } else {
@@ -276,13 +280,18 @@ impl<'a> Trainer<'a> {
         self.state.converged = converged;
         self.state.step += 1;
         self.state.positions += positions;
-        let State { step, positions, .. } = self.state;
+        let RunState { step, positions, .. } = self.state;
         let loss = self.loss.unwrap_or(f64::NAN);
         Ok(TrainStep { step, positions, loss, learning_rate, converged })
     }
 
     /// Takes a step along the gradients of a batch. Returns the number of positions of all ranks.
-    fn step_of_batch(&mut self, batch: &Batch, step: Step, stop: bool) -> Result<u64, TrainError> {
+    fn step_of_batch(
+        &mut self,
+        batch: &Batch,
+        step: PendingStep,
+        stop: bool,
+    ) -> Result<u64, TrainError> {
         let mut positions = batch.len() as u64;
         self.learner.catch_up(Some(&batch.inputs));
         let (gradients, touched) = if let Some(choices) = &batch.choices {
@@ -344,8 +353,8 @@ impl<'a> Trainer<'a> {
         Ok((loss, model.loss_gradients(&batch.inputs, Aim::Forces(&forces))))
     }
 
-    fn unread_losses(&mut self) -> Result<Vec<(Step, f64)>, TrainError> {
-        let (steps, losses): (Vec<Step>, Vec<Tensor<1>>) = self.unread.drain(..).unzip();
+    fn unread_losses(&mut self) -> Result<Vec<(PendingStep, f64)>, TrainError> {
+        let (steps, losses): (Vec<PendingStep>, Vec<Tensor<1>>) = self.unread.drain(..).unzip();
         let read = losses.into_iter().fold(Transaction::default(), Transaction::register);
         let read = read.try_execute().map_err(|error| self.divergence_error(&error.to_string()))?;
         let value = |data: burn::tensor::TensorData| {
@@ -359,8 +368,8 @@ impl<'a> Trainer<'a> {
     }
 
     /// Adds a step's loss to the next row of the log.
-    fn count_loss(&mut self, step: Step, loss: f64) -> Result<(), TrainError> {
-        let Step { number: step, learning_rate } = step;
+    fn count_loss(&mut self, step: PendingStep, loss: f64) -> Result<(), TrainError> {
+        let PendingStep { number: step, learning_rate } = step;
         if !loss.is_finite() {
             self.writer.finish_write()?;
             let (good, path) = self.last_good();
@@ -404,7 +413,7 @@ impl<'a> Trainer<'a> {
         self.compare_ranks()?;
         let elapsed = watch.elapsed_seconds() - self.clock.0;
         let moved = self.state.positions - self.clock.1;
-        let row = Row {
+        let row = LogRow {
             step,
             positions: self.state.positions,
             train_loss: (self.state.loss_steps > 0)
@@ -463,7 +472,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// Writes the weights to these files, unless they are written already.
-    fn write_checkpoint(&mut self, mut files: Files) -> Result<(), TrainError> {
+    fn write_checkpoint(&mut self, mut files: CheckpointFiles) -> Result<(), TrainError> {
         files.last &= self.writer.handed != Some(self.state.step);
         // Even without validation positions.
         files.best |= files.last && self.state.best.is_none();

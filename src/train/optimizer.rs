@@ -7,10 +7,10 @@ use burn::backend::DispatchTensor;
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
-use crate::model::ops::steps::{AdaGrad, Adam, Sgd, Step};
+use crate::model::ops::steps::{AdaGrad, Adam, OptimizerStep, Sgd};
 use crate::model::ops::{borrow_mut, take_step};
 use crate::model::{
-    Compute, Gradients, Level, Model, TouchedRows, dense_rows, is_gpu, on_host, to_host,
+    Compute, Model, SimdLevel, TensorGradients, TouchedRows, dense_rows, is_gpu, on_host, to_host,
 };
 use crate::weights::Weights;
 
@@ -20,7 +20,7 @@ const PRIOR: f64 = 50.0;
 
 /// The `[optimizer]` section of a config, complete.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
+pub struct OptimizerSettings {
     pub name: OptimizerName,
     /// Decay of the mean of gradients, or the momentum (SGD).
     pub beta1: f64,
@@ -37,7 +37,7 @@ pub struct Settings {
     /// Parameters are clamped to `-clip ..= clip`; 0: no clip.
     pub clip: f64,
     /// Parameters with another clip, or another learning rate.
-    pub layers: Layers,
+    pub layers: LayerSettings,
     /// Centipawns that a weight is expected to change (Gauss-Newton).
     pub prior: f64,
     /// Centipawns of a step (local search).
@@ -84,7 +84,7 @@ impl OptimizerName {
     }
 }
 
-impl Settings {
+impl OptimizerSettings {
     /// Usual values of the method, without clips.
     pub fn default_of(name: OptimizerName) -> Self {
         Self {
@@ -96,16 +96,20 @@ impl Settings {
             bias_correction: true,
             average_decay: None,
             clip: 0.0,
-            layers: Layers::default(),
+            layers: LayerSettings::default(),
             prior: PRIOR,
             step: 1,
         }
     }
 
     /// The optimiser, without state. Panics if the method is direct.
-    pub fn build_optimizer(&self, compute: Compute) -> Optimizer {
+    pub fn build_optimizer(&self, compute: Compute) -> ModelOptimizer {
         assert!(!self.name.is_direct(), "direct methods follow no gradient");
-        Optimizer { settings: self.clone(), level: compute.simd_level(), states: BTreeMap::new() }
+        ModelOptimizer {
+            settings: self.clone(),
+            level: compute.simd_level(),
+            states: BTreeMap::new(),
+        }
     }
 
     /// Arrays that it keeps for each parameter.
@@ -119,7 +123,7 @@ impl Settings {
     }
 
     /// Step number `number`, from 1, of an array at learning rate `rate`.
-    fn step_for(&self, rate: f64, layer: Layer, number: u64) -> Step {
+    fn step_for(&self, rate: f64, layer: ArraySettings, number: u64) -> OptimizerStep {
         let &Self { name, beta1, beta2, epsilon, bias_correction, .. } = self;
         let rate = rate * layer.rate.unwrap_or(1.0);
         let clip = layer.clip.unwrap_or(self.clip);
@@ -163,32 +167,32 @@ const LOOKAHEAD_SHARE: f64 = 0.5;
 const MOST_MISSED: usize = 256;
 
 #[derive(Clone)]
-pub struct Optimizer {
-    settings: Settings,
+pub struct ModelOptimizer {
+    settings: OptimizerSettings,
     /// Vector instructions; `None` for Burn's tensor operations.
-    level: Option<Level>,
+    level: Option<SimdLevel>,
     /// States by the number of the parameter.
-    states: BTreeMap<u64, State>,
+    states: BTreeMap<u64, ArrayState>,
 }
 
 #[derive(Clone, Default)]
-struct State {
+struct ArrayState {
     steps: u64,
     arrays: Vec<DispatchTensor>,
     /// Steps that some rows have not taken.
-    missed: Vec<Step>,
+    missed: Vec<OptimizerStep>,
     /// How many of them each row took.
     taken: Vec<u32>,
 }
 
-impl State {
+impl ArrayState {
     /// The parameter after missed steps of these rows, or all; the last may have their gradient.
     fn take_missed(
         &mut self,
         parameter: Tensor<1>,
         rows: Option<&[u32]>,
         gradient: Option<Tensor<1>>,
-        level: Level,
+        level: SimdLevel,
     ) -> Tensor<1> {
         const ON_HOST: &str = "steps are missed on the CPU alone";
         let Self { arrays, missed, taken, .. } = self;
@@ -203,9 +207,9 @@ impl State {
         let rows_taken = (&behind[..], &mut taken[..]);
         match gradient {
             Some(gradient) => on_host(gradient, |g| {
-                Step::take_missed(missed, level, rows_taken, p, Some(g), states);
+                OptimizerStep::take_missed(missed, level, rows_taken, p, Some(g), states);
             }),
-            None => Step::take_missed(missed, level, rows_taken, p, None, states),
+            None => OptimizerStep::take_missed(missed, level, rows_taken, p, None, states),
         }
         if rows.is_none() {
             missed.clear();
@@ -215,14 +219,14 @@ impl State {
     }
 }
 
-impl Optimizer {
+impl ModelOptimizer {
     /// The model after a step at a learning rate. Parameters without a gradient stay. Untouched
     /// rows miss the step if they can take it later.
     pub fn step_model(
         &mut self,
         rate: f64,
         model: Model,
-        mut gradients: Gradients,
+        mut gradients: TensorGradients,
         touched: &TouchedRows,
     ) -> Model {
         let arrays = model.list_arrays();
@@ -282,7 +286,7 @@ impl Optimizer {
             let arrays = (0..self.settings.state_count()).map(array).collect::<Result<_, _>>()?;
             let number =
                 |text: &str| text.parse::<u64>().map_err(|error| format!("{text}: {error}"));
-            let state = State { steps: number(steps)?, arrays, ..State::default() };
+            let state = ArrayState { steps: number(steps)?, arrays, ..ArrayState::default() };
             self.states.insert(number(id)?, state);
         }
         Ok(self)
@@ -292,7 +296,7 @@ impl Optimizer {
     fn update_parameter(
         &mut self,
         id: u64,
-        (rate, layer): (f64, Layer),
+        (rate, layer): (f64, ArraySettings),
         mut parameter: Tensor<1>,
         mut gradient: Tensor<1>,
         (mut touched, shape): (Option<&[u32]>, &[usize]),
@@ -344,28 +348,28 @@ impl Optimizer {
 /// Settings by names of arrays in checkpoints; a name includes everything below it: `head` for
 /// `head.0`, and `head.0` for `head.0.weight`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Layers(pub BTreeMap<String, Layer>);
+pub struct LayerSettings(pub BTreeMap<String, ArraySettings>);
 
 /// Settings of an array; missing ones are as for all others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Layer {
+pub struct ArraySettings {
     /// The numbers are clamped to `-clip ..= clip`; 0: no clip.
     pub clip: Option<f64>,
     pub rate: Option<f64>,
     pub decay: Option<f64>,
 }
 
-impl Layers {
+impl LayerSettings {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The settings of an array. The longest matching name takes precedence.
-    pub fn layer_of(&self, name: &str) -> Layer {
+    pub fn layer_of(&self, name: &str) -> ArraySettings {
         let above = self.0.iter().filter(|(it, _)| stands_for(it, name));
         // In this order longer names come later.
-        above.fold(Layer::default(), |layer, (_, own)| Layer {
+        above.fold(ArraySettings::default(), |layer, (_, own)| ArraySettings {
             clip: own.clip.or(layer.clip),
             rate: own.rate.or(layer.rate),
             decay: own.decay.or(layer.decay),

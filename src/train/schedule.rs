@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "toml::Value", into = "toml::Value")]
 pub enum Length {
     Share(f64),
-    Of(f64, Unit),
+    Of(f64, LengthUnit),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum LengthUnit {
     Superbatches,
     Epochs,
     Positions,
@@ -36,11 +36,11 @@ impl Span {
 }
 
 /// Units with their singular and plural.
-const UNITS: [(Unit, &str, &str); 4] = [
-    (Unit::Superbatches, "superbatch", "superbatches"),
-    (Unit::Epochs, "epoch", "epochs"),
-    (Unit::Positions, "position", "positions"),
-    (Unit::Steps, "step", "steps"),
+const UNITS: [(LengthUnit, &str, &str); 4] = [
+    (LengthUnit::Superbatches, "superbatch", "superbatches"),
+    (LengthUnit::Epochs, "epoch", "epochs"),
+    (LengthUnit::Positions, "position", "positions"),
+    (LengthUnit::Steps, "step", "steps"),
 ];
 
 impl Length {
@@ -48,10 +48,10 @@ impl Length {
     pub fn to_steps(self, whole: f64, span: &Span) -> f64 {
         match self {
             Length::Share(share) => share * whole,
-            Length::Of(count, Unit::Superbatches) => count * span.superbatch as f64,
-            Length::Of(count, Unit::Epochs) => count * span.epoch as f64 / span.batch as f64,
-            Length::Of(count, Unit::Positions) => count / span.batch as f64,
-            Length::Of(count, Unit::Steps) => count,
+            Length::Of(count, LengthUnit::Superbatches) => count * span.superbatch as f64,
+            Length::Of(count, LengthUnit::Epochs) => count * span.epoch as f64 / span.batch as f64,
+            Length::Of(count, LengthUnit::Positions) => count / span.batch as f64,
+            Length::Of(count, LengthUnit::Steps) => count,
         }
     }
 
@@ -119,13 +119,13 @@ impl From<Length> for toml::Value {
 /// Consecutive stages; in a config a number (constant), one stage, or a list of stages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "toml::Value", into = "toml::Value")]
-pub struct Stages(Vec<Stage>);
+pub struct Stages(Vec<ScheduleStage>);
 
 /// A stage of `schedule.learning_rate` or `target.wdl`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Stage {
-    pub shape: Shape,
+pub struct ScheduleStage {
+    pub shape: CurveShape,
     /// The value at the beginning.
     pub from: f64,
     /// The value at the end, for curves.
@@ -140,7 +140,7 @@ pub struct Stage {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Shape {
+pub enum CurveShape {
     /// `from` throughout.
     Constant,
     /// Linear to `to`.
@@ -161,25 +161,25 @@ impl Default for Stages {
 
 impl Stages {
     pub fn constant(value: f64) -> Self {
-        Self(vec![Stage::constant(value)])
+        Self(vec![ScheduleStage::constant(value)])
     }
 
     /// Checks stages as far as possible without the run's length. Fails without stages, or if the
     /// numbers of one do not fit its shape.
-    pub fn new(stages: Vec<Stage>) -> Result<Self, String> {
+    pub fn new(stages: Vec<ScheduleStage>) -> Result<Self, String> {
         if stages.is_empty() {
             return Err("a schedule needs at least one stage".into());
         }
-        stages.iter().try_for_each(Stage::check_shape).map(|()| Self(stages))
+        stages.iter().try_for_each(ScheduleStage::check_shape).map(|()| Self(stages))
     }
 
     /// Fits the stages to a run. If any length has another unit than shares, all are counted in
     /// steps, so that they begin at exact steps. Fails if they do not fit into the run.
-    pub fn fit_to_span(&self, span: &Span) -> Result<Schedule, String> {
+    pub fn fit_to_span(&self, span: &Span) -> Result<RunSchedule, String> {
         let steps = span.steps as f64;
         let in_shares = self.0.iter().all(|stage| stage.length.is_none_or(Length::is_share));
         let whole = if in_shares { 1.0 } else { steps };
-        let lasts = |stage: &Stage| stage.length.map(|length| length.to_steps(whole, span));
+        let lasts = |stage: &ScheduleStage| stage.length.map(|length| length.to_steps(whole, span));
         let given: f64 = self.0.iter().filter_map(lasts).sum();
         let given_steps = given * (steps / whole);
         // The run's last step may be incomplete and rounded up.
@@ -193,13 +193,13 @@ impl Stages {
         let open = self.0.iter().filter(|stage| stage.length.is_none()).count();
         let rest = (whole - given).max(0.0) / open.max(1) as f64;
         let mut behind = 0.0;
-        let part = |stage: &Stage| {
+        let part = |stage: &ScheduleStage| {
             let (start, lasts) = (behind, lasts(stage).unwrap_or(rest));
             behind += lasts;
             let steps = lasts * (steps / whole);
             stage.stage_in_run(start / whole, behind / whole, lasts / whole, steps, span)
         };
-        Ok(Schedule(self.0.iter().map(part).collect()))
+        Ok(RunSchedule(self.0.iter().map(part).collect()))
     }
 
     /// The value at the end of the run; none if it depends on the length of the run.
@@ -210,7 +210,7 @@ impl Stages {
 
     /// The smallest and the largest value, as far as they are known without the run's length.
     pub fn value_range(&self) -> (f64, f64) {
-        value_range(self.0.iter().flat_map(Stage::end_values))
+        value_range(self.0.iter().flat_map(ScheduleStage::end_values))
     }
 }
 
@@ -219,9 +219,9 @@ fn value_range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold(ends, |(low, high), value| (low.min(value), high.max(value)))
 }
 
-impl Stage {
+impl ScheduleStage {
     fn constant(from: f64) -> Self {
-        let shape = Shape::Constant;
+        let shape = CurveShape::Constant;
         Self { shape, from, to: None, factor: None, every: None, length: None }
     }
 
@@ -257,8 +257,9 @@ impl Stage {
 
     fn check_shape(&self) -> Result<(), String> {
         let Self { shape, from, to, factor, every, .. } = *self;
-        let is_curve = matches!(shape, Shape::Linear | Shape::Cosine | Shape::Exponential);
-        let is_step = shape == Shape::Step;
+        let is_curve =
+            matches!(shape, CurveShape::Linear | CurveShape::Cosine | CurveShape::Exponential);
+        let is_step = shape == CurveShape::Step;
         if [to.is_some(), factor.is_some(), every.is_some()] != [is_curve, is_step, is_step] {
             return Err("a constant stage takes `from`, a step `from`, `factor` and `every`, any \
                         other `from` and `to`"
@@ -267,7 +268,7 @@ impl Stage {
         let is_finite = [Some(from), to, factor].into_iter().flatten().all(f64::is_finite);
         let is_factor = |number: f64| number > 0.0;
         let grows = factor.is_none_or(is_factor)
-            && (shape != Shape::Exponential || is_factor(from) && to.is_none_or(is_factor));
+            && (shape != CurveShape::Exponential || is_factor(from) && to.is_none_or(is_factor));
         match is_finite && grows {
             true => Ok(()),
             false => Err("the numbers of a stage are finite, `factor` and both ends of an \
@@ -281,11 +282,12 @@ impl TryFrom<toml::Value> for Stages {
     type Error = String;
 
     fn try_from(value: toml::Value) -> Result<Self, String> {
-        let stage =
-            |value| Stage::deserialize(value).map_err(|error: toml::de::Error| error.to_string());
+        let stage = |value| {
+            ScheduleStage::deserialize(value).map_err(|error: toml::de::Error| error.to_string())
+        };
         match value {
-            toml::Value::Float(value) => Self::new(vec![Stage::constant(value)]),
-            toml::Value::Integer(value) => Self::new(vec![Stage::constant(value as f64)]),
+            toml::Value::Float(value) => Self::new(vec![ScheduleStage::constant(value)]),
+            toml::Value::Integer(value) => Self::new(vec![ScheduleStage::constant(value as f64)]),
             toml::Value::Table(_) => Self::new(vec![stage(value)?]),
             toml::Value::Array(stages) => {
                 Self::new(stages.into_iter().map(stage).collect::<Result<_, _>>()?)
@@ -301,7 +303,9 @@ impl TryFrom<toml::Value> for Stages {
 impl From<Stages> for toml::Value {
     fn from(stages: Stages) -> Self {
         match &stages.0[..] {
-            [Stage { shape: Shape::Constant, from, length: None, .. }] => toml::Value::Float(*from),
+            [ScheduleStage { shape: CurveShape::Constant, from, length: None, .. }] => {
+                toml::Value::Float(*from)
+            }
             stages => toml::Value::try_from(stages).expect("stages are plain numbers and words"),
         }
     }
@@ -309,12 +313,12 @@ impl From<Stages> for toml::Value {
 
 /// A number over a run of known length: the learning rate, or the weight of results in the target.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Schedule(Vec<StageInRun>);
+pub struct RunSchedule(Vec<StageInRun>);
 
 /// A stage in a run; places and lengths are shares of the run, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct StageInRun {
-    stage: Stage,
+    stage: ScheduleStage,
     /// Distance of two steps, as a share of the stage.
     every: f64,
     start: f64,
@@ -325,9 +329,9 @@ struct StageInRun {
 /// Tolerance for quotients that are integers up to rounding: 0.3 / 0.1 is below 3.
 pub(super) const TOLERANCE: f64 = 1e-9;
 
-impl Schedule {
+impl RunSchedule {
     pub fn constant(value: f64) -> Self {
-        Self(vec![Stage::constant(value).stage_alone()])
+        Self(vec![ScheduleStage::constant(value).stage_alone()])
     }
 
     /// The value at training progress `done` in 0..=1.
@@ -346,15 +350,17 @@ impl Schedule {
 impl StageInRun {
     /// The value at progress `within` of the stage, 0 to 1.
     fn value_within(&self, within: f64) -> f64 {
-        let StageInRun { stage: Stage { shape, from, to, factor, .. }, every, .. } = *self;
+        let StageInRun { stage: ScheduleStage { shape, from, to, factor, .. }, every, .. } = *self;
         let to = to.unwrap_or(from);
         match shape {
-            Shape::Constant => from,
-            Shape::Linear => from + (to - from) * within,
-            Shape::Cosine => to + (from - to) * 0.5 * (1.0 + (std::f64::consts::PI * within).cos()),
-            Shape::Exponential if within >= 1.0 => to,
-            Shape::Exponential => from * (to / from).powf(within),
-            Shape::Step => {
+            CurveShape::Constant => from,
+            CurveShape::Linear => from + (to - from) * within,
+            CurveShape::Cosine => {
+                to + (from - to) * 0.5 * (1.0 + (std::f64::consts::PI * within).cos())
+            }
+            CurveShape::Exponential if within >= 1.0 => to,
+            CurveShape::Exponential => from * (to / from).powf(within),
+            CurveShape::Step => {
                 let steps = (within / every + TOLERANCE).floor();
                 // A step at the very end would affect no position.
                 let last = (1.0 / every - TOLERANCE).ceil() - 1.0;

@@ -1,17 +1,17 @@
 //! Settings of a run, apart from its data.
 
 use super::optimizer;
-use super::schedule::{Length, Schedule, Span, TOLERANCE, Unit};
+use super::schedule::{Length, LengthUnit, RunSchedule, Span, TOLERANCE};
 use super::target::SourceTarget;
 use crate::loss::Loss;
 use crate::model::ArrayUnits;
 
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct TrainingSettings {
     pub steps: u64,
-    pub learning_rate: Schedule,
+    pub learning_rate: RunSchedule,
     /// Weight of the result in the target.
-    pub wdl: Schedule,
+    pub wdl: RunSchedule,
     /// Targets of positions: those without a source, and those of each source.
     pub source_targets: Vec<SourceTarget>,
     pub loss: Loss,
@@ -19,7 +19,7 @@ pub struct Settings {
     pub sparsity: f64,
     /// Rounding of the weights in the forward pass; none: they are never rounded.
     pub rounding: Option<Rounding>,
-    pub optimizer: optimizer::Settings,
+    pub optimizer: optimizer::OptimizerSettings,
     pub validate_every: u64,
     pub checkpoint_every: u64,
     /// Stop after this many validations without a lower loss.
@@ -27,10 +27,10 @@ pub struct Settings {
     /// Permanent checkpoints, besides those for resuming.
     pub keep: Option<KeepRule>,
     /// Earlier settings of a run that was made longer, with the last step of each.
-    pub earlier: Vec<(u64, Settings)>,
+    pub earlier: Vec<(u64, TrainingSettings)>,
 }
 
-impl Settings {
+impl TrainingSettings {
     /// The settings for the step after `done` steps, and the last step of their phase.
     pub(super) fn phase_after(&self, done: u64) -> (&Self, u64) {
         let earlier = self.earlier.iter().find(|(until, _)| done < *until);
@@ -72,10 +72,10 @@ impl KeepRule {
             ));
         }
         let units = match every {
-            Length::Of(count, Unit::Superbatches) if count.fract() == 0.0 => {
+            Length::Of(count, LengthUnit::Superbatches) if count.fract() == 0.0 => {
                 Some(("sb", count as u64))
             }
-            Length::Of(count, Unit::Epochs) if count.fract() == 0.0 => {
+            Length::Of(count, LengthUnit::Epochs) if count.fract() == 0.0 => {
                 Some(("epoch", count as u64))
             }
             _ => None,

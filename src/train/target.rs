@@ -6,7 +6,7 @@ use std::sync::Arc;
 use burn::module::Module as _;
 use rayon::prelude::*;
 
-use super::Settings;
+use super::TrainingSettings;
 use super::ranks::Ranks;
 use crate::batch::Batch;
 use crate::loss::sigmoid;
@@ -113,7 +113,7 @@ pub fn blend_targets<'a>(
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Losses {
+pub(super) struct ValidationLosses {
     /// The loss against the target at the end of the run, weighted as in training; if moves are
     /// learnt, the [reported loss](crate::batch::Choices::sum_losses).
     pub target: f64,
@@ -125,9 +125,9 @@ pub(super) struct Losses {
 pub(super) fn measure_losses(
     model: &Model,
     batches: &[Batch],
-    settings: &Settings,
+    settings: &TrainingSettings,
     ranks: &dyn Ranks,
-) -> Option<Losses> {
+) -> Option<ValidationLosses> {
     let model = model.valid();
     // The same target throughout the run.
     let (wdl, source_targets) = (settings.wdl.value_at(1.0), &settings.source_targets);
@@ -156,5 +156,5 @@ pub(super) fn measure_losses(
     }
     ranks.sum_over_ranks(&mut [], sums.as_flattened_mut());
     let mean = |[sum, weights]: &[f64; 2]| (*weights > 0.0).then(|| sum / weights);
-    Some(Losses { target: mean(&sums[1])?, result: mean(&sums[0]) })
+    Some(ValidationLosses { target: mean(&sums[1])?, result: mean(&sums[0]) })
 }

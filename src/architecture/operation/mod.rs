@@ -1,7 +1,7 @@
 //! The operations behind the accumulators. Each has a file: its width, its value in any number
 //! system, its derivative for the kernels, and its engine code.
 //!
-//! The number systems are an [`Arithmetic`] each: f64 (`floats`), Burn's tensors with their autodiff
+//! The number systems are an [`GraphArithmetic`] each: f64 (`floats`), Burn's tensors with their autodiff
 //! (`model/head`), the integers of engines (`net/definition`) and intervals, which prove that these
 //! do not overflow (`export/prove`).
 
@@ -41,7 +41,7 @@ pub enum Operation {
 }
 
 /// A number system, whose values are those of one position or of a whole batch.
-pub trait Arithmetic {
+pub trait GraphArithmetic {
     type Values: Clone;
     /// Applies each curve; the results stand side by side.
     fn activate(&self, x: Self::Values, curves: &[Curve]) -> Self::Values;
@@ -163,7 +163,7 @@ impl Operation {
     }
 
     #[inline(always)]
-    pub(super) fn evaluate<A: Arithmetic>(
+    pub(super) fn evaluate<A: GraphArithmetic>(
         &self,
         net: &Architecture,
         arithmetic: &A,
@@ -268,13 +268,13 @@ impl Architecture {
     }
 }
 
-/// Implements [`Arithmetic::select_columns`] for slices.
+/// Implements [`GraphArithmetic::select_columns`] for slices.
 #[inline(always)]
 pub fn select_columns<T: Copy>(x: &[T], parts: usize, columns: Range<usize>) -> Vec<T> {
     x.chunks_exact(x.len() / parts).flat_map(|part| &part[columns.clone()]).copied().collect()
 }
 
-/// Implements [`Arithmetic::multiply`] for slices.
+/// Implements [`GraphArithmetic::multiply`] for slices.
 #[inline(always)]
 pub fn multiply_columns<T: Copy>(
     x: &[T],

@@ -26,10 +26,10 @@ pub struct World {
     /// The machine of each rank.
     hosts: Vec<String>,
     silence: Duration,
-    state: Mutex<State>,
+    state: Mutex<WorldState>,
 }
 
-struct State {
+struct WorldState {
     /// End of the last collective operation.
     last: Instant,
     received: Vec<f32>,
@@ -67,7 +67,7 @@ impl World {
         let mut names = vec![0; NAME * world.size() as usize];
         world.all_gather_into(&name[..], &mut names[..]);
         let host = |name: &[u8]| String::from_utf8_lossy(name).trim_end_matches('\0').to_string();
-        let state = State { last: Instant::now(), received: Vec::new() };
+        let state = WorldState { last: Instant::now(), received: Vec::new() };
         let joined = Self {
             rank: world.rank() as usize,
             hosts: names.chunks(NAME).map(host).collect(),
@@ -114,7 +114,7 @@ impl World {
     }
 
     /// Runs a collective operation; `work` receives the time that a rank may be late.
-    fn together(&self, work: impl FnOnce(&mut State, Duration)) {
+    fn together(&self, work: impl FnOnce(&mut WorldState, Duration)) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let patience = self.silence + 4 * state.last.elapsed();
         work(&mut state, patience);

@@ -12,8 +12,8 @@ use super::select::FilterKeys;
 use crate::cli::out;
 use crate::cli::terminal::{expect_total, progress_bar};
 use crate::data::doctor::{Diagnosis, Exam, Finding, Fitness, Grade, Keys};
-use crate::format::{LabelKind, Source};
-use crate::report::{Table, fit};
+use crate::format::{LabelKind, SampleSource};
+use crate::report::{TextTable, fit};
 use crate::sample::Sample;
 
 /// Check whether files are fit to train on
@@ -105,7 +105,7 @@ fn examine_file(path: &Path, args: &Args, others: Option<&Keys>) -> Result<Exami
 /// Passes the samples of a file, up to `limit`, to the exam; returns whether there are more, and
 /// why reading stopped before the end.
 fn read_samples(
-    source: &mut Source,
+    source: &mut SampleSource,
     limit: Option<u64>,
     what: &'static str,
     mut each: impl FnMut(&Sample),
@@ -140,8 +140,8 @@ fn format_verdict(file: &ExaminedFile) -> String {
         Fitness::Nothing => "NOT FIT to train on",
     };
     let first = if file.limited { ", the first positions" } else { "" };
-    let mut table = Table::with_titles(&["<", "<check", "<finding"]);
-    let mut cures = Table::of_facts();
+    let mut table = TextTable::with_titles(&["<", "<check", "<finding"]);
+    let mut cures = TextTable::of_facts();
     for Finding { grade, about, says, cure, .. } in &diagnosis.findings {
         let grade = match grade {
             Grade::Ok => "ok",

@@ -59,7 +59,7 @@ pub struct Engines {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Length of a search")]
 #[group(required = true, multiple = true)]
-pub struct Search {
+pub struct SearchArgs {
     /// Nodes of each search; with --soft-nodes its limit [default there: ten times as many]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Option<u64>,
@@ -151,7 +151,7 @@ fn find_stockfish() -> Option<PathBuf> {
     folders.map(|folder| folder.join(&name)).find(|program| program.is_file())
 }
 
-impl Search {
+impl SearchArgs {
     /// Fails if UCI engines lack such a limit.
     pub fn search_limit(&self, engines: &Engines) -> Result<Limit> {
         if let Some(soft) = self.soft_nodes {

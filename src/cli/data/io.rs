@@ -10,7 +10,9 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use crate::cli::out;
 use crate::cli::terminal::{catch_interrupts, exit_with, expect_total, progress_bar};
 use crate::digits::group_digits;
-use crate::format::{Format, GivenViews, Presence, Sink, Source, WriteError, all_formats};
+use crate::format::{
+    FileSink, Format, GivenViews, Presence, SampleSource, WriteError, all_formats,
+};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 use crate::{data, output};
@@ -31,7 +33,7 @@ pub struct Reading {
 
 /// Files to read.
 #[derive(clap::Args)]
-pub struct Inputs {
+pub struct InputFiles {
     /// Files of positions in any format, packed or not; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
@@ -59,9 +61,9 @@ pub struct Writing {
 
 /// Files to read, and the file to write.
 #[derive(clap::Args)]
-pub struct Files {
+pub struct ConvertFiles {
     #[command(flatten)]
-    pub inputs: Inputs,
+    pub inputs: InputFiles,
     #[command(flatten)]
     pub writing: Writing,
 }
@@ -79,8 +81,8 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
 
 impl Reading {
     /// Opens a file that may contain up to `bad_records` bad records.
-    pub fn open_source(&self, path: &Path, bad_records: u64) -> Result<Source> {
-        Ok(Source::open_file(path, self.format, bad_records)?.seen_by(self.given_views())?)
+    pub fn open_source(&self, path: &Path, bad_records: u64) -> Result<SampleSource> {
+        Ok(SampleSource::open_file(path, self.format, bad_records)?.seen_by(self.given_views())?)
     }
 
     /// The points of view that are given.
@@ -89,7 +91,7 @@ impl Reading {
     }
 }
 
-impl Inputs {
+impl InputFiles {
     /// One file in any format.
     pub fn from_file(path: PathBuf, bad_records: u64) -> Self {
         let reading = Reading { format: None, score_view: None, result_view: None };
@@ -100,7 +102,7 @@ impl Inputs {
     pub fn read_each(
         &self,
         what: &'static str,
-        mut take: impl FnMut(&Source, &[Sample]) -> Result<()>,
+        mut take: impl FnMut(&SampleSource, &[Sample]) -> Result<()>,
     ) -> Result<PositionCounts> {
         let (bar, mut tally) = (progress_bar(None, what), PositionCounts::default());
         for (file, path) in self.files.iter().enumerate() {
@@ -141,7 +143,7 @@ impl Writing {
     }
 }
 
-impl Files {
+impl ConvertFiles {
     pub fn create_output(&self) -> Result<OutputFile> {
         self.create_at(&self.writing.output)
     }
@@ -170,7 +172,7 @@ impl Files {
             out::require_new(&[path], self.writing.overwrite)?;
         }
         let format = self.writing.output_format(path)?;
-        let sink = Sink::create_file(path, format)?;
+        let sink = FileSink::create_file(path, format)?;
         Ok(OutputFile { sink, format, standard, count: 0 })
     }
 
@@ -179,7 +181,7 @@ impl Files {
         &self,
         what: &'static str,
         mut written: OutputFile,
-        mut take: impl FnMut(&Source, &[Sample], &mut OutputFile) -> Result<()>,
+        mut take: impl FnMut(&SampleSource, &[Sample], &mut OutputFile) -> Result<()>,
     ) -> Result<(OutputFile, PositionCounts)> {
         let mut before = None;
         let tally = self.inputs.read_each(what, |source, block| {
@@ -201,7 +203,7 @@ pub fn print_losses(from: &Format, to: &Format) {
 }
 
 pub struct OutputFile {
-    sink: Sink,
+    sink: FileSink,
     pub format: &'static Format,
     /// Whether it goes to standard output; counts then go to standard error.
     standard: bool,
@@ -277,7 +279,7 @@ impl PositionCounts {
     }
 
     /// Counts and prints records that a reader skipped.
-    pub fn add_bad_records(&mut self, source: &Source) {
+    pub fn add_bad_records(&mut self, source: &SampleSource) {
         let bad = source.bad_records();
         for record in &bad.first {
             eprintln!("{}, {record}; skipped", source.path().display());

@@ -8,11 +8,11 @@ use std::thread;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::engine::{Engines, Search, run_job};
-use super::io::{Files, Inputs, OutputFile, Writing, print_losses};
+use super::engine::{Engines, SearchArgs, run_job};
+use super::io::{ConvertFiles, InputFiles, OutputFile, Writing, print_losses};
 use crate::cli::options::{Beginning, Rules};
 use crate::engine::{JobPart, PositionsJob, SelfplayJob, label_positions, play_games};
-use crate::format::{Presence, Source};
+use crate::format::{Presence, SampleSource};
 use crate::input;
 use crate::run::label_statically;
 use crate::sample::Sample;
@@ -30,14 +30,14 @@ Examples:
 Results and order are kept. The same command resumes a job that was stopped;
 with --static nothing is written before its end.")]
 #[command(override_usage = "nnuance data label [OPTIONS] --out <FILE> --nodes <N> <FILE>")]
-pub struct Label {
+pub struct LabelArgs {
     /// Positions in any format, with results
     #[arg(value_name = "FILE")]
     input: PathBuf,
     #[command(flatten)]
     writing: Writing,
     #[command(flatten)]
-    search: Search,
+    search: SearchArgs,
     /// Score each position by the value of --with alone, as `eval` prints it, without a search
     #[arg(long = "static", group = "Search", help_heading = "Length of a search")]
     #[arg(conflicts_with_all = ["nodes", "soft_nodes", "depth", "movetime", "part", "engines"])]
@@ -57,10 +57,10 @@ pub struct Label {
 const STATIC_BATCH: usize = 1 << 16;
 
 /// Labels without a search: while a batch is read, the one before it is evaluated and written.
-fn label_without_search(args: Label) -> Result<ExitCode> {
-    let Label { input, writing, bad_records, engines, .. } = args;
+fn label_without_search(args: LabelArgs) -> Result<ExitCode> {
+    let LabelArgs { input, writing, bad_records, engines, .. } = args;
     let evaluation = engines.open_static()?;
-    let files = Files { inputs: Inputs::from_file(input, bad_records), writing };
+    let files = ConvertFiles { inputs: InputFiles::from_file(input, bad_records), writing };
     let output = files.create_output()?;
     let format = output.format;
     let (sender, batches) = sync_channel::<Vec<Sample>>(1);
@@ -100,7 +100,7 @@ fn label_without_search(args: Label) -> Result<ExitCode> {
     })
 }
 
-pub fn label_file(args: Label) -> Result<ExitCode> {
+pub fn label_file(args: LabelArgs) -> Result<ExitCode> {
     if args.is_static {
         return label_without_search(args);
     }
@@ -108,7 +108,7 @@ pub fn label_file(args: Label) -> Result<ExitCode> {
     let failed = || format!("cannot read {}", args.input.display());
     input::require_regular(&args.input).with_context(failed)?;
     // Reading is a thousand times faster than searching.
-    let mut source = Source::open_file(&args.input, None, args.bad_records)?;
+    let mut source = SampleSource::open_file(&args.input, None, args.bad_records)?;
     let (mut block, mut count) = (Vec::new(), 0);
     while source.next_block(&mut block)? {
         count += block.len() as u64;
@@ -151,7 +151,7 @@ pub struct Selfplay {
     #[command(flatten)]
     writing: Writing,
     #[command(flatten)]
-    search: Search,
+    search: SearchArgs,
     /// Seed of the games
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,

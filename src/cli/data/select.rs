@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 
-use super::io::{Files, OutputFile, parse_share};
+use super::io::{ConvertFiles, OutputFile, parse_share};
 use crate::data::{self, extract::Extract};
 use crate::format::Presence;
 use crate::loader::{CustomFilter, Filter, RejectCounts, Split};
@@ -26,7 +26,7 @@ Scores and results are converted to the point of view of the format. A line
 names the facts that the format does not hold.")]
 pub struct Convert {
     #[command(flatten)]
-    files: Files,
+    files: ConvertFiles,
     /// Skip positions that the format cannot hold, such as those without a score; not for formats
     /// of games
     #[arg(long)]
@@ -71,7 +71,7 @@ Positions of a game share its result, so a few of each teach about as much as
 all. The output is a format of single positions; .epd holds unscored ones.")]
 pub struct FilterArgs {
     #[command(flatten)]
-    files: Files,
+    files: ConvertFiles,
     /// Positions of each game at most, spread over it [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     per_game: Option<u64>,
@@ -195,7 +195,7 @@ data.held_out and data.held_out_seed, the games are those that training holds
 out.")]
 pub struct SampleArgs {
     #[command(flatten)]
-    files: Files,
+    files: ConvertFiles,
     /// Share of the games to draw, between 0 and 1
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     share: f64,
@@ -249,7 +249,7 @@ square. Each takes 10 to 20 bytes of memory. The output is a format of single
 positions.")]
 pub struct Dedup {
     #[command(flatten)]
-    files: Files,
+    files: ConvertFiles,
 }
 
 pub fn remove_duplicates(Dedup { files }: Dedup) -> Result<ExitCode> {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 
-use super::io::{Files, check_interrupted};
+use super::io::{ConvertFiles, check_interrupted};
 use crate::data::Record;
 use crate::data::shuffle::Shuffle;
 use crate::format::Presence;
@@ -21,7 +21,7 @@ Positions beyond --memory go to a temporary file beside the output, 40 bytes
 each. Formats of games must be converted first.")]
 pub struct Args {
     #[command(flatten)]
-    files: Files,
+    files: ConvertFiles,
     /// Seed of the order
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::io::Inputs;
+use super::io::InputFiles;
 use crate::cli::out;
 use crate::data::stats::{SCORES, Stats};
 use crate::digits::{group_digits, positions_of_games};
-use crate::report::Table;
+use crate::report::TextTable;
 
 /// Count positions, games, results, scores and pieces
 #[derive(clap::Args)]
@@ -17,7 +17,7 @@ Example:
   nnuance data stats data/selfplay-sf15.vf")]
 pub struct Args {
     #[command(flatten)]
-    inputs: Inputs,
+    inputs: InputFiles,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -48,8 +48,8 @@ fn format_stats(stats: &Stats) -> String {
     format!("{amounts}\n\n{}", stats_table(stats))
 }
 
-fn stats_table(stats: &Stats) -> Table {
-    let mut table = Table::with_titles(&["<what", "positions", "share", "<"]);
+fn stats_table(stats: &Stats) -> TextTable {
+    let mut table = TextTable::with_titles(&["<what", "positions", "share", "<"]);
     let all = stats.positions.max(1) as f64;
     let mut row = |what: String, count: u64, bar: bool| {
         let share = count as f64 / all;

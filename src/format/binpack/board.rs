@@ -18,13 +18,13 @@ const CASTLINGS: [(Color, Square, Square); 4] = [
 ];
 
 #[derive(Clone)]
-pub struct Board {
+pub struct BinpackBoard {
     chess: Chess,
     /// A bit for each of [`CASTLINGS`] that counts, even if the king is elsewhere.
     rights: u8,
 }
 
-impl Board {
+impl BinpackBoard {
     /// The board of a position; an error if its castling rights do not fit.
     pub fn new(position: &Position) -> Result<Self, String> {
         let mut rights = 0;

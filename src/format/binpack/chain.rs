@@ -3,7 +3,7 @@
 use std::num::{NonZeroU16, NonZeroU64};
 
 use super::super::fields;
-use super::board::{BitReader, BitWriter, Board, fold_sign, pack_stem, unfold_sign};
+use super::board::{BinpackBoard, BitReader, BitWriter, fold_sign, pack_stem, unfold_sign};
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
 
 /// Smallest chain: stem and number of moves.
@@ -27,7 +27,7 @@ pub fn read_chain(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainErr
     };
     let halfmove = word(30).min(255) as u8;
     let position = stem.first_chunk().expect("34 bytes");
-    let mut board = Board::unpack_stem(position, halfmove).map_err(at_stem)?;
+    let mut board = BinpackBoard::unpack_stem(position, halfmove).map_err(at_stem)?;
     let played = stem_move(word(24)).map_err(at_stem)?;
     let mut score = unfold_sign(word(26));
     let mut ply = word(28) & PLY;
@@ -73,7 +73,7 @@ pub fn read_chain(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainErr
 pub fn begins_chain(bytes: &[u8]) -> bool {
     let stem = |stem: &[u8; LEAST]| {
         let position = stem.first_chunk().expect("34 bytes");
-        Board::unpack_stem(position, 0).is_ok()
+        BinpackBoard::unpack_stem(position, 0).is_ok()
     };
     bytes.first_chunk().is_some_and(stem)
 }
@@ -106,22 +106,22 @@ fn stem_bits(played: PlayedMove) -> u16 {
     kind | (played.from() as u16) << 8 | (played.target_square() as u16) << 2
 }
 
-pub struct Chain {
+pub struct BinpackChain {
     bytes: [u8; LEAST],
     text: BitWriter,
     moves: u16,
     /// Position after the last move; none if there was no move.
-    next: Option<Board>,
+    next: Option<BinpackBoard>,
     ply: u16,
     score: i16,
     white_result: u8,
     game: Option<NonZeroU64>,
 }
 
-impl Chain {
+impl BinpackChain {
     pub fn begin_chain(sample: &Sample) -> Result<Self, String> {
-        let entry = Entry::new(sample)?;
-        let mut board = Board::new(&entry.position)?;
+        let entry = ChainEntry::new(sample)?;
+        let mut board = BinpackBoard::new(&entry.position)?;
         let mut bytes = [0; LEAST];
         let mut word = |at: usize, word: u16| {
             bytes[at..at + 2].copy_from_slice(&word.to_be_bytes());
@@ -137,14 +137,14 @@ impl Chain {
             board.play_move(board.find_legal_move(played)?)?;
             next = Some(board);
         }
-        let (Entry { ply, score, white_result, .. }, game) = (entry, sample.game);
+        let (ChainEntry { ply, score, white_result, .. }, game) = (entry, sample.game);
         let (text, moves) = (BitWriter::default(), 0);
         Ok(Self { bytes, text, moves, next, ply, score, white_result, game })
     }
 
     /// Adds a sample if it follows the last one; false if it does not.
     pub fn append_sample(&mut self, sample: &Sample) -> Result<bool, String> {
-        let entry = Entry::new(sample)?;
+        let entry = ChainEntry::new(sample)?;
         let (Some(board), Some(played)) = (&self.next, sample.played) else { return Ok(false) };
         let follows = self.game.is_some()
             && self.game == sample.game
@@ -173,7 +173,7 @@ impl Chain {
 }
 
 /// A sample as a chain stores it.
-struct Entry {
+struct ChainEntry {
     /// With the move number of the ply.
     position: Position,
     ply: u16,
@@ -181,7 +181,7 @@ struct Entry {
     white_result: u8,
 }
 
-impl Entry {
+impl ChainEntry {
     fn new(sample: &Sample) -> Result<Self, String> {
         let position = &sample.position;
         let ply = fields::ply_of_sample(sample);

@@ -7,7 +7,7 @@
 
 use shakmaty::Color;
 
-use super::text::Outcome;
+use super::text::TagOutcome;
 use crate::format::ReadView;
 use crate::point_of_view::PointOfView;
 
@@ -20,9 +20,9 @@ pub const LONGEST_MATE: i16 = 1000;
 #[derive(Clone, Copy, Debug)]
 pub enum Comment {
     /// A score whose side and position are known.
-    Score(Number, ReadView),
+    Score(CommentNumber, ReadView),
     /// A score whose side and position follow from the signs of its game; whether it has a depth.
-    Signed(Number, bool),
+    Signed(CommentNumber, bool),
     /// A number in another form.
     Unknown,
 }
@@ -48,7 +48,7 @@ impl Signs {
     }
 
     /// How a number is read; none if it may be White's or the mover's.
-    fn read_view(self, number: Number, has_depth: bool) -> Option<ReadView> {
+    fn read_view(self, number: CommentNumber, has_depth: bool) -> Option<ReadView> {
         match (self.has_plus, self.has_unsigned) {
             (true, _) if has_depth => Some(MOVER),
             (has_plus, false) if has_plus || has_depth => Some(MOVER),
@@ -74,7 +74,7 @@ impl Comment {
         }
         let score = |(number, _), follows_move| {
             let read = ReadView { view: PointOfView::White, follows_move };
-            Comment::Score(Number { in_moves: follows_move, ..number }, read)
+            Comment::Score(CommentNumber { in_moves: follows_move, ..number }, read)
         };
         for (name, follows_move) in [(&b"wv="[..], false), (b"[%eval", true)] {
             if let Some(value) = value_after(comment, name) {
@@ -90,7 +90,7 @@ impl Comment {
         self,
         signs: Signs,
         given: Option<PointOfView>,
-    ) -> Option<(Number, ReadView)> {
+    ) -> Option<(CommentNumber, ReadView)> {
         let (number, read) = match self {
             Comment::Score(number, read) => (number, Some(read)),
             Comment::Signed(number, has_depth) => (number, signs.read_view(number, has_depth)),
@@ -116,7 +116,7 @@ fn is_end(text: &[u8]) -> bool {
 }
 
 /// Parses a score behind a depth and a colon, as Scid writes it, at times behind a name.
-fn behind_depth(comment: &[u8]) -> Option<(Number, &[u8])> {
+fn behind_depth(comment: &[u8]) -> Option<(CommentNumber, &[u8])> {
     let ends_name = |it: &[u8]| it[0] == b':' && it[1].is_ascii_whitespace();
     let names = comment.windows(2).enumerate().filter(|(_, it)| ends_name(it));
     std::iter::once(0).chain(names.map(|(at, _)| at + 2)).find_map(|at| {
@@ -148,7 +148,7 @@ fn find_unread_score(text: &[u8]) -> Option<Comment> {
             _ => (false, rest),
         };
         let is_marked = (number > 0 || is_decimal) && matches!(end, [] | [b'/', ..]);
-        (is_marked || is_named && Outcome::from_text(word).is_none()).then_some(())
+        (is_marked || is_named && TagOutcome::from_text(word).is_none()).then_some(())
     };
     all.find_map(may_be).map(|()| Comment::Unknown)
 }
@@ -164,7 +164,7 @@ fn value_after<'a>(comment: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 
 /// A number of pawns, or the length of a mate.
 #[derive(Clone, Copy, Debug)]
-pub struct Number {
+pub struct CommentNumber {
     /// `+` or `-`, if there is one.
     sign: Option<u8>,
     /// Centipawns, or the length of a mate.
@@ -174,7 +174,7 @@ pub struct Number {
     in_moves: bool,
 }
 
-impl Number {
+impl CommentNumber {
     /// The score for the side to move, `turn`, in the position that it belongs to.
     pub fn to_score(self, read: ReadView, turn: Color) -> i16 {
         let is_flipped = match read.view {
@@ -193,7 +193,7 @@ impl Number {
 }
 
 /// Parses the number at the beginning of a text, and returns the rest: `+0.35`, `-.5`, `M5`, `#-3`.
-fn parse_number(text: &[u8]) -> Option<(Number, &[u8])> {
+fn parse_number(text: &[u8]) -> Option<(CommentNumber, &[u8])> {
     let sign = |text: &mut &[u8]| {
         let sign = text.first().copied().filter(|byte| b"+-".contains(byte));
         *text = &text[usize::from(sign.is_some())..];
@@ -206,7 +206,7 @@ fn parse_number(text: &[u8]) -> Option<(Number, &[u8])> {
         rest = &rest[1..];
         before = sign(&mut rest).or(before);
     }
-    let number = |size| Number { sign: before, size, mate, in_moves: false };
+    let number = |size| CommentNumber { sign: before, size, mate, in_moves: false };
     if mate {
         return parse_digits(rest).map(|(size, rest)| (number(size), rest));
     }

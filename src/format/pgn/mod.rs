@@ -7,16 +7,16 @@ pub mod comment;
 mod text;
 mod write;
 
-pub use write::{AnnotatedGame, Ply};
+pub use write::{AnnotatedGame, AnnotatedPly};
 
 use comment::{Comment, Signs};
 use shakmaty::san::{San, SanError};
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Color, Move, Position as _};
-use text::{Frame, Frames, GameError, Outcome, Tags, Token, Tokens, tag_name};
+use text::{Frames, GameError, GameFrame, TagOutcome, Tags, Token, Tokens, tag_name};
 
 use super::Presence::Sometimes;
-use super::{BadRecord, CommentScores, Facts, Fault, Format, Input, Reader, RecordPlace};
+use super::{BadRecord, ByteInput, CommentScores, Facts, Fault, Format, RecordPlace, SampleReader};
 use crate::format::{book, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
@@ -42,15 +42,15 @@ fn has_tags(head: &[u8]) -> bool {
 
 struct PgnReader {
     frames: Frames,
-    frame: Frame,
+    frame: GameFrame,
     games: u64,
     unfinished: u64,
     comments: CommentScores,
 }
 
 impl PgnReader {
-    fn new(input: Input) -> Self {
-        let (frame, comments) = (Frame::default(), CommentScores::default());
+    fn new(input: ByteInput) -> Self {
+        let (frame, comments) = (GameFrame::default(), CommentScores::default());
         Self { frames: Frames::new(input), frame, games: 0, unfinished: 0, comments }
     }
 
@@ -68,19 +68,19 @@ impl PgnReader {
 }
 
 /// The position after the moves of each game, whatever its result: a book of openings.
-pub(super) fn last_positions(input: Input) -> Result<Vec<Position>, Fault> {
+pub(super) fn last_positions(input: ByteInput) -> Result<Vec<Position>, Fault> {
     read_each(input, |frame| last_position(frame.valid_bytes()?), |_| size_of::<Position>())
 }
 
 /// Players and results of the games of a file.
-pub fn read_scoresheets(input: Input) -> Result<Vec<Scoresheet>, Fault> {
+pub fn read_scoresheets(input: ByteInput) -> Result<Vec<Scoresheet>, Fault> {
     read_each(input, Scoresheet::read_frame, Scoresheet::byte_size)
 }
 
 /// Results of `of` for each game, up to the first error, of so many `bytes` each.
 fn read_each<T>(
-    input: Input,
-    of: impl Fn(&Frame) -> Result<Option<T>, GameError>,
+    input: ByteInput,
+    of: impl Fn(&GameFrame) -> Result<Option<T>, GameError>,
     bytes: impl Fn(&T) -> usize,
 ) -> Result<Vec<T>, Fault> {
     let (mut reader, mut all, mut size) = (PgnReader::new(input), Vec::new(), 0);
@@ -102,15 +102,15 @@ fn read_each<T>(
     Ok(all)
 }
 
-impl Reader for PgnReader {
+impl SampleReader for PgnReader {
     fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         if !self.frames.next(&mut self.frame)? {
             return Ok(false);
         }
         let kept = out.len();
         let read = replay_game(&self.frame, out, &mut self.comments);
-        self.games += u64::from(!matches!(read, Ok(Game::Nothing)));
-        self.unfinished += u64::from(matches!(read, Ok(Game::Unfinished)));
+        self.games += u64::from(!matches!(read, Ok(ReplayedGame::Nothing)));
+        self.unfinished += u64::from(matches!(read, Ok(ReplayedGame::Unfinished)));
         read.map(|_| true).map_err(|wrong| {
             out.truncate(kept);
             self.to_fault(wrong)
@@ -136,7 +136,7 @@ fn show_start(text: &[u8]) -> String {
     text.chars().filter(|letter| !letter.is_control()).take(40).collect()
 }
 
-enum Game {
+enum ReplayedGame {
     /// A complete game, with White's result.
     Whole(f32),
     Unfinished,
@@ -146,22 +146,22 @@ enum Game {
 
 /// Appends the samples of a game; some of them even if it is faulty.
 fn replay_game(
-    frame: &Frame,
+    frame: &GameFrame,
     out: &mut Vec<Sample>,
     notes: &mut CommentScores,
-) -> Result<Game, GameError> {
+) -> Result<ReplayedGame, GameError> {
     let text = frame.valid_bytes()?;
     let tags = Tags::parse_tags(text).map_err(GameError::of_game)?;
     let result = tags.parse_outcome().map_err(GameError::of_game)?;
     if tags.tag_value("Result").is_some_and(|result| result.trim_ascii() == b"*") {
-        return Ok(Game::Unfinished);
+        return Ok(ReplayedGame::Unfinished);
     }
     let mut tokens = Tokens::new(text, tags.end);
     // Moves begin with `1.`.
     let mut behind_number = text[tags.end..].iter().skip_while(|it| it.is_ascii_digit());
     let is_word = behind_number.next().is_some_and(|byte| !b".[{(".contains(byte));
     if !tags.some && is_word && tokens.is_prose() {
-        return Ok(Game::Nothing);
+        return Ok(ReplayedGame::Nothing);
     }
     let mut replay = Replay::new(&tags, result, out, notes)?;
     let read =
@@ -197,14 +197,14 @@ struct Replay<'a, 't> {
     out: &'a mut Vec<Sample>,
     first: usize,
     notes: &'a mut CommentScores,
-    result: Option<Outcome>,
-    ended: Option<Outcome>,
+    result: Option<TagOutcome>,
+    ended: Option<TagOutcome>,
 }
 
 impl<'a, 't> Replay<'a, 't> {
     fn new(
         tags: &Tags,
-        result: Option<Outcome>,
+        result: Option<TagOutcome>,
         out: &'a mut Vec<Sample>,
         notes: &'a mut CommentScores,
     ) -> Result<Self, GameError> {
@@ -259,16 +259,21 @@ impl<'a, 't> Replay<'a, 't> {
         }
     }
 
-    fn finish_game(&mut self, tags: &Tags, text: &[u8], last: bool) -> Result<Game, String> {
+    fn finish_game(
+        &mut self,
+        tags: &Tags,
+        text: &[u8],
+        last: bool,
+    ) -> Result<ReplayedGame, String> {
         let moves = self.out.len() - self.first;
         // A last line without its end may be cut off, and so may tags without a blank line.
         let is_whole = match moves > 0 {
             true => text.ends_with(b"\n"),
             false => !last || text.ends_with(b"\n\n") || text.ends_with(b"\n\r\n"),
         };
-        let tagged = self.result.or((moves == 0 && tags.some).then_some(Outcome::Unfinished));
+        let tagged = self.result.or((moves == 0 && tags.some).then_some(TagOutcome::Unfinished));
         match self.ended.or(tagged.filter(|_| is_whole)) {
-            Some(Outcome::Won(doubled)) => {
+            Some(TagOutcome::Won(doubled)) => {
                 self.read_comments();
                 let (game, white_result) = (Some(self.hash.to_game()), f32::from(doubled) / 2.0);
                 let forfeit = tags.is_forfeit(text);
@@ -277,13 +282,13 @@ impl<'a, 't> Replay<'a, 't> {
                     (sample.game, sample.forfeit) = (game, forfeit);
                     sample.result = fields::flip_result(white_result, turn);
                 }
-                Ok(Game::Whole(white_result))
+                Ok(ReplayedGame::Whole(white_result))
             }
-            Some(Outcome::Unfinished) => {
+            Some(TagOutcome::Unfinished) => {
                 self.out.truncate(self.first);
-                Ok(Game::Unfinished)
+                Ok(ReplayedGame::Unfinished)
             }
-            None if !tags.some && moves == 0 => Ok(Game::Nothing),
+            None if !tags.some && moves == 0 => Ok(ReplayedGame::Nothing),
             None => Err("the moves end without a result".to_string()),
         }
     }
@@ -303,10 +308,10 @@ impl<'a, 't> Replay<'a, 't> {
         Ok(())
     }
 
-    fn end_game(&mut self, outcome: Outcome) -> Result<(), String> {
-        let known = |it: &Outcome| *it != Outcome::Unfinished;
+    fn end_game(&mut self, outcome: TagOutcome) -> Result<(), String> {
+        let known = |it: &TagOutcome| *it != TagOutcome::Unfinished;
         let before = self.ended.or(self.result).filter(known).unwrap_or(outcome);
-        if before != outcome && outcome != Outcome::Unfinished {
+        if before != outcome && outcome != TagOutcome::Unfinished {
             return Err(format!(
                 "the moves end with {}, but the result before was {}",
                 outcome.as_text(),
@@ -401,13 +406,13 @@ impl Scoresheet {
     }
 
     /// Reads a game; none if a text has no game.
-    fn read_frame(frame: &Frame) -> Result<Option<Self>, GameError> {
+    fn read_frame(frame: &GameFrame) -> Result<Option<Self>, GameError> {
         let text = frame.valid_bytes()?;
         let white_result = match replay_game(frame, &mut Vec::new(), &mut CommentScores::default())
         {
-            Ok(Game::Whole(white_result)) => Some(white_result.into()),
-            Ok(Game::Unfinished) => None,
-            Ok(Game::Nothing) => return Ok(None),
+            Ok(ReplayedGame::Whole(white_result)) => Some(white_result.into()),
+            Ok(ReplayedGame::Unfinished) => None,
+            Ok(ReplayedGame::Nothing) => return Ok(None),
             Err(wrong) if frame.last && wrong.at_end => None,
             Err(wrong) => return Err(wrong),
         };

@@ -6,14 +6,14 @@ use shakmaty::Color;
 use shakmaty::san::San;
 
 use super::show_start;
-use crate::format::{Input, fields};
+use crate::format::{ByteInput, fields};
 use crate::sample::Position;
 
 /// Longest game in bytes, comments with lines of play included.
 pub const LONGEST: usize = 1 << 24;
 
 #[derive(Default)]
-pub struct Frame {
+pub struct GameFrame {
     text: Vec<u8>,
     /// Number of its first line.
     pub line: u64,
@@ -22,7 +22,7 @@ pub struct Frame {
     too_long: bool,
 }
 
-impl Frame {
+impl GameFrame {
     pub fn valid_bytes(&self) -> Result<&[u8], GameError> {
         match self.too_long {
             false => Ok(&self.text),
@@ -54,19 +54,19 @@ impl GameError {
 
 /// The games of a file: one ends before a tag behind its moves, or a second tag `Event`.
 pub struct Frames {
-    input: Input,
+    input: ByteInput,
     lines: u64,
     /// The first line of the next game.
     pending: Vec<u8>,
 }
 
 impl Frames {
-    pub fn new(input: Input) -> Self {
+    pub fn new(input: ByteInput) -> Self {
         Self { input, lines: 0, pending: Vec::new() }
     }
 
     /// Reads the next game into `frame`; false at the end.
-    pub fn next(&mut self, frame: &mut Frame) -> io::Result<bool> {
+    pub fn next(&mut self, frame: &mut GameFrame) -> io::Result<bool> {
         frame.text.clear();
         frame.text.append(&mut self.pending);
         // A pending line was counted if it has an end.
@@ -150,30 +150,30 @@ pub struct Tags<'a> {
 
 /// The outcome of a game, by its tag `Result` or the end of its moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TagOutcome {
     /// Twice the result for White.
     Won(u8),
     /// `*`: in progress, abandoned, or unknown.
     Unfinished,
 }
 
-impl Outcome {
+impl TagOutcome {
     pub fn from_text(text: &[u8]) -> Option<Self> {
         match text {
-            b"1-0" => Some(Outcome::Won(2)),
-            b"1/2-1/2" | b"1/2" | b"\xc2\xbd-\xc2\xbd" | b"\xc2\xbd" => Some(Outcome::Won(1)),
-            b"0-1" => Some(Outcome::Won(0)),
-            b"*" => Some(Outcome::Unfinished),
+            b"1-0" => Some(TagOutcome::Won(2)),
+            b"1/2-1/2" | b"1/2" | b"\xc2\xbd-\xc2\xbd" | b"\xc2\xbd" => Some(TagOutcome::Won(1)),
+            b"0-1" => Some(TagOutcome::Won(0)),
+            b"*" => Some(TagOutcome::Unfinished),
             _ => None,
         }
     }
 
     pub fn as_text(self) -> &'static str {
         match self {
-            Outcome::Won(2) => "1-0",
-            Outcome::Won(1) => "1/2-1/2",
-            Outcome::Won(_) => "0-1",
-            Outcome::Unfinished => "*",
+            TagOutcome::Won(2) => "1-0",
+            TagOutcome::Won(1) => "1/2-1/2",
+            TagOutcome::Won(_) => "0-1",
+            TagOutcome::Unfinished => "*",
         }
     }
 }
@@ -225,11 +225,11 @@ impl<'a> Tags<'a> {
     }
 
     /// The outcome of the tag `Result`; None without one.
-    pub fn parse_outcome(&self) -> Result<Option<Outcome>, String> {
+    pub fn parse_outcome(&self) -> Result<Option<TagOutcome>, String> {
         let Some(result) = self.tag_value("Result") else { return Ok(None) };
-        match Outcome::from_text(result.trim_ascii()) {
+        match TagOutcome::from_text(result.trim_ascii()) {
             Some(outcome) => Ok(Some(outcome)),
-            None if is_unknown(result) => Ok(Some(Outcome::Unfinished)),
+            None if is_unknown(result) => Ok(Some(TagOutcome::Unfinished)),
             None => Err(format!(
                 "the tag Result is `{}`, expected 1-0, 0-1, 1/2-1/2 or *",
                 show_start(result)
@@ -244,7 +244,7 @@ impl<'a> Tags<'a> {
         let mut ends: Vec<&[u8]> = names.iter().filter_map(|name| self.tag_value(name)).collect();
         let mut parts = text.rsplit(|byte| b"{}".contains(byte));
         let end = parts.next().unwrap_or_default().trim_ascii();
-        if end.is_empty() || Outcome::from_text(end).is_some() {
+        if end.is_empty() || TagOutcome::from_text(end).is_some() {
             ends.extend(parts.next());
         }
         names_forfeit(&String::from_utf8_lossy(&ends.join(&b';')))
@@ -314,7 +314,7 @@ pub enum Token<'a> {
     /// A move in SAN, without check signs and marks such as `!?`.
     San(&'a [u8]),
     Comment(&'a [u8]),
-    Outcome(Outcome),
+    Outcome(TagOutcome),
 }
 
 pub struct Tokens<'a> {
@@ -444,7 +444,7 @@ impl<'a> Tokens<'a> {
         };
         self.at += length;
         let word = &rest[..length];
-        if let Some(outcome) = Outcome::from_text(word) {
+        if let Some(outcome) = TagOutcome::from_text(word) {
             return Ok(Some(Token::Outcome(outcome)));
         }
         let dots = word.iter().take_while(|&&byte| byte == b'.').count();

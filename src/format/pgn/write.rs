@@ -4,9 +4,9 @@ use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Move, Position as _};
 
 use super::comment::{LARGEST, LONGEST_MATE, MATE};
-use super::text::{LONGEST, Outcome};
-use crate::format::fields::Chain;
-use crate::format::{Writer, fields};
+use super::text::{LONGEST, TagOutcome};
+use crate::format::fields::MoveChain;
+use crate::format::{SampleWriter, fields};
 use crate::sample::{Position, Sample};
 use crate::score::Score;
 
@@ -94,15 +94,15 @@ fn score_text(score: i16, depth: u32) -> Result<String, String> {
 /// Writer of PGN. A sample that does not continue the current game starts a new one.
 #[derive(Default)]
 pub struct PgnWriter {
-    game: Option<Chain>,
+    game: Option<MoveChain>,
     forfeit: bool,
     moves: Movetext,
 }
 
-impl Writer for PgnWriter {
+impl SampleWriter for PgnWriter {
     fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let comment = sample.score.map(|score| score_text(score, 0)).transpose()?;
-        let (legal, begun) = Chain::follow_move(self.game.as_ref(), sample)?;
+        let (legal, begun) = MoveChain::follow_move(self.game.as_ref(), sample)?;
         let begins = begun.is_some();
         if begins {
             self.finish_output(out);
@@ -121,7 +121,7 @@ impl Writer for PgnWriter {
 
     fn finish_output(&mut self, out: &mut Vec<u8>) {
         if let Some(game) = self.game.take() {
-            let outcome = Outcome::Won(game.white_result).as_text();
+            let outcome = TagOutcome::Won(game.white_result).as_text();
             self.moves.append_word(outcome);
             seven_tags(["?", "?", "?", "?", outcome], out);
             start_tags(&game.start, out);
@@ -137,7 +137,7 @@ impl Writer for PgnWriter {
 
 /// A move of a game, with the score of its side's search.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ply {
+pub struct AnnotatedPly {
     pub played: Move,
     /// From the point of view of the side that played it.
     pub score: Option<Score>,
@@ -153,21 +153,21 @@ pub struct AnnotatedGame<'a> {
     /// Tags besides those of every game and those of the start.
     pub tags: Vec<(&'a str, String)>,
     pub start: &'a Chess,
-    pub plies: &'a [Ply],
+    pub plies: &'a [AnnotatedPly],
     /// 0, 0.5 or 1.
     pub white_result: f32,
 }
 
 impl AnnotatedGame<'_> {
     pub fn write_game(&self, out: &mut Vec<u8>) -> Result<(), String> {
-        let outcome = Outcome::Won(fields::result_byte(self.white_result)?).as_text();
+        let outcome = TagOutcome::Won(fields::result_byte(self.white_result)?).as_text();
         let [white, black] = self.players;
         seven_tags([self.event, &self.round, white, black, outcome], out);
         self.tags.iter().for_each(|(name, value)| append_tag(name, value, out));
         start_tags(&Position::from_chess(self.start), out);
         out.push(b'\n');
         let (mut moves, mut chess) = (Movetext::default(), self.start.clone());
-        for (i, Ply { played, score, depth }) in self.plies.iter().enumerate() {
+        for (i, AnnotatedPly { played, score, depth }) in self.plies.iter().enumerate() {
             moves.append_move(&mut chess, *played, i == 0);
             if let Some(score) = score {
                 moves.append_word(&score_text(score_in_comment(*score), *depth)?);

@@ -12,19 +12,19 @@ use shakmaty::Color;
 use squares::*;
 
 use super::terms::term;
-use super::{Sink, Term};
+use super::{Term, TermSink};
 use crate::sample::Position;
 
 /// A position, and its pieces as bitboards.
 #[derive(Clone, Copy, Debug)]
-pub struct Board<'a> {
+pub struct TermBoard<'a> {
     pub position: &'a Position,
     /// The pieces of each colour by role, White first, pawn to king.
     pub pieces: [[u64; 6]; 2],
     pub counts: [[i32; 6]; 2],
 }
 
-impl<'a> Board<'a> {
+impl<'a> TermBoard<'a> {
     pub fn from_position(position: &'a Position) -> Self {
         let pieces = position.bitboards();
         let counts = pieces.map(|sets| sets.map(|set| set.count_ones() as i32));
@@ -33,8 +33,8 @@ impl<'a> Board<'a> {
 }
 
 /// Adds every term of a position to a sink; its owner adds phase and tempo.
-pub fn evaluate_terms(position: &Position, sink: &mut impl Sink) {
-    evaluate_board(&Board::from_position(position), sink);
+pub fn evaluate_terms(position: &Position, sink: &mut impl TermSink) {
+    evaluate_board(&TermBoard::from_position(position), sink);
 }
 
 /// Defines the parts of the evaluation by the first words of their terms: those of a whole board,
@@ -57,7 +57,7 @@ macro_rules! parts {
         ];
         const ONE_SIDED: &[EvaluationPart] = &[$(EvaluationPart::$part),*];
 
-        fn one_side(view: &View, colour: Color, sink: &mut impl Sink) {
+        fn one_side(view: &View, colour: Color, sink: &mut impl TermSink) {
             $(if sink.needs_part(EvaluationPart::$part) {
                 $file::$count(view, &mut term_counter(sink, colour));
             })*
@@ -93,7 +93,7 @@ impl EvaluationPart {
 
 /// Passes counts of a colour's terms to a sink, unless they are 0.
 #[inline]
-fn term_counter(sink: &mut impl Sink, colour: Color) -> impl FnMut(Term, i32) {
+fn term_counter(sink: &mut impl TermSink, colour: Color) -> impl FnMut(Term, i32) {
     move |term, count| {
         if count != 0 {
             sink.add(term, colour, count);
@@ -101,7 +101,7 @@ fn term_counter(sink: &mut impl Sink, colour: Color) -> impl FnMut(Term, i32) {
     }
 }
 
-pub(super) fn evaluate_board(board: &Board, sink: &mut impl Sink) {
+pub(super) fn evaluate_board(board: &TermBoard, sink: &mut impl TermSink) {
     material_and_squares(board, sink);
     if ONE_SIDED.iter().any(|part| sink.needs_part(*part)) {
         let [white, black] = View::both_views(board);
@@ -114,7 +114,7 @@ pub(super) fn evaluate_board(board: &Board, sink: &mut impl Sink) {
 }
 
 /// Counts terms that need bitboards only: material and squares.
-fn material_and_squares(board: &Board, sink: &mut impl Sink) {
+fn material_and_squares(board: &TermBoard, sink: &mut impl TermSink) {
     if sink.needs_part(EvaluationPart::Material) {
         for (colour, counts) in Color::ALL.into_iter().zip(&board.counts) {
             let mut add = term_counter(sink, colour);
@@ -132,14 +132,14 @@ fn material_and_squares(board: &Board, sink: &mut impl Sink) {
 
 /// A piece other than pawn and king, and its attacks.
 #[derive(Clone, Copy, Default)]
-struct Piece {
+struct TermPiece {
     pub square: u32,
     pub role: usize,
     pub attacks: u64,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Side {
+struct TermSide {
     pub pieces: [u64; 6],
     pub all: u64,
     pub king: u32,
@@ -158,29 +158,29 @@ struct Side {
 
 /// A board from the point of view of one side.
 struct View {
-    pub us: Side,
-    pub them: Side,
+    pub us: TermSide,
+    pub them: TermSide,
     pub occupied: u64,
     /// Own pieces, the first `len` of the list.
-    list: [Piece; 32],
+    list: [TermPiece; 32],
     len: usize,
     pub closed: usize,
     pub our_turn: bool,
 }
 
 impl View {
-    pub fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
+    pub fn pieces(&self) -> impl Iterator<Item = TermPiece> + '_ {
         self.list[..self.len].iter().copied()
     }
 
-    pub fn both_views(board: &Board) -> [View; 2] {
+    pub fn both_views(board: &TermBoard) -> [View; 2] {
         let [white, black] = board.pieces;
         let flip = |sets: [u64; 6]| sets.map(u64::swap_bytes);
-        let (ours, white_list, white_len) = Side::from_bitboards(&white, &black);
-        let (theirs, black_list, black_len) = Side::from_bitboards(&flip(black), &flip(white));
+        let (ours, white_list, white_len) = TermSide::from_bitboards(&white, &black);
+        let (theirs, black_list, black_len) = TermSide::from_bitboards(&flip(black), &flip(white));
         let occupied = ours.all | theirs.all.swap_bytes();
         let closed = pawn_closedness(white[PAWN], black[PAWN]);
-        let view = |us: &Side, them: &Side, list, len, occupied, our_turn| {
+        let view = |us: &TermSide, them: &TermSide, list, len, occupied, our_turn| {
             let (us, them) = (*us, them.flip_side());
             View { us, them, occupied, list, len, closed, our_turn }
         };
@@ -192,18 +192,18 @@ impl View {
     }
 }
 
-impl Side {
-    fn from_bitboards(us: &[u64; 6], them: &[u64; 6]) -> (Side, [Piece; 32], usize) {
+impl TermSide {
+    fn from_bitboards(us: &[u64; 6], them: &[u64; 6]) -> (TermSide, [TermPiece; 32], usize) {
         let all = us.iter().fold(0, |all, set| all | set);
         let occupied = them.iter().fold(all, |all, set| all | set);
         let target = king_area(king_square(them[KING], 56), true);
         let king_at = king_square(us[KING], 0);
-        let mut side = Side { pieces: *us, all, king: king_at, ..Side::default() };
+        let mut side = TermSide { pieces: *us, all, king: king_at, ..TermSide::default() };
         side.area = king_area(king_at, false);
         side.add_attack(PAWN, shift_east(us[PAWN]) << 8);
         side.add_attack(PAWN, shift_west(us[PAWN]) << 8);
         side.add_attack(KING, king_attacks(king_at));
-        let mut list = [Piece::default(); 32];
+        let mut list = [TermPiece::default(); 32];
         let mut len = 0;
         let through_queens = occupied & !us[QUEEN];
         let through_rooks = through_queens & !us[ROOK];
@@ -220,7 +220,7 @@ impl Side {
                     side.attackers[role] += 1;
                     side.hits += count_squares(attacks & target);
                 }
-                list[len] = Piece { square, role, attacks };
+                list[len] = TermPiece { square, role, attacks };
                 len += 1;
             }
         }
@@ -234,8 +234,8 @@ impl Side {
     }
 
     /// The side from the other side's point of view.
-    fn flip_side(&self) -> Side {
-        Side {
+    fn flip_side(&self) -> TermSide {
+        TermSide {
             pieces: self.pieces.map(u64::swap_bytes),
             all: self.all.swap_bytes(),
             king: self.king ^ 56,

@@ -3,9 +3,9 @@
 use super::View;
 use super::squares::*;
 use crate::hce::Term;
-use crate::hce::terms::{Row, row_of_terms, term};
+use crate::hce::terms::{TermGroupRow, row_of_terms, term};
 
-const MOBILITY: [Row<1>; 4] = [
+const MOBILITY: [TermGroupRow<1>; 4] = [
     row_of_terms("mobility.knight"),
     row_of_terms("mobility.bishop"),
     row_of_terms("mobility.rook"),

@@ -1,7 +1,7 @@
 //! Threats against enemy pieces, space, and winning chances of endgames.
 
 use super::squares::*;
-use super::{Board, View};
+use super::{TermBoard, View};
 use crate::hce::Term;
 use crate::hce::terms::term;
 
@@ -54,7 +54,7 @@ pub fn evaluate_space(view: &View, add: &mut impl FnMut(Term, i32)) {
 
 const QUEENSIDE: u64 = 0x0f0f_0f0f_0f0f_0f0f;
 
-pub fn evaluate_complexity(board: &Board, add: &mut impl FnMut(Term, i32)) {
+pub fn evaluate_complexity(board: &TermBoard, add: &mut impl FnMut(Term, i32)) {
     let [white, black] = &board.pieces;
     let pawns = white[PAWN] | black[PAWN];
     let pieces = (KNIGHT..=QUEEN).fold(0, |all, role| all | white[role] | black[role]);

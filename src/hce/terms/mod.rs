@@ -9,14 +9,14 @@ use std::sync::{Arc, LazyLock};
 use shakmaty::Square;
 
 use super::evaluate::{EvaluationPart, Parts};
-use crate::terms::{Kind, TermEntry, TermList};
+use crate::terms::{TermEntry, TermKind, TermList};
 
 /// Number of terms without the tempo, which is one untapered weight.
 pub const TERMS: usize = first_term(GROUPS.len());
 /// First SAFETY term; all below it are NORMAL.
-pub(super) const SAFETY: usize = first_of(Kind::Safety);
+pub(super) const SAFETY: usize = first_of(TermKind::Safety);
 /// First COMPLEXITY term; all above it are, too.
-pub(super) const COMPLEXITY: usize = first_of(Kind::Complexity);
+pub(super) const COMPLEXITY: usize = first_of(TermKind::Complexity);
 
 const fn first_term(group: usize) -> usize {
     let mut first = 0;
@@ -28,8 +28,8 @@ const fn first_term(group: usize) -> usize {
     first
 }
 
-/// The first term of a kind; the table has the kinds in the order of [`Kind`].
-const fn first_of(kind: Kind) -> usize {
+/// The first term of a kind; the table has the kinds in the order of [`TermKind`].
+const fn first_of(kind: TermKind) -> usize {
     let mut i = GROUPS.len();
     while i > 0 && GROUPS[i - 1].kind as usize >= kind as usize {
         i -= 1;
@@ -44,7 +44,7 @@ const fn first_of(kind: Kind) -> usize {
 
 /// A group, by which the evaluation names its terms.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row<const AXES: usize> {
+pub(super) struct TermGroupRow<const AXES: usize> {
     first: usize,
     lens: [usize; AXES],
 }
@@ -63,7 +63,7 @@ pub(super) const fn axis_count(name: &str) -> usize {
     GROUPS[group_named(name)].axes.len()
 }
 
-pub(super) const fn row_of_terms<const AXES: usize>(name: &str) -> Row<AXES> {
+pub(super) const fn row_of_terms<const AXES: usize>(name: &str) -> TermGroupRow<AXES> {
     let i = group_named(name);
     let mut lens = [0; AXES];
     let mut axis = 0;
@@ -71,7 +71,7 @@ pub(super) const fn row_of_terms<const AXES: usize>(name: &str) -> Row<AXES> {
         lens[axis] = GROUPS[i].axes[axis].len();
         axis += 1;
     }
-    Row { first: first_term(i), lens }
+    TermGroupRow { first: first_term(i), lens }
 }
 
 const fn equal_names(a: &str, b: &str) -> bool {
@@ -83,7 +83,7 @@ const fn equal_names(a: &str, b: &str) -> bool {
     i == a.len() && i == b.len()
 }
 
-impl<const AXES: usize> Row<AXES> {
+impl<const AXES: usize> TermGroupRow<AXES> {
     /// The term at a place; numbers beyond the end of an axis mean its last place.
     #[inline]
     pub fn term_at(&self, place: [usize; AXES]) -> Term {
@@ -98,8 +98,8 @@ impl<const AXES: usize> Row<AXES> {
 /// The term of a group at its places on the axes. A misspelt name does not compile.
 macro_rules! term {
     ($name:literal $(, $place:expr)*) => {{
-        use $crate::hce::terms::{Row, axis_count, row_of_terms};
-        const ROW: Row<{ axis_count($name) }> = row_of_terms($name);
+        use $crate::hce::terms::{TermGroupRow, axis_count, row_of_terms};
+        const ROW: TermGroupRow<{ axis_count($name) }> = row_of_terms($name);
         ROW.term_at([$($place),*])
     }};
 }
@@ -151,11 +151,11 @@ impl Term {
     }
 
     #[inline]
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> TermKind {
         match self.index() {
-            0..SAFETY => Kind::Normal,
-            SAFETY..COMPLEXITY => Kind::Safety,
-            _ => Kind::Complexity,
+            0..SAFETY => TermKind::Normal,
+            SAFETY..COMPLEXITY => TermKind::Safety,
+            _ => TermKind::Complexity,
         }
     }
 
@@ -192,7 +192,7 @@ pub fn built_in_list() -> Arc<TermList> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Axis {
+pub enum TermAxis {
     /// a1 = 0 to h8 = 63 for White; squares of Black's pieces are flipped top to bottom.
     Squares,
     Words(&'static [&'static str]),
@@ -204,37 +204,37 @@ pub enum Axis {
 }
 
 /// Pawn to queen; the king has no material value.
-const WITH_PAWNS: Axis = Axis::Words(&["pawn", "knight", "bishop", "rook", "queen"]);
-const ROLES: Axis = Axis::Words(&["pawn", "knight", "bishop", "rook", "queen", "king"]);
-const PIECES: Axis = Axis::Words(&["knight", "bishop", "rook", "queen"]);
-const FILES: Axis = Axis::Words(&["a", "b", "c", "d", "e", "f", "g", "h"]);
+const WITH_PAWNS: TermAxis = TermAxis::Words(&["pawn", "knight", "bishop", "rook", "queen"]);
+const ROLES: TermAxis = TermAxis::Words(&["pawn", "knight", "bishop", "rook", "queen", "king"]);
+const PIECES: TermAxis = TermAxis::Words(&["knight", "bishop", "rook", "queen"]);
+const FILES: TermAxis = TermAxis::Words(&["a", "b", "c", "d", "e", "f", "g", "h"]);
 /// Files by their distance to the edge: `a` stands for a and h.
-const EDGES: Axis = Axis::Words(&["a", "b", "c", "d"]);
+const EDGES: TermAxis = TermAxis::Words(&["a", "b", "c", "d"]);
 /// Ranks of pawns, counted from their own side.
-const RANKS: Axis = Axis::Numbers { first: 2, len: 6 };
+const RANKS: TermAxis = TermAxis::Numbers { first: 2, len: 6 };
 /// Rank of the nearest pawn, if any.
-const NEAREST: Axis = Axis::Words(&["none", "2", "3", "4", "5", "6", "7"]);
+const NEAREST: TermAxis = TermAxis::Words(&["none", "2", "3", "4", "5", "6", "7"]);
 
-impl Axis {
+impl TermAxis {
     /// Integers from zero on, `len` in all.
-    pub const fn from_zero(len: usize) -> Axis {
-        Axis::Numbers { first: 0, len }
+    pub const fn from_zero(len: usize) -> TermAxis {
+        TermAxis::Numbers { first: 0, len }
     }
 
     const fn len(self) -> usize {
         match self {
-            Axis::Squares => 64,
-            Axis::Words(words) => words.len(),
-            Axis::Numbers { len, .. } => len,
+            TermAxis::Squares => 64,
+            TermAxis::Words(words) => words.len(),
+            TermAxis::Numbers { len, .. } => len,
         }
     }
 
     /// The name of a place on the axis, `place < self.len()`.
     pub fn place_label(self, place: usize) -> String {
         match self {
-            Axis::Squares => Square::new(place as u32).to_string(),
-            Axis::Words(words) => words[place].to_string(),
-            Axis::Numbers { first, .. } => (first + place).to_string(),
+            TermAxis::Squares => Square::new(place as u32).to_string(),
+            TermAxis::Words(words) => words[place].to_string(),
+            TermAxis::Numbers { first, .. } => (first + place).to_string(),
         }
     }
 }
@@ -244,8 +244,8 @@ pub struct Group {
     /// First part of the names of its terms; may contain dots.
     pub name: &'static str,
     pub counts: &'static str,
-    pub kind: Kind,
-    pub axes: &'static [Axis],
+    pub kind: TermKind,
+    pub axes: &'static [TermAxis],
     /// Middlegame and endgame weight of the i-th term before training, in centipawns.
     start: fn(usize) -> [i32; 2],
 }

@@ -8,18 +8,20 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{BackendTensor, DispatchTensor, DispatchTensorKind, Flex, TensorMetadata};
 use burn::tensor::{Shape, TensorData};
 
-use super::cpu::{Gradients, Level, Scratch, Weights, compute_logits, loss_and_gradients};
-use super::steps::Step;
-use super::{Arrays, FusedGradients, FusedOps, GradientMemory, Job};
+use super::cpu::{
+    Scratch, SimdLevel, SliceGradients, SliceWeights, compute_logits, loss_and_gradients,
+};
+use super::steps::OptimizerStep;
+use super::{FusedGradients, FusedOps, GradientMemory, KernelJob, TensorArrays};
 
 impl FusedOps for Flex {
-    fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> FusedGradients<Self> {
+    fn net_gradients(arrays: TensorArrays<Self>, job: KernelJob<'_>) -> FusedGradients<Self> {
         let arrays = own_tensors(arrays);
         let (weights, positions) =
             (borrow_weights(&job, &arrays), (job.inputs.one_hot(), job.touched));
         let mut gradients = reuse_tensors(&job.kept, job.kernel.gradient_lens(job.touched));
         let into = gradients.iter_mut().map(|it| it.storage_mut());
-        let into = Gradients::new(&job.kernel.net, into);
+        let into = SliceGradients::new(&job.kernel.net, into);
         let value = loss_and_gradients(
             job.kernel,
             &weights,
@@ -30,10 +32,10 @@ impl FusedOps for Flex {
         );
         *lock_memory(&job.kept) = Some(Box::new(gradients.clone()));
         let loss = make_tensor(vec![value as f32]);
-        FusedGradients { loss, gradients: Arrays(gradients) }
+        FusedGradients { loss, gradients: TensorArrays(gradients) }
     }
 
-    fn net_logits(arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self> {
+    fn net_logits(arrays: TensorArrays<Self>, job: KernelJob<'_>) -> FloatTensor<Self> {
         let arrays = own_tensors(arrays);
         let (weights, positions) = (borrow_weights(&job, &arrays), job.inputs.one_hot());
         let mut values = vec![0.0; positions.len()];
@@ -41,19 +43,23 @@ impl FusedOps for Flex {
         make_tensor(values)
     }
 
-    fn take_step(arrays: Arrays<Self>, step: Step, level: Level) -> Arrays<Self> {
+    fn take_step(
+        arrays: TensorArrays<Self>,
+        step: OptimizerStep,
+        level: SimdLevel,
+    ) -> TensorArrays<Self> {
         let mut arrays = own_tensors(arrays);
         let gradient = arrays.remove(1);
         // In place unless the tensor is shared, else on a copy.
         let mut changed = arrays.iter_mut().map(FlexTensor::storage_mut);
         let parameter = changed.next().expect("the parameter comes first");
         step.take_step(level, parameter, tensor_values(&gradient), changed.collect());
-        Arrays(arrays)
+        TensorArrays(arrays)
     }
 }
 
 /// A buffer left by a panic is usable: each call writes before it reads.
-fn lock_scratch<'a>(job: &'a Job) -> MutexGuard<'a, Scratch> {
+fn lock_scratch<'a>(job: &'a KernelJob) -> MutexGuard<'a, Scratch> {
     job.scratch.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -109,7 +115,7 @@ pub fn borrow_mut(tensor: &mut DispatchTensor) -> Option<&mut [f32]> {
     Some(tensor.storage_mut())
 }
 
-fn own_tensors(arrays: Arrays<Flex>) -> Vec<FlexTensor> {
+fn own_tensors(arrays: TensorArrays<Flex>) -> Vec<FlexTensor> {
     arrays.0.into_iter().map(make_contiguous).collect()
 }
 
@@ -117,8 +123,8 @@ fn tensor_values(tensor: &FlexTensor) -> &[f32] {
     tensor.storage()
 }
 
-fn borrow_weights<'a>(job: &Job, arrays: &'a [FlexTensor]) -> Weights<'a> {
-    Weights::new(&job.kernel.net, arrays.iter().map(tensor_values))
+fn borrow_weights<'a>(job: &KernelJob, arrays: &'a [FlexTensor]) -> SliceWeights<'a> {
+    SliceWeights::new(&job.kernel.net, arrays.iter().map(tensor_values))
 }
 
 fn make_tensor(values: Vec<f32>) -> FlexTensor {

@@ -23,16 +23,16 @@ use burn::backend::{
 use burn::tensor::Tensor;
 
 use super::aim::Aim;
-use crate::batch::{Inputs, RowSet};
-use cpu::{Kernel, Level, Scratch};
+use crate::batch::{BatchInputs, RowSet};
+use cpu::{Kernel, Scratch, SimdLevel};
 pub use flex::{borrow_mut, borrow_values};
-use steps::Step;
+use steps::OptimizerStep;
 
 /// Inputs of a fused operation from the host: the net, the positions, buffers.
 #[derive(Clone)]
-pub struct Job<'a> {
+pub struct KernelJob<'a> {
     pub kernel: &'a Kernel,
-    pub inputs: &'a Inputs,
+    pub inputs: &'a BatchInputs,
     /// Touched rows for gradients; none: all rows.
     pub touched: Option<&'a RowSet>,
     /// Numbers `[batch]`; none for logits.
@@ -45,11 +45,11 @@ pub struct Job<'a> {
 }
 
 /// Called after each stage of a step on a GPU, once the stage is finished.
-pub type Done<'a> = &'a dyn Fn(Stage);
+pub type Done<'a> = &'a dyn Fn(KernelStage);
 
 /// Stages of a loss with its gradients on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum KernelStage {
     /// Active inputs and targets are sent to the device.
     Upload,
     /// Accumulators, output, loss, and the gradients of the accumulators.
@@ -65,10 +65,10 @@ pub enum Stage {
 pub struct GradientMemory(pub Arc<Mutex<Option<Box<dyn Any + Send>>>>);
 
 /// The arrays of a net, or their gradients, in the order of `Architecture::arrays`; all are flat.
-pub struct Arrays<B: Backend>(pub Vec<FloatTensor<B>>);
+pub struct TensorArrays<B: Backend>(pub Vec<FloatTensor<B>>);
 
-impl<B: Backend> ExtensionType<B> for Arrays<B> {
-    type Target = Arrays<Dispatch>;
+impl<B: Backend> ExtensionType<B> for TensorArrays<B> {
+    type Target = TensorArrays<Dispatch>;
 
     fn map_to_dispatch<F>(self, map_kind: F, autodiff: DispatchAutodiffContext) -> Self::Target
     where
@@ -76,14 +76,14 @@ impl<B: Backend> ExtensionType<B> for Arrays<B> {
     {
         let wrap =
             |tensor| DispatchTensor { kind: map_kind(BackendTensor::Float(tensor)), autodiff };
-        Arrays(self.0.into_iter().map(wrap).collect())
+        TensorArrays(self.0.into_iter().map(wrap).collect())
     }
 
     fn map_from_dispatch<F>(target: Self::Target, unwrap_kind: F) -> Self
     where
         F: Fn(DispatchTensor) -> BackendTensor<B>,
     {
-        Arrays(target.0.into_iter().map(|tensor| unwrap_kind(tensor).float()).collect())
+        TensorArrays(target.0.into_iter().map(|tensor| unwrap_kind(tensor).float()).collect())
     }
 
     fn routing_tensor(target: &Self::Target) -> Option<&DispatchTensor> {
@@ -100,16 +100,26 @@ impl<B: Backend> ExtensionType<B> for Arrays<B> {
 pub struct FusedGradients<B: Backend> {
     pub loss: FloatTensor<B>,
     #[extension_type]
-    pub gradients: Arrays<B>,
+    pub gradients: TensorArrays<B>,
 }
 
 #[backend_extension(Flex, Cube: cfg(feature = "wgpu"))]
 pub trait FusedOps: Backend {
-    fn net_gradients(#[extension_type] arrays: Arrays<Self>, job: Job<'_>) -> FusedGradients<Self>;
+    fn net_gradients(
+        #[extension_type] arrays: TensorArrays<Self>,
+        job: KernelJob<'_>,
+    ) -> FusedGradients<Self>;
     /// The logits, `[batch]`; no gradients follow from them.
-    fn net_logits(#[extension_type] arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self>;
+    fn net_logits(
+        #[extension_type] arrays: TensorArrays<Self>,
+        job: KernelJob<'_>,
+    ) -> FloatTensor<Self>;
     /// A step: parameter, gradient and states to the next parameter and states.
-    fn take_step(#[extension_type] arrays: Arrays<Self>, step: Step, level: Level) -> Arrays<Self>;
+    fn take_step(
+        #[extension_type] arrays: TensorArrays<Self>,
+        step: OptimizerStep,
+        level: SimdLevel,
+    ) -> TensorArrays<Self>;
 }
 
 /// One step for one parameter with its states, in one pass at a `level` if there is a kernel.
@@ -117,14 +127,14 @@ pub fn take_step(
     parameter: Tensor<1>,
     gradient: Tensor<1>,
     states: Vec<Tensor<1>>,
-    step: Step,
-    level: Option<Level>,
+    step: OptimizerStep,
+    level: Option<SimdLevel>,
 ) -> (Tensor<1>, Vec<Tensor<1>>) {
     let Some(level) = level else {
         return step.of_tensors(parameter, gradient, states);
     };
     let arrays = [parameter, gradient].into_iter().chain(states).map(Tensor::into_dispatch);
-    let next = <Dispatch as FusedOps>::take_step(Arrays(arrays.collect()), step, level);
+    let next = <Dispatch as FusedOps>::take_step(TensorArrays(arrays.collect()), step, level);
     let mut next = next.0.into_iter().map(Tensor::from_dispatch);
     let parameter = next.next().expect("the parameter comes first");
     (parameter, next.collect())

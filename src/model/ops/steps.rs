@@ -6,12 +6,12 @@ use std::mem::take;
 use burn::tensor::Tensor;
 use rayon::prelude::*;
 
-use super::cpu::simd::{Lanes, Level, Task};
+use super::cpu::simd::{Lanes, SimdLevel, Task};
 use crate::prefetch::prefetch_line;
 
 /// A step with its factors, which are the same for each parameter.
 #[derive(Clone, Copy, Debug)]
-pub enum Step {
+pub enum OptimizerStep {
     Adam(AdamFactors),
     AdaGrad(AdaGrad),
     Sgd(Sgd),
@@ -23,10 +23,10 @@ pub enum Step {
 macro_rules! with_formula {
     ($step:expr, $formula:ident => $value:expr) => {
         match $step {
-            Step::Adam($formula) => $value,
-            Step::AdaGrad($formula) => $value,
-            Step::Sgd($formula) => $value,
-            Step::Mean($formula) => $value,
+            OptimizerStep::Adam($formula) => $value,
+            OptimizerStep::AdaGrad($formula) => $value,
+            OptimizerStep::Sgd($formula) => $value,
+            OptimizerStep::Mean($formula) => $value,
         }
     };
 }
@@ -36,17 +36,17 @@ pub struct Mean {
     pub share: f32,
 }
 
-impl Step {
+impl OptimizerStep {
     pub fn state_count(&self) -> usize {
         match self {
-            Step::Adam(_) => 2,
-            Step::AdaGrad(_) | Step::Sgd(_) => 1,
-            Step::Mean(_) => 0,
+            OptimizerStep::Adam(_) => 2,
+            OptimizerStep::AdaGrad(_) | OptimizerStep::Sgd(_) => 1,
+            OptimizerStep::Mean(_) => 0,
         }
     }
 
     /// Takes the step in place. The result has the same bits for any number of rayon's threads.
-    pub fn take_step(&self, level: Level, p: &mut [f32], g: &[f32], states: Vec<&mut [f32]>) {
+    pub fn take_step(&self, level: SimdLevel, p: &mut [f32], g: &[f32], states: Vec<&mut [f32]>) {
         with_formula!(self, formula => step_pass(formula, level, p, g, into_array(states)));
     }
 
@@ -56,8 +56,8 @@ impl Step {
     /// of rayon's threads. Panics if the steps are of several kinds, the rows are not sorted, or
     /// lengths differ.
     pub fn take_missed(
-        steps: &[Step],
-        level: Level,
+        steps: &[OptimizerStep],
+        level: SimdLevel,
         (rows, taken): (&[u32], &mut [u32]),
         p: &mut [f32],
         g: Option<&[f32]>,
@@ -77,7 +77,7 @@ impl Step {
         states: Vec<Tensor<1>>,
     ) -> (Tensor<1>, Vec<Tensor<1>>) {
         with_formula!(self, formula => {
-            let (p, states) = formula.step_element(Tensors, p, g, into_array(states));
+            let (p, states) = formula.step_element(StepTensors, p, g, into_array(states));
             (p, states.into())
         })
     }
@@ -88,8 +88,8 @@ fn into_array<T, const N: usize>(states: Vec<T>) -> [T; N] {
     states.try_into().unwrap_or_else(|_| panic!("{N} states, not {found}"))
 }
 
-fn of_kind<F: Copy + 'static>(_: &F, steps: &[Step]) -> Vec<F> {
-    let formula = |step: &Step| {
+fn of_kind<F: Copy + 'static>(_: &F, steps: &[OptimizerStep]) -> Vec<F> {
+    let formula = |step: &OptimizerStep| {
         let formula = with_formula!(step, formula => (formula as &dyn Any).downcast_ref().copied());
         formula.expect("steps of one kind")
     };
@@ -98,7 +98,7 @@ fn of_kind<F: Copy + 'static>(_: &F, steps: &[Step]) -> Vec<F> {
 
 /// The update of a parameter `p` with gradient `g`.
 trait Formula<const STATES: usize>: Copy + Sync + 'static {
-    fn step_element<A: Arithmetic>(
+    fn step_element<A: LaneArithmetic>(
         &self,
         a: A,
         p: A::V,
@@ -121,7 +121,7 @@ struct Shrink {
 
 impl Formula<0> for Shrink {
     #[inline(always)]
-    fn step_element<A: Arithmetic>(
+    fn step_element<A: LaneArithmetic>(
         &self,
         a: A,
         p: A::V,
@@ -134,7 +134,7 @@ impl Formula<0> for Shrink {
 
 impl Formula<0> for Mean {
     #[inline(always)]
-    fn step_element<A: Arithmetic>(
+    fn step_element<A: LaneArithmetic>(
         &self,
         a: A,
         p: A::V,
@@ -146,7 +146,7 @@ impl Formula<0> for Mean {
 }
 
 /// Arithmetic on vectors or tensors `V` and single factors.
-trait Arithmetic: Copy {
+trait LaneArithmetic: Copy {
     type V: Clone;
     fn scale(self, factor: f32, x: Self::V) -> Self::V;
     fn scale_add(self, factor: f32, x: &Self::V, y: Self::V) -> Self::V;
@@ -168,7 +168,7 @@ trait Arithmetic: Copy {
 #[derive(Clone, Copy)]
 struct Vectors<S>(S);
 
-impl<S: Lanes> Arithmetic for Vectors<S> {
+impl<S: Lanes> LaneArithmetic for Vectors<S> {
     type V = S::f32s;
 
     #[inline(always)]
@@ -214,9 +214,9 @@ impl<S: Lanes> Arithmetic for Vectors<S> {
 }
 
 #[derive(Clone, Copy)]
-struct Tensors;
+struct StepTensors;
 
-impl Arithmetic for Tensors {
+impl LaneArithmetic for StepTensors {
     type V = Tensor<1>;
 
     fn scale(self, factor: f32, x: Tensor<1>) -> Tensor<1> {
@@ -268,7 +268,7 @@ fn cut_front<'a, T>(all: &mut &'a mut [T], len: usize) -> &'a mut [T] {
 
 fn step_pass<F: Formula<N>, const N: usize>(
     formula: &F,
-    level: Level,
+    level: SimdLevel,
     mut parameters: &mut [f32],
     mut gradients: &[f32],
     mut states: [&mut [f32]; N],
@@ -281,9 +281,9 @@ fn step_pass<F: Formula<N>, const N: usize>(
         gradients = rest;
         let states = states.each_mut().map(|it| cut_front(it, BLOCK));
         let parameters = cut_front(&mut parameters, BLOCK);
-        blocks.push(Piece { formula, parameters, gradients: block, states });
+        blocks.push(StepPiece { formula, parameters, gradients: block, states });
     }
-    let last = Piece { formula, parameters, gradients, states };
+    let last = StepPiece { formula, parameters, gradients, states };
     if blocks.is_empty() {
         return level.run(last);
     }
@@ -291,19 +291,19 @@ fn step_pass<F: Formula<N>, const N: usize>(
     blocks.into_par_iter().for_each(|block| level.run(block));
 }
 
-struct Piece<'a, F, const N: usize> {
+struct StepPiece<'a, F, const N: usize> {
     formula: &'a F,
     parameters: &'a mut [f32],
     gradients: &'a [f32],
     states: [&'a mut [f32]; N],
 }
 
-impl<F: Formula<N>, const N: usize> Task for Piece<'_, F, N> {
+impl<F: Formula<N>, const N: usize> Task for StepPiece<'_, F, N> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, simd: S) {
-        let Piece { formula, parameters, gradients, states } = self;
+        let StepPiece { formula, parameters, gradients, states } = self;
         let (parameters, last_parameters) = S::as_mut_simd_f32s(parameters);
         let (gradients, last_gradients) = S::as_simd_f32s(gradients);
         let mut states = states.map(|it| S::as_mut_simd_f32s(it));
@@ -339,7 +339,7 @@ impl<F: Formula<N>, const N: usize> Task for Piece<'_, F, N> {
 
 fn pass_missed<F: Formula<N>, const N: usize>(
     formulas: &[F],
-    level: Level,
+    level: SimdLevel,
     (rows, mut taken): (&[u32], &mut [u32]),
     mut parameters: &mut [f32],
     gradients: Option<&[f32]>,
@@ -406,12 +406,12 @@ impl<F: Formula<N>, const N: usize> Task for MissedSteps<'_, F, N> {
                 let parameters = &mut parameters[start..][..width];
                 if let (true, None, Some(formula)) = (is_still, own, formula.without_gradient()) {
                     let (formula, gradients) = (&formula, zeros);
-                    Piece { formula, parameters, gradients, states: [] }.run::<S, R>(simd);
+                    StepPiece { formula, parameters, gradients, states: [] }.run::<S, R>(simd);
                 } else {
                     is_still = false;
                     let gradients = own.map_or(zeros, |all| &all[i * width..][..width]);
                     let states = states.each_mut().map(|it| &mut it[start..][..width]);
-                    Piece { formula, parameters, gradients, states }.run::<S, R>(simd);
+                    StepPiece { formula, parameters, gradients, states }.run::<S, R>(simd);
                 }
             }
             *taken = formulas.len() as u32;
@@ -485,7 +485,7 @@ pub struct AdamFactors {
 
 impl Adam {
     /// The step number `step`, from 1, with learning rate `lr`. The states are `m` and `v`.
-    pub fn step_at(&self, lr: f64, step: u64) -> Step {
+    pub fn step_at(&self, lr: f64, step: u64) -> OptimizerStep {
         let t = step as f64;
         let unbias = |beta: f64| match self.bias_correction || self.rectified {
             true => 1.0 / (1.0 - beta.powf(t)),
@@ -500,7 +500,7 @@ impl Adam {
                 None => (rate, 0.0, 1.0),
             },
         };
-        Step::Adam(AdamFactors {
+        OptimizerStep::Adam(AdamFactors {
             shrink: (1.0 - lr * self.decay) as f32,
             coupled: self.coupled_decay as f32,
             beta1: self.beta1 as f32,
@@ -527,7 +527,7 @@ impl Adam {
 
 impl Formula<2> for AdamFactors {
     #[inline(always)]
-    fn step_element<A: Arithmetic>(
+    fn step_element<A: LaneArithmetic>(
         &self,
         a: A,
         p: A::V,
@@ -569,15 +569,15 @@ pub struct AdaGrad {
 }
 
 impl AdaGrad {
-    pub fn step_at(lr: f64, epsilon: f64, decay: f64, clip: f64) -> Step {
+    pub fn step_at(lr: f64, epsilon: f64, decay: f64, clip: f64) -> OptimizerStep {
         let (epsilon, decay) = (epsilon as f32, decay as f32);
-        Step::AdaGrad(Self { epsilon, decay, rate: lr as f32, clip: clip_bound(clip) })
+        OptimizerStep::AdaGrad(Self { epsilon, decay, rate: lr as f32, clip: clip_bound(clip) })
     }
 }
 
 impl Formula<1> for AdaGrad {
     #[inline(always)]
-    fn step_element<A: Arithmetic>(
+    fn step_element<A: LaneArithmetic>(
         &self,
         a: A,
         p: A::V,
@@ -607,15 +607,15 @@ pub struct Sgd {
 }
 
 impl Sgd {
-    pub fn step_at(lr: f64, beta: f64, decay: f64, clip: f64) -> Step {
+    pub fn step_at(lr: f64, beta: f64, decay: f64, clip: f64) -> OptimizerStep {
         let (beta, decay) = (beta as f32, decay as f32);
-        Step::Sgd(Self { beta, decay, rate: lr as f32, clip: clip_bound(clip) })
+        OptimizerStep::Sgd(Self { beta, decay, rate: lr as f32, clip: clip_bound(clip) })
     }
 }
 
 impl Formula<1> for Sgd {
     #[inline(always)]
-    fn step_element<A: Arithmetic>(
+    fn step_element<A: LaneArithmetic>(
         &self,
         a: A,
         p: A::V,

@@ -11,7 +11,7 @@
 use toml::{Table, Value};
 
 use super::{Contents, NetError, NetFormat};
-use crate::architecture::{Architecture, ArrayKind, Form};
+use crate::architecture::{Architecture, ArrayKind, NetForm};
 use crate::net::{ForeignHeader, Hints, Net, Number, Numbers, stored_arrays};
 use crate::scales::Scales;
 
@@ -34,7 +34,7 @@ const MOST_HIDDEN: usize = 8192;
 
 /// What nets of one or more versions have in common.
 #[derive(Clone, Copy)]
-pub struct Generation {
+pub struct StockfishGeneration {
     pub name: &'static str,
     /// Hash of the feature sets.
     inputs: u32,
@@ -46,11 +46,11 @@ pub struct Generation {
     by_king: bool,
     /// Whether arrays are packed, but for rows in i8.
     packed: bool,
-    head: Head,
+    head: StockfishHead,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Head {
+enum StockfishHead {
     /// 15 neurons, squared too, and one that skips.
     Sum,
     /// The same; the piece-square values are divided apart from the output.
@@ -59,36 +59,40 @@ enum Head {
     Both,
 }
 
-const GENERATIONS: [Generation; 8] = [
-    Generation { packed: false, head: Head::Sum, ..Generation::of_pieces("15.1", 1024) },
-    Generation { head: Head::Sum, ..Generation::of_pieces("16", 1536) },
-    Generation::of_pieces("17.1", 3072),
-    Generation::of_pieces("17-small", 128),
-    Generation::of_pieces("18-lite", 256),
-    Generation {
+const GENERATIONS: [StockfishGeneration; 8] = [
+    StockfishGeneration {
+        packed: false,
+        head: StockfishHead::Sum,
+        ..StockfishGeneration::of_pieces("15.1", 1024)
+    },
+    StockfishGeneration { head: StockfishHead::Sum, ..StockfishGeneration::of_pieces("16", 1536) },
+    StockfishGeneration::of_pieces("17.1", 3072),
+    StockfishGeneration::of_pieces("17-small", 128),
+    StockfishGeneration::of_pieces("18-lite", 256),
+    StockfishGeneration {
         inputs: 0x8f23_4cb8,
         sets: &["threats-79856", "pieces"],
-        ..Generation::of_pieces("18", 1024)
+        ..StockfishGeneration::of_pieces("18", 1024)
     },
-    Generation {
+    StockfishGeneration {
         // Those of the sets, each rotated and combined with the next.
         inputs: 0xcb68_5b13,
         sets: &["threats", "pawn-pairs", "pieces"],
-        head: Head::Both,
-        ..Generation::of_pieces("19", 1024)
+        head: StockfishHead::Both,
+        ..StockfishGeneration::of_pieces("19", 1024)
     },
-    Generation {
+    StockfishGeneration {
         inputs: 0x6f23_4cb8,
         by_king: false,
-        head: Head::Both,
-        ..Generation::of_pieces("19-lite", 1024)
+        head: StockfishHead::Both,
+        ..StockfishGeneration::of_pieces("19-lite", 1024)
     },
 ];
 
-impl Generation {
+impl StockfishGeneration {
     const fn of_pieces(name: &'static str, hidden: usize) -> Self {
         let (inputs, sets) = (HALF_KA, &["pieces"]);
-        Self { name, inputs, hidden, sets, by_king: true, packed: true, head: Head::Apart }
+        Self { name, inputs, hidden, sets, by_king: true, packed: true, head: StockfishHead::Apart }
     }
 
     /// The generation that a config names.
@@ -113,7 +117,8 @@ impl Generation {
     /// Hashes of the transformer and of a stack.
     fn section_hashes(&self) -> [u32; 2] {
         let width = 2 * self.hidden as u32;
-        let outputs: &[u32] = if self.head == Head::Both { &[32, 32, 1] } else { &[16, 32, 1] };
+        let outputs: &[u32] =
+            if self.head == StockfishHead::Both { &[32, 32, 1] } else { &[16, 32, 1] };
         let layer = |hash: u32, (number, outputs): (usize, &u32)| {
             let before = if number > 0 { hash.wrapping_add(0x538d_24c7) } else { hash };
             0xcc03_dae4_u32.wrapping_add(*outputs) ^ (before >> 1) ^ (before << 31)
@@ -128,7 +133,7 @@ impl Generation {
     }
 
     fn file_version(&self) -> u32 {
-        VERSIONS[usize::from(self.head == Head::Both)]
+        VERSIONS[usize::from(self.head == StockfishHead::Both)]
     }
 
     fn qa(&self) -> i32 {
@@ -138,7 +143,7 @@ impl Generation {
     /// Its net as configs describe it.
     fn config_text(&self) -> String {
         let head = match self.head {
-            Head::Both => {
+            StockfishHead::Both => {
                 r#"
                 { name = "first", size = 32, integers = { sums = 16384, values = 128, most = 127 } },
                 { name = "plus", columns = [30, 31] },
@@ -156,8 +161,8 @@ impl Generation {
                 { size = 1, integers = { sums = 9600APART } }"#
             }
         };
-        let head =
-            head.replace("APART", if self.head == Head::Apart { ", psqt = 9600" } else { "" });
+        let head = head
+            .replace("APART", if self.head == StockfishHead::Apart { ", psqt = 9600" } else { "" });
         // (pieces - 1) / 4
         let buckets: Vec<usize> =
             (0..33_usize).map(|pieces| pieces.saturating_sub(1) / 4).collect();
@@ -169,12 +174,12 @@ impl Generation {
              output_buckets = {buckets:?}\nintegers = {{ {} }}\n",
             self.sets,
             self.hidden,
-            self.head != Head::Both,
+            self.head != StockfishHead::Both,
             if self.sets.contains(&"pawn-pairs") { "pawn-pairs = \"i8\"" } else { "" },
         )
     }
 
-    fn to_form(&self) -> Form {
+    fn to_form(&self) -> NetForm {
         let text = format!("{}merged_kings = {}\n", self.config_text(), self.by_king);
         toml::from_str(&text).expect("it is a description")
     }
@@ -193,7 +198,7 @@ impl Generation {
             (first + count / 2..first + count).chain(first..first + count / 2)
         };
         match (map, self.head) {
-            (0, _) | (2, Head::Sum | Head::Apart) => (0..inputs).collect(),
+            (0, _) | (2, StockfishHead::Sum | StockfishHead::Apart) => (0..inputs).collect(),
             (1, _) => swapped(0, inputs).collect(),
             _ => swapped(0, inputs / 2).chain(swapped(inputs / 2, inputs / 2)).collect(),
         }
@@ -236,8 +241,8 @@ impl Generation {
     /// The keys in which a net differs. Its kings may have one plane or two.
     fn differing_keys(&self, net: &Architecture, scales: Scales) -> Vec<String> {
         let own = Self { hidden: net.hidden, ..*self };
-        let table = |form: Form| Table::try_from(form).expect("it has a TOML form");
-        let found = table(Form {
+        let table = |form: NetForm| Table::try_from(form).expect("it has a TOML form");
+        let found = table(NetForm {
             merged_kings: self.by_king,
             hidden: self.hidden,
             ..net.without_factoriser().into()
@@ -306,19 +311,19 @@ impl Generation {
 
     /// Whether the engine doubles accumulators in 16 bits.
     pub fn doubles_accumulators(&self) -> bool {
-        self.head == Head::Apart && self.sets == ["pieces"]
+        self.head == StockfishHead::Apart && self.sets == ["pieces"]
     }
 
     /// The largest sum of the neuron that skips, which the engine multiplies in 32 bits.
     pub fn most_skipped(&self) -> Option<i64> {
-        (self.head != Head::Both).then_some(i64::from(i32::MAX) / 9600)
+        (self.head != StockfishHead::Both).then_some(i64::from(i32::MAX) / 9600)
     }
 }
 
 impl Net {
     /// The engine of a net of another program, as it was read.
     pub fn engine_name(&self) -> Option<String> {
-        let known = Generation::of_net(&self.architecture, self.scales).ok();
+        let known = StockfishGeneration::of_net(&self.architecture, self.scales).ok();
         let it = known.filter(|_| self.is_foreign())?;
         let (name, hidden, usual) = (it.name, it.hidden, it.usual_hidden());
         Some(match hidden == usual {
@@ -330,7 +335,7 @@ impl Net {
     /// Makes an engine's internal units centipawns, as it shows them at the beginning of a game; returns
     /// the units of a pawn.
     pub fn use_centipawns(&mut self) -> Option<i32> {
-        let known = Generation::of_net(&self.architecture, self.scales).ok();
+        let known = StockfishGeneration::of_net(&self.architecture, self.scales).ok();
         let pawn = known.filter(|_| self.is_foreign())?.units_of_pawn();
         self.scales.scale = (100 * SCALE + pawn / 2) / pawn;
         Some(pawn)
@@ -341,7 +346,7 @@ impl Net {
 pub fn complete_config(config: &mut Table) -> Result<(), String> {
     let net = config.get("net").and_then(Value::as_table);
     let Some(Value::String(format)) = net.and_then(|net| net.get("format")) else { return Ok(()) };
-    let generation = Generation::named(format)?;
+    let generation = StockfishGeneration::named(format)?;
     let mut keys: Table = generation.config_text().parse().expect("it is a description");
     keys.insert("qa".into(), generation.qa().into());
     let scale = Table::from_iter([("scale".to_string(), SCALE.into())]);
@@ -357,7 +362,7 @@ pub fn complete_config(config: &mut Table) -> Result<(), String> {
 
 /// Fails with the keys in which a net differs from its `net.format`.
 pub fn check_keys(format: &str, net: &Architecture, scales: Scales) -> Result<(), String> {
-    let keys = Generation::named(format)?.differing_keys(net, scales);
+    let keys = StockfishGeneration::named(format)?.differing_keys(net, scales);
     match keys[..] {
         [] => Ok(()),
         _ => {
@@ -367,8 +372,8 @@ pub fn check_keys(format: &str, net: &Architecture, scales: Scales) -> Result<()
 }
 
 /// The generation of a file that begins as a net of Stockfish, or the versions of one that is not read.
-fn recognise_generation(bytes: &[u8]) -> Option<Result<Generation, &'static str>> {
-    let mut reader = Reader { rest: bytes, at: "its header" };
+fn recognise_generation(bytes: &[u8]) -> Option<Result<StockfishGeneration, &'static str>> {
+    let mut reader = ByteReader { rest: bytes, at: "its header" };
     let [version, hash] = [reader.read_word().ok()?, reader.read_word().ok()?];
     let mut is_packed = || -> Result<bool, Damage> {
         let length = reader.read_word()? as usize;
@@ -378,7 +383,8 @@ fn recognise_generation(bytes: &[u8]) -> Option<Result<Generation, &'static str>
     };
     match VERSIONS.contains(&version) {
         true => Some(
-            Generation::find_by_hash(hash, is_packed().unwrap_or(true)).ok_or("another version"),
+            StockfishGeneration::find_by_hash(hash, is_packed().unwrap_or(true))
+                .ok_or("another version"),
         ),
         false => (version == 0x7af3_2f16).then_some(Err("12 or 13")),
     }
@@ -389,13 +395,13 @@ fn read_net(bytes: &[u8]) -> Result<Net, NetError> {
         recognise_generation(bytes).expect("it was recognised").map_err(NetError::Stockfish)?;
     let name = generation.name;
     let wrong = |reason| NetError::DamagedStockfish { name, reason };
-    generation.read_body(Reader { rest: bytes, at: "its header" }).map_err(wrong)?
+    generation.read_body(ByteReader { rest: bytes, at: "its header" }).map_err(wrong)?
 }
 
 type Damage = String;
 
-impl Generation {
-    fn read_body(&self, mut from: Reader) -> Result<Result<Net, NetError>, Damage> {
+impl StockfishGeneration {
+    fn read_body(&self, mut from: ByteReader) -> Result<Result<Net, NetError>, Damage> {
         let (net, scales) = (self.to_architecture(), self.scales());
         let (version, expected) = (from.read_word()?, self.file_version());
         if version != expected {
@@ -474,13 +480,13 @@ const PADDED: usize = 32;
 const BUCKETS: usize = 8;
 const LEB128: &[u8] = b"COMPRESSED_LEB128";
 
-struct Reader<'a> {
+struct ByteReader<'a> {
     rest: &'a [u8],
     /// What is read, for errors.
     at: &'static str,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ByteReader<'a> {
     fn take_bytes(&mut self, count: usize) -> Result<&'a [u8], Damage> {
         let (taken, rest) = self
             .rest
@@ -550,7 +556,7 @@ pub fn write_net(net: &Net) -> Vec<u8> {
     let architecture = net.architecture();
     // A file says nothing of the scale.
     let scales = Scales { scale: SCALE, ..net.scales() };
-    let generation = Generation::of_net(architecture, scales).expect("it is one");
+    let generation = StockfishGeneration::of_net(architecture, scales).expect("it is one");
     let ForeignHeader { description, padding } = net.header.clone().unwrap_or_default();
     let mut padding = padding.into_iter();
     let [transformer, stack] = generation.section_hashes();

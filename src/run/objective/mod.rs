@@ -23,20 +23,21 @@ pub use rounds::Rounds;
 
 /// Preparation of the rows of a run by these weights. Fails if they do not fit integers.
 pub fn preparation_for(recipe: &Recipe, weights: &Weights) -> Result<Arc<dyn Prepare>> {
-    let (searcher, target) = (Searcher::from_weights(recipe, weights)?, &recipe.config.file.target);
+    let (searcher, target) =
+        (QuietSearcher::from_weights(recipe, weights)?, &recipe.config.file.target);
     Ok(match target.learn {
         Objective::Moves => Arc::new(Moves { searcher, force: target.force }),
         Objective::Quiescence | Objective::Values => Arc::new(QuietEnds(searcher)),
     })
 }
 
-pub struct Searcher {
+pub struct QuietSearcher {
     evaluation: Evaluation,
     /// Centipawns per logit.
     pub scale: f64,
 }
 
-impl Searcher {
+impl QuietSearcher {
     /// The weights of a run: terms, or the integers of its net. Fails if they do not fit integers.
     pub fn from_weights(recipe: &Recipe, weights: &Weights) -> Result<Self> {
         let scale = recipe.config.scale;

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use shakmaty::Chess;
 
-use super::Searcher;
+use super::QuietSearcher;
 use crate::batch::Choices;
 use crate::loader::Prepare;
 use crate::sample::{Position, Sample};
@@ -12,7 +12,7 @@ use crate::search::{Evaluate, Quiescence, QuietEnd};
 
 /// Searches all legal moves of positions to their quiet ends.
 pub struct Moves {
-    pub searcher: Searcher,
+    pub searcher: QuietSearcher,
     /// See [`Choices::force`].
     pub force: Option<f64>,
 }

@@ -1,13 +1,13 @@
 //! Texel's objective: positions are evaluated where their captures end, as played by the weights.
 
-use super::Searcher;
+use super::QuietSearcher;
 use crate::batch::Choices;
 use crate::loader::Prepare;
 use crate::sample::{Position, Sample};
 use crate::search::Quiescence;
 
 /// Replaces positions by the ends of their quiescence searches.
-pub struct QuietEnds(pub Searcher);
+pub struct QuietEnds(pub QuietSearcher);
 
 impl Prepare for QuietEnds {
     /// Keeps positions that have no evaluation: illegal ones, mates and draws.

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::config::{Config, Objective};
 use crate::run::folder::ROUND;
-use crate::train::checkpoint::{Checkpoint, State};
+use crate::train::checkpoint::{Checkpoint, RunState};
 use crate::train::schedule::Span;
 use crate::weights::Weights;
 
@@ -49,7 +49,7 @@ impl Rounds {
         if step == 0 {
             return Ok(new(None));
         }
-        let Checkpoint { weights, state: State { step: began, .. }, facts, .. } =
+        let Checkpoint { weights, state: RunState { step: began, .. }, facts, .. } =
             Checkpoint::read_file(&path)?;
         let spread = facts.get(SPREAD).map(|text| text.parse()).transpose();
         let spread = spread.with_context(|| format!("{}: `{SPREAD}`", path.display()))?;
@@ -69,7 +69,7 @@ impl Round {
     pub fn write_round(&self, spread: Option<f64>, folder: &Path) -> Result<()> {
         // With enough digits to read the same number again.
         let spread = self.spread.or(spread).map(|it| (SPREAD.to_string(), format!("{it:?}")));
-        let state = State { step: self.began, ..State::default() };
+        let state = RunState { step: self.began, ..RunState::default() };
         let (weights, facts) = (self.weights.clone(), spread.into_iter().collect());
         let kept = Checkpoint { weights, state, facts, ..Checkpoint::default() };
         Ok(kept.write_file(&folder.join(ROUND))?)

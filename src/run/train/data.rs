@@ -22,7 +22,7 @@ use crate::train::checkpoint::Checkpoint;
 use crate::weights::Weights;
 
 /// Data of a run: batches for training and for validation.
-pub struct Data {
+pub struct TrainingData {
     /// Facts about the files, and the held-out positions.
     pub scan: Scan,
     pub validation: Vec<Batch>,
@@ -104,7 +104,7 @@ pub(super) fn validation_batches(
     samples.chunks(VALIDATION_BATCH).zip(weights).map(batch).collect()
 }
 
-impl Data {
+impl TrainingData {
     /// The window for the run's complete config.
     pub fn shuffle_window(&self, config: &Config) -> Option<usize> {
         let has_window = match &self.source {
@@ -201,7 +201,7 @@ pub fn open_data(
     recipe: &mut Recipe,
     begun: Option<&Weights>,
     host: &Host,
-) -> Result<(Data, Weights)> {
+) -> Result<(TrainingData, Weights)> {
     let Some(terms) = recipe.run_terms()? else {
         return open_net_data(&recipe.config, recipe.base.as_ref(), begun, host);
     };

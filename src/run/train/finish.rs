@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
-use super::Run;
+use super::OpenRun;
 use super::data::{BatchSource, draw_games};
 use super::term_data::TermData;
-use crate::batch::{Batch, Inputs};
+use crate::batch::{Batch, BatchInputs};
 use crate::data_file::are_few_for_nets;
 use crate::hce::HceWeights;
 use crate::log;
@@ -21,7 +21,7 @@ use crate::run::folder::{self, RunFolder};
 use crate::run::recipe::Recipe;
 use crate::run::report;
 use crate::train::End;
-use crate::train::checkpoint::{BestLoss, Checkpoint, State};
+use crate::train::checkpoint::{BestLoss, Checkpoint, RunState};
 use crate::train::direct::{self, problem::MOST_TERMS};
 use crate::train::optimizer::OptimizerName;
 use crate::train::target::blend_targets;
@@ -109,10 +109,10 @@ pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
     Ok(())
 }
 
-pub fn finish_run(run: &Run, folder: &RunFolder, end: End, last: u64) -> Result<FinishedRun> {
+pub fn finish_run(run: &OpenRun, folder: &RunFolder, end: End, last: u64) -> Result<FinishedRun> {
     let (recipe, path) = (&run.recipe, folder.path_of(folder::BEST));
     let best = Checkpoint::read_file(&path)?;
-    let State { step, best: lowest, .. } = best.state;
+    let RunState { step, best: lowest, .. } = best.state;
     let what = match lowest {
         Some(BestLoss { step: 0, loss }) => {
             format!("nothing gained, the weights of the start, validation loss {loss:.6}")
@@ -148,7 +148,7 @@ pub fn finish_run(run: &Run, folder: &RunFolder, end: End, last: u64) -> Result<
 }
 
 /// Writes a page about the run; returns its path. The run is complete even without it.
-pub fn write_page(run: &Run, folder: &RunFolder) -> Result<PathBuf> {
+pub fn write_page(run: &OpenRun, folder: &RunFolder) -> Result<PathBuf> {
     let scan = &run.data.scan;
     // Limits the games so that it takes no longer than a few seconds.
     let [validating, test] =
@@ -157,7 +157,7 @@ pub fn write_page(run: &Run, folder: &RunFolder) -> Result<PathBuf> {
 }
 
 fn finish_terms(
-    run: &Run,
+    run: &OpenRun,
     tuned: &TermData,
     best: &Checkpoint,
     what: &str,
@@ -227,7 +227,7 @@ fn standard_errors(
 ) -> Result<Vec<Option<f64>>> {
     let config = &recipe.config;
     let loss = config.loss;
-    let Inputs::Terms(pieces) = &all.inputs else { return Ok(Vec::new()) };
+    let BatchInputs::Terms(pieces) = &all.inputs else { return Ok(Vec::new()) };
     if loss != Loss::SQUARED || !all.weights.is_empty() || all.choices.is_some() {
         return Ok(Vec::new());
     }

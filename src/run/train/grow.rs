@@ -6,7 +6,7 @@
 
 use anyhow::{Result, ensure};
 
-use crate::architecture::{Architecture, Array, ArrayKind, BucketChoice, MOST_PIECES, PIECES};
+use crate::architecture::{Architecture, ArrayKind, BucketChoice, MOST_PIECES, NetArray, PIECES};
 use crate::model::initial_weights;
 use crate::weights::Weights;
 
@@ -45,7 +45,7 @@ pub fn grow_weights(
             grown.insert(&array.name, &array.shape, vec![0.0; array.len()]);
         }
     }
-    for Array { part, name, shape, .. } in net.list_arrays() {
+    for NetArray { part, name, shape, .. } in net.list_arrays() {
         let from = weights.get(&name, &shape)?;
         let to = &mut grown.0.get_mut(&name).expect("it has the same layers").values;
         match part {

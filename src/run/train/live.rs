@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 
-use crate::log::{self, Row, TrainStep};
+use crate::log::{self, LogRow, TrainStep};
 use crate::output;
 use crate::progress::Progress;
 use crate::run::Host;
@@ -84,7 +84,7 @@ impl Progress for LivePage<'_> {
         self.host.listener.report_step(step);
     }
 
-    fn report_validation(&self, row: &Row) {
+    fn report_validation(&self, row: &LogRow) {
         self.host.listener.report_validation(row);
         let (now, mut written) = (self.elapsed_seconds(), self.lock_written());
         if written.is_none_or(|then| now - then >= INTERVAL) {

@@ -3,7 +3,7 @@
 use anyhow::{Context, Error, Result};
 use rayon::prelude::*;
 
-use super::data::{BatchSource, Data, scan_data, to_prepare, validation_batches};
+use super::data::{BatchSource, TrainingData, scan_data, to_prepare, validation_batches};
 use crate::architecture::{Architecture, ArrayKind};
 use crate::config::{Config, Objective};
 use crate::export;
@@ -26,7 +26,7 @@ pub(super) fn open_net_data(
     base: Option<&export::StoredBase>,
     begun: Option<&Weights>,
     host: &Host,
-) -> Result<(Data, Weights)> {
+) -> Result<(TrainingData, Weights)> {
     let (section, net) =
         config.file.net.as_ref().zip(config.architecture()).context("no terms, so a net")?;
     let joins = base.filter(|_| section.tune_base);
@@ -77,7 +77,7 @@ pub(super) fn open_net_data(
         }
     };
     let validation = validation_batches(config, &encoder, &scan.validation.samples);
-    Ok((Data { scan, validation, encoder: Some(encoder), source, terms: None }, weights))
+    Ok((TrainingData { scan, validation, encoder: Some(encoder), source, terms: None }, weights))
 }
 
 /// Terms that are trained with a net, as they were at its start.

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{FinishedRun, Run, RunContext, join, stages};
+use super::{FinishedRun, OpenRun, RunContext, join, stages};
 use crate::config::{Config, EarlierLength};
 use crate::run::folder::{self, RunFolder};
 use crate::run::recipe;
-use crate::train::checkpoint::{Checkpoint, State};
+use crate::train::checkpoint::{Checkpoint, RunState};
 use crate::{input, output};
 
 /// Keys that may be set when a run is resumed.
@@ -44,7 +44,7 @@ pub fn resume_run(
         .context("a run goes on with its best weights; restore them, or begin a new run")?;
     let host = context.open_host(&recipe.config)?;
     join::broadcast_recipe(&recipe, Some(&checkpoint), &host, context.ranks)?;
-    let (mut run, _) = Run::open_run(recipe, Some(&checkpoint.weights), host, context)?;
+    let (mut run, _) = OpenRun::open_run(recipe, Some(&checkpoint.weights), host, context)?;
     run.require_same_data()?;
     let is_longer = longer.is_some();
     if let Some(config) = longer {
@@ -86,7 +86,11 @@ pub fn resume_run(
 }
 
 /// Config of a run that is made longer; none if its length stays.
-fn lengthen_config(config: &Config, overrides: &[String], state: &State) -> Result<Option<Config>> {
+fn lengthen_config(
+    config: &Config,
+    overrides: &[String],
+    state: &RunState,
+) -> Result<Option<Config>> {
     for set in overrides {
         let key = set.split('=').next().unwrap_or_default().trim();
         ensure!(

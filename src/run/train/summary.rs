@@ -4,19 +4,19 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::Run;
-use super::data::Data;
+use super::OpenRun;
+use super::data::TrainingData;
 use crate::config::{Config, Net, Objective};
 use crate::data_file::{DataFile, are_few_for_nets};
 use crate::digits::{count_noun, group_digits, positions_of_games};
 use crate::loader::{HeldOut, RejectCounts, Scan};
 use crate::report::fit::fit_scale;
-use crate::report::{NO_BREAK, Table};
+use crate::report::{NO_BREAK, TextTable};
 use crate::run::device::describe_compute;
 use crate::run::measure::score_share;
 use crate::sample::{Sample, scores_and_results};
-use crate::train::Settings;
-use crate::train::schedule::{Schedule, Span};
+use crate::train::TrainingSettings;
+use crate::train::schedule::{RunSchedule, Span};
 
 /// Fewest games that are enough to measure on.
 const FEW: usize = 60;
@@ -28,8 +28,12 @@ const MOST_PASSES: u64 = 200;
 const MOST_FILES: usize = 8;
 
 /// Data, model, length, target and device of a run, and its page, if it has one.
-pub fn opening_table(run: &Run, settings: &Settings, page: Option<&Path>) -> Result<Table> {
-    let Run { recipe, data: Data { scan, terms, .. }, host, .. } = run;
+pub fn opening_table(
+    run: &OpenRun,
+    settings: &TrainingSettings,
+    page: Option<&Path>,
+) -> Result<TextTable> {
+    let OpenRun { recipe, data: TrainingData { scan, terms, .. }, host, .. } = run;
     let (config, terms) = (&recipe.config, terms.as_ref().map(|it| &it.terms));
     let mut table = data_table(scan);
     let mut row = |name: &str, value: String| table.add_row([name.to_string(), value]);
@@ -81,9 +85,9 @@ pub fn opening_table(run: &Run, settings: &Settings, page: Option<&Path>) -> Res
 }
 
 /// The files and the uses of their positions.
-fn data_table(scan: &Scan) -> Table {
+fn data_table(scan: &Scan) -> TextTable {
     let own = &scan.validating;
-    let mut table = Table::of_facts();
+    let mut table = TextTable::of_facts();
     let mut row = |name: &str, value: String| table.add_row([name.to_string(), value]);
     let mut of = |name: &str, files: &[DataFile], rejected: &RejectCounts| {
         if files.len() > MOST_FILES {
@@ -159,7 +163,7 @@ fn format_groups(scan: &Scan, held: &HeldOut) -> String {
     }
 }
 
-fn format_target(config: &Config, settings: &Settings, steps: u64) -> String {
+fn format_target(config: &Config, settings: &TrainingSettings, steps: u64) -> String {
     let score = format!("sigmoid(score / {})", config.win_rate.scale);
     let (low, high) = settings.wdl.value_range();
     let target = match low {
@@ -177,7 +181,7 @@ fn format_target(config: &Config, settings: &Settings, steps: u64) -> String {
 }
 
 /// Values of a schedule from the first step to the last.
-fn format_values(schedule: &Schedule, steps: u64) -> String {
+fn format_values(schedule: &RunSchedule, steps: u64) -> String {
     const POINTS: u64 = 5;
     let (low, high) = schedule.value_range();
     if low == high {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use super::data::{BatchSource, Data, scan_data, to_prepare, validation_batches};
+use super::data::{BatchSource, TrainingData, scan_data, to_prepare, validation_batches};
 use crate::batch::Batch;
 use crate::config::{Config, LEAST_SCALE, MOST_SCALE, Objective};
 use crate::hce::{HceWeights, TermCounts};
 use crate::loader::{Encoder, ScanFacts, Store, StreamPlan, TERMS_PIECE, read_traces};
-use crate::model::{Compute, HceShape, Kind, Model, try_to_host};
+use crate::model::{Compute, HceShape, Model, ModelKind, try_to_host};
 use crate::report::fit::fit_scale;
 use crate::run::terms::RunTerms;
 use crate::run::{Host, data_plan};
@@ -35,7 +35,7 @@ pub(super) fn open_term_data(
     mut terms: RunTerms,
     start: HceWeights,
     host: &Host,
-) -> Result<(Data, Weights)> {
+) -> Result<(TrainingData, Weights)> {
     let read = data_plan::read_plan(config);
     let rounds = config.file.target.learn != Objective::Values;
     let keep = match (config.batch_size, config.file.data.window) {
@@ -81,7 +81,7 @@ pub(super) fn open_term_data(
     let term_counts = TermCounts::count_terms(&scan.some);
     let validation = validation_batches(config, &encoder, &scan.validation.samples);
     let terms = Some(TermData { terms, start, counts, term_counts });
-    Ok((Data { scan, validation, encoder: Some(encoder), source, terms }, weights))
+    Ok((TrainingData { scan, validation, encoder: Some(encoder), source, terms }, weights))
 }
 
 /// Data for another engine's terms, from its traces.
@@ -90,7 +90,7 @@ pub(super) fn open_trace_data(
     mut terms: RunTerms,
     start: HceWeights,
     host: &Host,
-) -> Result<(Data, Weights)> {
+) -> Result<(TrainingData, Weights)> {
     let own = terms.own.clone().context("an engine's terms")?;
     let plan = data_plan::read_plan(config);
     let mut scan = scan_data(&plan, u64::MAX, config, host.listener)?;
@@ -105,7 +105,7 @@ pub(super) fn open_trace_data(
         if validation.is_empty() { Vec::new() } else { vec![validation.whole_batch()] };
     let terms = Some(TermData { terms, start, counts: Some(store.counts.clone()), term_counts });
     let source = batch_source(store, config, host.device.1);
-    Ok((Data { scan, validation, encoder: None, source, terms }, weights))
+    Ok((TrainingData { scan, validation, encoder: None, source, terms }, weights))
 }
 
 /// Terms in memory, grouped by term if the CPU takes gradients over all of them again and again.
@@ -146,7 +146,7 @@ fn starting_weights(
     if config.file.target.scale.is_none() {
         // With one centipawn per logit, logits are centipawns.
         let shape = HceShape { scale: 1.0, ..terms.hce_shape(config) };
-        let model = Model::new(&Kind::Hce(shape), &weights, device, *compute)?;
+        let model = Model::new(&ModelKind::Hce(shape), &weights, device, *compute)?;
         let exact = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
         let cp = exact(&try_to_host(model.logits(&batch.inputs))?);
         let scale = fit_scale(&cp, &exact(&batch.results)).scale.unwrap_or(config.scale);

@@ -12,10 +12,10 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::TrainError;
-use super::optimizer::{OptimizerName, Settings};
-use crate::batch::{Choices, Inputs, Terms};
+use super::optimizer::{OptimizerName, OptimizerSettings};
+use crate::batch::{BatchInputs, Choices, TermBatch};
 use crate::loss::Loss;
-use crate::model::{HceShape, Kind};
+use crate::model::{HceShape, ModelKind};
 use crate::weights::{Weights, WeightsError};
 use newton::{FIRST_DAMPING, Newton, Prior};
 use normal::Equations;
@@ -23,7 +23,7 @@ use problem::{Goal, Point, Problem};
 use search::Search;
 
 pub struct Direct {
-    state: State,
+    state: DirectState,
     /// Centipawns.
     prior: f64,
     /// Cache of a local search; a new one would be equal.
@@ -32,7 +32,7 @@ pub struct Direct {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum State {
+enum DirectState {
     GaussNewton {
         damping: f64,
     },
@@ -51,10 +51,10 @@ pub struct DirectStep {
 
 impl Direct {
     /// `state` comes from [`Direct::to_bytes`], or is empty at the beginning.
-    pub fn new(settings: &Settings, state: &[u8]) -> Result<Self, String> {
+    pub fn new(settings: &OptimizerSettings, state: &[u8]) -> Result<Self, String> {
         let state = match (state, settings.name) {
-            ([], OptimizerName::GaussNewton) => State::GaussNewton { damping: FIRST_DAMPING },
-            ([], _) => State::LocalSearch { step: settings.step as u16 },
+            ([], OptimizerName::GaussNewton) => DirectState::GaussNewton { damping: FIRST_DAMPING },
+            ([], _) => DirectState::LocalSearch { step: settings.step as u16 },
             (bytes, _) => serde_json::from_slice(bytes).map_err(|error| error.to_string())?,
         };
         Ok(Self { state, prior: settings.prior, search: None })
@@ -68,13 +68,13 @@ impl Direct {
     /// [`problem::ProblemError`].
     pub fn step_once(
         &mut self,
-        kind: &Kind,
+        kind: &ModelKind,
         weights: Weights,
-        inputs: &Inputs,
+        inputs: &BatchInputs,
         (targets, shares, loss): (&[f32], &[f32], Loss),
         choices: Option<&Choices>,
     ) -> Result<DirectStep, TrainError> {
-        let (Kind::Hce(shape), Inputs::Terms(pieces)) = (kind, inputs) else {
+        let (ModelKind::Hce(shape), BatchInputs::Terms(pieces)) = (kind, inputs) else {
             panic!("direct methods are for handcrafted terms");
         };
         let shape = *shape;
@@ -93,7 +93,7 @@ impl Direct {
         };
         let problem = Problem::new(pieces, shape.terms, goal)?;
         let (loss, converged) = match &mut self.state {
-            State::GaussNewton { damping } => {
+            DirectState::GaussNewton { damping } => {
                 let prior = Some(Prior { start: start.clone(), centipawns: self.prior });
                 let movable = movable_weights(pieces, shape);
                 let mut newton = Newton { damping: *damping, movable, prior };
@@ -102,7 +102,7 @@ impl Direct {
                 let loss = reported.map_or(stepped.loss_before, |[sum, count]| sum / count);
                 (loss, stepped.converged)
             }
-            State::LocalSearch { step } => {
+            DirectState::LocalSearch { step } => {
                 let search = match &mut self.search {
                     Some(search) => search,
                     none => {
@@ -129,7 +129,7 @@ impl Direct {
 pub fn standard_errors(
     shape: HceShape,
     weights: &Weights,
-    pieces: &[Arc<Terms>],
+    pieces: &[Arc<TermBatch>],
     targets: &[f32],
     loss: Loss,
     prior: Option<f64>,
@@ -145,7 +145,7 @@ pub fn standard_errors(
 }
 
 /// Marks weights with an effect: of terms with entries, and the tempo if it is trained.
-fn movable_weights(pieces: &[Arc<Terms>], shape: HceShape) -> Vec<bool> {
+fn movable_weights(pieces: &[Arc<TermBatch>], shape: HceShape) -> Vec<bool> {
     let mut movable = vec![false; 2 * shape.terms + 1];
     movable[2 * shape.terms] = shape.tempo;
     for piece in pieces {

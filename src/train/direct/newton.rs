@@ -2,7 +2,7 @@
 
 use super::normal::Equations;
 use super::problem::{Goal, Point, Problem, ProblemError};
-use crate::linear::{Cholesky, Matrix};
+use crate::linear::{Cholesky, DenseMatrix};
 
 /// Prior distribution of the weights: normal around their start.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,7 +164,7 @@ struct System {
     free: Vec<usize>,
     /// Divisors of the elements of a row and of a column.
     scales: Vec<f64>,
-    matrix: Matrix,
+    matrix: DenseMatrix,
 }
 
 /// Inverse diagonal of a direction that is undetermined.
@@ -179,7 +179,7 @@ impl System {
         let moves = |weight: &usize| movable[*weight] && diagonal(*weight) > 0.0;
         let free: Vec<usize> = (0..movable.len()).filter(moves).collect();
         let scales: Vec<f64> = free.iter().map(|weight| diagonal(*weight).sqrt()).collect();
-        let matrix = Matrix::from_fn(free.len(), free.len(), |row, column| {
+        let matrix = DenseMatrix::from_fn(free.len(), free.len(), |row, column| {
             let element = equations.hessian.get(free[row], free[column]);
             if row == column { 1.0 } else { element / (scales[row] * scales[column]) }
         });
@@ -192,7 +192,8 @@ impl System {
         let factors = self.factors(damping)?;
         let scaled =
             self.free.iter().zip(&self.scales).map(|(weight, scale)| right[*weight] / scale);
-        let mut solution = Matrix { rows: self.free.len(), columns: 1, values: scaled.collect() };
+        let mut solution =
+            DenseMatrix { rows: self.free.len(), columns: 1, values: scaled.collect() };
         factors.solve_in_place(&mut solution);
         let mut step = vec![0.0; right.len()];
         for ((weight, scale), element) in self.free.iter().zip(&self.scales).zip(solution.values) {

@@ -4,8 +4,8 @@
 
 use rayon::prelude::*;
 
-use super::problem::{Chunk, Cost, Goal, MOST_TERMS, Point, Problem, ProblemError};
-use crate::batch::{ChoiceLoss, Choices, Terms};
+use super::problem::{Cost, Goal, MOST_TERMS, Point, Problem, ProblemChunk, ProblemError};
+use crate::batch::{ChoiceLoss, Choices, TermBatch};
 
 /// The mean loss around a [`Point`]: `loss + gradient * step + step * hessian * step / 2`.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,18 +20,18 @@ pub struct Equations {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Triangle {
     /// Row `i` has the blocks of the terms `0..=i`.
-    blocks: Vec<Block>,
+    blocks: Vec<NormalBlock>,
 }
 
 /// `[mg mg, mg eg, eg mg, eg eg]`, the first of the row's term, the second of the column's.
 /// Aligned, so that it crosses no cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(align(32))]
-struct Block([f64; 4]);
+struct NormalBlock([f64; 4]);
 
 impl Triangle {
     fn zeros(terms: usize) -> Self {
-        Self { blocks: vec![Block::default(); row(terms + 1)] }
+        Self { blocks: vec![NormalBlock::default(); row(terms + 1)] }
     }
 
     /// The element of two weights by their numbers.
@@ -71,10 +71,13 @@ impl Equations {
             let whole = Band { first: 0, blocks, gradient };
             let bands = whole.split(&work, BANDS * rayon::current_num_threads());
             let arch = pulp::Arch::new();
-            bands.into_par_iter().for_each(|band| arch.dispatch(Addition { band, jacobians }));
+            bands.into_par_iter().for_each(|band| arch.dispatch(BlockAddition { band, jacobians }));
         }
         let loss = losses.iter().sum::<f64>() / problem.count;
-        hessian.blocks.par_iter_mut().for_each(|Block(block)| *block = block.map(|it| it * mean));
+        hessian
+            .blocks
+            .par_iter_mut()
+            .for_each(|NormalBlock(block)| *block = block.map(|it| it * mean));
         let mut gradient: Vec<f64> = gradient.into_iter().flatten().map(|sum| sum * mean).collect();
         gradient.truncate(problem.weights());
         match loss.is_finite() && gradient.iter().all(|element| element.is_finite()) {
@@ -86,7 +89,7 @@ impl Equations {
 
 struct Band<'a> {
     first: usize,
-    blocks: &'a mut [Block],
+    blocks: &'a mut [NormalBlock],
     gradient: &'a mut [[f64; 2]],
 }
 
@@ -113,7 +116,7 @@ impl<'a> Band<'a> {
 
     /// Adds the products of a position's derivatives in the rows of this band.
     #[inline(always)]
-    fn add(&mut self, position: Row) {
+    fn add(&mut self, position: NormalRow) {
         let behind = self.first + self.gradient.len();
         let low = position.terms.partition_point(|term| (*term as usize) < self.first);
         let high = position.terms.partition_point(|term| (*term as usize) < behind);
@@ -129,7 +132,7 @@ impl<'a> Band<'a> {
             let blocks = &mut self.blocks[start..=start + term];
             let columns = position.terms[..=entry].iter().zip(&position.slopes[..=entry]);
             for (&column, &[mg, eg]) in columns {
-                let (Block(block), other) = (&mut blocks[column as usize], [mg, eg, mg, eg]);
+                let (NormalBlock(block), other) = (&mut blocks[column as usize], [mg, eg, mg, eg]);
                 for k in 0..4 {
                     block[k] += own[k] * other[k];
                 }
@@ -139,12 +142,12 @@ impl<'a> Band<'a> {
 }
 
 /// Adds products of Jacobian rows to a band, each rounded, for the same bits on all machines.
-struct Addition<'a> {
+struct BlockAddition<'a> {
     band: Band<'a>,
     jacobians: &'a [Jacobian],
 }
 
-impl pulp::WithSimd for Addition<'_> {
+impl pulp::WithSimd for BlockAddition<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -180,7 +183,7 @@ struct Jacobian {
 type Entry = (u32, [f64; 2]);
 
 #[derive(Clone, Copy, Debug)]
-struct Row<'a> {
+struct NormalRow<'a> {
     terms: &'a [u32],
     slopes: &'a [[f64; 2]],
     slope: f64,
@@ -188,7 +191,7 @@ struct Row<'a> {
 }
 
 impl Jacobian {
-    fn fill(&mut self, problem: &Problem, chunk: &Chunk, point: &Point) {
+    fn fill(&mut self, problem: &Problem, chunk: &ProblemChunk, point: &Point) {
         self.clear(problem.terms + 1);
         let terms = problem.piece(chunk);
         if let Goal::Moves(choices) = problem.goal {
@@ -202,7 +205,7 @@ impl Jacobian {
     }
 
     /// Finds the entries of a row, the tempo last; returns the row's value.
-    fn find(&mut self, terms: &Terms, row: usize, point: &Point) -> f64 {
+    fn find(&mut self, terms: &TermBatch, row: usize, point: &Point) -> f64 {
         let (value, slopes) = point.value_and_slopes(terms, row);
         let [mg, eg] = slopes.normal;
         self.found.clear();
@@ -254,7 +257,7 @@ impl Jacobian {
     fn add_moves(
         &mut self,
         problem: &Problem,
-        chunk: &Chunk,
+        chunk: &ProblemChunk,
         position: usize,
         choices: &Choices,
         point: &Point,
@@ -313,8 +316,8 @@ impl Jacobian {
         self.work.resize(terms, 0);
     }
 
-    fn rows(&self) -> impl Iterator<Item = Row<'_>> {
-        self.ends.windows(2).zip(&self.costs).map(|(ends, [slope, curvature])| Row {
+    fn rows(&self) -> impl Iterator<Item = NormalRow<'_>> {
+        self.ends.windows(2).zip(&self.costs).map(|(ends, [slope, curvature])| NormalRow {
             terms: &self.terms[ends[0]..ends[1]],
             slopes: &self.slopes[ends[0]..ends[1]],
             slope: *slope,

@@ -4,7 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use rayon::prelude::*;
 
-use crate::batch::{Choices, Terms};
+use crate::batch::{Choices, TermBatch};
 use crate::loss::{Loss, sigmoid};
 use crate::sums::SumDerivatives;
 use crate::train::TrainError;
@@ -21,17 +21,17 @@ pub enum Goal<'a> {
 /// Positions with a goal. Sums over them have an order that depends on the blocks alone.
 #[derive(Clone, Debug)]
 pub struct Problem<'a> {
-    pieces: &'a [Arc<Terms>],
+    pieces: &'a [Arc<TermBatch>],
     pub goal: Goal<'a>,
     pub terms: usize,
     /// All positions, chunk by chunk.
-    pub chunks: Vec<Chunk>,
+    pub chunks: Vec<ProblemChunk>,
     /// Divisor of sums: the number of positions, or that of [`Choices`].
     pub count: f64,
 }
 
 #[derive(Clone, Debug)]
-pub struct Chunk {
+pub struct ProblemChunk {
     pub piece: usize,
     pub rows: Range<usize>,
     /// Number of the first row in the whole problem.
@@ -83,7 +83,7 @@ impl<'a> Problem<'a> {
     /// positions, or no moves to learn from. Panics if the rows of a position are in several
     /// blocks.
     pub fn new(
-        pieces: &'a [Arc<Terms>],
+        pieces: &'a [Arc<TermBatch>],
         terms: usize,
         goal: Goal<'a>,
     ) -> Result<Self, ProblemError> {
@@ -104,7 +104,7 @@ impl<'a> Problem<'a> {
                     end = behind(choice - 1);
                 }
                 let first_row = positions + start;
-                chunks.push(Chunk {
+                chunks.push(ProblemChunk {
                     piece,
                     first: first_row,
                     rows: start..end,
@@ -139,7 +139,7 @@ impl<'a> Problem<'a> {
         2 * self.terms + 1
     }
 
-    pub fn piece(&self, chunk: &Chunk) -> &'a Terms {
+    pub fn piece(&self, chunk: &ProblemChunk) -> &'a TermBatch {
         &self.pieces[chunk.piece]
     }
 
@@ -163,7 +163,7 @@ impl<'a> Problem<'a> {
     }
 
     pub fn loss(&self, point: &Point) -> f64 {
-        let of_chunk = |chunk: &Chunk| {
+        let of_chunk = |chunk: &ProblemChunk| {
             let terms = self.piece(chunk);
             let Goal::Moves(choices) = self.goal else {
                 let positions = chunk.first..;
@@ -186,7 +186,7 @@ impl<'a> Problem<'a> {
     }
 
     /// The rows of a position of moves, in the chunk's block. Panics without moves.
-    pub fn rows(&self, chunk: &Chunk, position: usize) -> Range<usize> {
+    pub fn rows(&self, chunk: &ProblemChunk, position: usize) -> Range<usize> {
         let Goal::Moves(choices) = self.goal else { panic!("no moves") };
         let Range { start, end } = choices.move_rows(position);
         let shift = chunk.first - chunk.rows.start;
@@ -210,7 +210,7 @@ impl Point {
     }
 
     /// Centipawns for White, the tempo included.
-    pub fn value(&self, terms: &Terms, row: usize) -> f64 {
+    pub fn value(&self, terms: &TermBatch, row: usize) -> f64 {
         self.with_tempo(
             terms,
             row,
@@ -218,16 +218,16 @@ impl Point {
         )
     }
 
-    pub fn value_and_slopes(&self, terms: &Terms, row: usize) -> (f64, SumDerivatives) {
+    pub fn value_and_slopes(&self, terms: &TermBatch, row: usize) -> (f64, SumDerivatives) {
         let (sums, shares) = (terms.sum_row(row, self.pairs()), shares(terms, row));
         (self.with_tempo(terms, row, sums.white_centipawns(shares)), sums.derivatives(shares))
     }
 
-    fn with_tempo(&self, terms: &Terms, row: usize, value: f64) -> f64 {
+    fn with_tempo(&self, terms: &TermBatch, row: usize, value: f64) -> f64 {
         value + self.tempo() * f64::from(terms.turn[row])
     }
 }
 
-pub fn shares(terms: &Terms, row: usize) -> [f64; 2] {
+pub fn shares(terms: &TermBatch, row: usize) -> [f64; 2] {
     [terms.middlegame[row], terms.endgame[row]].map(f64::from)
 }

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::problem::{Chunk, Goal, Point, Problem, ProblemError, shares};
+use super::problem::{Goal, Point, Problem, ProblemChunk, ProblemError, shares};
 use crate::loss::Loss;
 use crate::sums::Sums;
-use crate::terms::Kind;
+use crate::terms::TermKind;
 
 /// Local search over whole centipawns, after P. Österlund's tuning of Texel. A trial evaluates only
 /// positions with the weight's term. A new search continues from weights with the same bits.
@@ -15,7 +15,7 @@ pub struct Search {
     movable: Vec<bool>,
     /// Columns by term, if one of its weights is trained; then the tempo's.
     columns: Vec<Column>,
-    states: Vec<State>,
+    states: Vec<SearchState>,
     /// Sums of the fixed weights; empty if all are 0.
     still: Vec<Sums>,
     scale: f64,
@@ -26,13 +26,13 @@ pub struct Search {
 /// and Black's, else one; for the tempo the side to move.
 #[derive(Clone, Debug)]
 struct Column {
-    kind: Option<Kind>,
+    kind: Option<TermKind>,
     positions: Vec<u32>,
     counts: Vec<[i16; 2]>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct State {
+struct SearchState {
     /// Sums of the trained weights. They are integers, so exact, and depend on the weights alone.
     sums: Sums,
     tempo: f64,
@@ -83,10 +83,10 @@ impl Search {
             *weight = weight.round();
             (*moving, *still) = (*weight, 0.0);
         }
-        let of_chunk = |chunk: &Chunk| {
+        let of_chunk = |chunk: &ProblemChunk| {
             let terms = problem.piece(chunk);
             let state = |(position, row): (usize, usize)| {
-                let state = State {
+                let state = SearchState {
                     sums: terms.add_entries(Sums::default(), row, moving.pairs()),
                     tempo: point.tempo() * f64::from(terms.turn[row]),
                     shares: shares(terms, row).map(|share| share as f32),
@@ -99,15 +99,16 @@ impl Search {
             (chunk.first..).zip(chunk.rows.clone()).map(state).collect::<Vec<_>>()
         };
         let chunks = problem.chunks.par_iter().flat_map_iter(of_chunk);
-        let (states, mut still): (Vec<State>, Vec<Sums>) = chunks.unzip();
+        let (states, mut still): (Vec<SearchState>, Vec<Sums>) = chunks.unzip();
         if still.iter().all(|sums| *sums == Sums::default()) {
             still = Vec::new();
         }
         let (columns, movable) = (columns(problem, movable)?, movable.to_vec());
         let mut search = Self { point, movable, columns, states: Vec::new(), still, scale, loss };
-        let cost = |(position, state): (usize, &State)| search.cost(position, state);
+        let cost = |(position, state): (usize, &SearchState)| search.cost(position, state);
         let losses: Vec<f64> = states.par_iter().enumerate().map(cost).collect();
-        let states = states.into_iter().zip(losses).map(|(state, loss)| State { loss, ..state });
+        let states =
+            states.into_iter().zip(losses).map(|(state, loss)| SearchState { loss, ..state });
         search.states = states.collect();
         if search.sum().is_finite() { Ok(search) } else { Err(ProblemError::NotFinite) }
     }
@@ -117,7 +118,7 @@ impl Search {
     }
 
     fn sum(&self) -> f64 {
-        let shard = |states: &[State]| states.iter().map(|state| state.loss).sum::<f64>();
+        let shard = |states: &[SearchState]| states.iter().map(|state| state.loss).sum::<f64>();
         self.states.par_chunks(SHARD).map(shard).collect::<Vec<f64>>().iter().sum()
     }
 
@@ -175,15 +176,15 @@ impl Search {
         let after = |(position, counts): (&u32, &[i16; 2])| {
             let position = *position as usize;
             let after = self.states[position].after(*kind, number % 2, *counts, by);
-            State { loss: self.cost(position, &after), ..after }
+            SearchState { loss: self.cost(position, &after), ..after }
         };
-        let after: Vec<State> =
+        let after: Vec<SearchState> =
             positions.par_iter().zip(counts).with_min_len(SHARD).map(after).collect();
         positions.iter().zip(after).for_each(|(it, after)| self.states[*it as usize] = after);
         self.point.0[number] += by;
     }
 
-    fn cost(&self, position: usize, state: &State) -> f64 {
+    fn cost(&self, position: usize, state: &SearchState) -> f64 {
         let mut sums = state.sums;
         if let Some(still) = self.still.get(position) {
             let pair = |one: [f64; 2], other: [f64; 2]| [one[0] + other[0], one[1] + other[1]];
@@ -196,14 +197,16 @@ impl Search {
     }
 }
 
-impl State {
+impl SearchState {
     /// The state after a step of a weight. COMPLEXITY has no middlegame weight.
-    fn after(mut self, kind: Option<Kind>, phase: usize, counts: [i16; 2], step: f64) -> Self {
+    fn after(mut self, kind: Option<TermKind>, phase: usize, counts: [i16; 2], step: f64) -> Self {
         let by = counts.map(|count| f64::from(count) * step);
         match kind {
-            Some(Kind::Normal) => self.sums.normal[phase] += by[0],
-            Some(Kind::Safety) => (0..2).for_each(|side| self.sums.safety[side][phase] += by[side]),
-            Some(Kind::Complexity) => self.sums.complexity += by[0] * phase as f64,
+            Some(TermKind::Normal) => self.sums.normal[phase] += by[0],
+            Some(TermKind::Safety) => {
+                (0..2).for_each(|side| self.sums.safety[side][phase] += by[side])
+            }
+            Some(TermKind::Complexity) => self.sums.complexity += by[0] * phase as f64,
             None => self.tempo += by[0],
         }
         self
@@ -219,10 +222,10 @@ fn columns(problem: &Problem, movable: &[bool]) -> Result<Vec<Column>, ProblemEr
         let terms = problem.piece(chunk);
         for (position, row) in (chunk.first..).zip(chunk.rows.clone()) {
             let one = |kind| move |(term, count)| (Some(kind), term, [count, 0]);
-            let entries = terms.normal.entries_of_row(row).map(one(Kind::Normal));
+            let entries = terms.normal.entries_of_row(row).map(one(TermKind::Normal));
             let safety = terms.safety.entries_of_row(row);
-            let safety = safety.map(|(term, counts)| (Some(Kind::Safety), term, counts));
-            let complexity = terms.complexity.entries_of_row(row).map(one(Kind::Complexity));
+            let safety = safety.map(|(term, counts)| (Some(TermKind::Safety), term, counts));
+            let complexity = terms.complexity.entries_of_row(row).map(one(TermKind::Complexity));
             let tempo = [(None, problem.terms, [terms.turn[row], 0])];
             for (kind, term, counts) in entries.chain(safety).chain(complexity).chain(tempo) {
                 if !moves(term) {

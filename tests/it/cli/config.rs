@@ -1,7 +1,7 @@
 //! Configs: what is refused, defaults, schedules in every unit, and overrides.
 
-use nnuance::train::optimizer::Layer;
-use nnuance::train::schedule::{Length, Schedule, Shape, Span, Stage, Stages};
+use nnuance::train::optimizer::ArraySettings;
+use nnuance::train::schedule::{CurveShape, Length, RunSchedule, ScheduleStage, Span, Stages};
 
 use crate::support::kit::*;
 
@@ -37,10 +37,10 @@ fn steps(factor: &str, every: &str) -> String {
     format!("{{ shape = \"step\", from = 0.001, factor = {factor}, every = {every} }}")
 }
 
-fn step(from: f64, factor: f64, every: f64) -> Result<Schedule, String> {
+fn step(from: f64, factor: f64, every: f64) -> Result<RunSchedule, String> {
     let (factor, every) = (Some(factor), Some(Length::Share(every)));
-    let (shape, to, length) = (Shape::Step, None, None);
-    let stages = Stages::new(vec![Stage { shape, from, to, factor, every, length }])?;
+    let (shape, to, length) = (CurveShape::Step, None, None);
+    let stages = Stages::new(vec![ScheduleStage { shape, from, to, factor, every, length }])?;
     stages.fit_to_span(&Span { steps: 10, batch: 1, superbatch: 1, epoch: 10 })
 }
 
@@ -309,9 +309,9 @@ fn layers_by_the_names_of_arrays() {
     let config = layers(text).expect("names");
     let found = config.optimizer.layers.clone();
     let (rate, decay) = (Some(0.5), Some(0.0));
-    assert_eq!(found.layer_of("head.0.weight"), Layer { clip: Some(1.0), rate, decay });
-    assert_eq!(found.layer_of("head.0.bias"), Layer { clip: Some(0.0), rate, decay });
-    assert_eq!(found.layer_of("output.weight"), Layer::default());
+    assert_eq!(found.layer_of("head.0.weight"), ArraySettings { clip: Some(1.0), rate, decay });
+    assert_eq!(found.layer_of("head.0.bias"), ArraySettings { clip: Some(0.0), rate, decay });
+    assert_eq!(found.layer_of("output.weight"), ArraySettings::default());
     assert_eq!(parse(&config.to_toml(), &[]).expect("what it wrote").to_toml(), config.to_toml());
     assert!(!parse(&deep, &[]).expect("a config").to_toml().contains("layers"));
 

@@ -173,7 +173,7 @@ fn windows_of_zstd_are_bounded() {
         std::io::copy(&mut Cursor::new(&text), &mut encoder).unwrap();
         let path = folder.path().join(format!("{log}.epd.zst"));
         fs::write(&path, encoder.finish().unwrap()).unwrap();
-        let mut source = Source::open_file(&path, None, 0)?;
+        let mut source = SampleSource::open_file(&path, None, 0)?;
         source.next_block(&mut Vec::new())
     };
     assert!(read(27).unwrap());

@@ -142,10 +142,11 @@ fn install() {
 fn buckets_beyond_the_last() {
     install();
     let text = "inputs = 'perspective'\nhidden = 4\nactivation = 'relu'\n";
-    let form: Form = toml::from_str(&format!("{text}output_buckets = 'test-two'")).expect("a form");
+    let form: NetForm =
+        toml::from_str(&format!("{text}output_buckets = 'test-two'")).expect("a form");
     let net: Architecture = form.clone().try_into().expect("a net");
     assert_eq!((net.buckets, net.bucket_of(&Position::from_fen(START).expect("legal"))), (2, 1));
-    assert_eq!(Form::from(net), form);
+    assert_eq!(NetForm::from(net), form);
 }
 
 #[test]
@@ -153,7 +154,7 @@ fn formats_are_read() {
     install();
     let file = scratch("games.mine", format!("\0mine\n{START} c9 \"1-0\";\n").as_bytes());
     let mine = Format::named("mine").expect("it is there");
-    let mut source = Source::open_file(&file.path, Some(mine), 0).expect("a file");
+    let mut source = SampleSource::open_file(&file.path, Some(mine), 0).expect("a file");
     let mut samples = Vec::new();
     source.next_block(&mut samples).expect("a sample");
     assert_eq!(

@@ -1,8 +1,8 @@
 //! An engine's term list, and the guide with its engine in C.
 
 use nnuance::format;
-use nnuance::format::trace::{self, Entry};
-use nnuance::terms::Kind;
+use nnuance::format::trace::{self, TraceEntry};
+use nnuance::terms::TermKind;
 
 use crate::formats::registry::{read, scratch};
 use crate::support::kit::*;
@@ -37,7 +37,7 @@ fn lists_round_trip() {
     let own = own();
     assert_eq!((own.phase, own.scale, own.list.tempo), (24.0, 128.0, 12.0));
     let terms = &own.list.terms;
-    let kinds = [Kind::Normal, Kind::Safety, Kind::Complexity, Kind::Normal];
+    let kinds = [TermKind::Normal, TermKind::Safety, TermKind::Complexity, TermKind::Normal];
     assert_eq!(terms.iter().map(|term| term.kind).collect::<Vec<_>>(), kinds);
     assert_eq!((terms[0].name.as_str(), terms[0].counts.as_str()), ("material.pawn", "pawns"));
     assert_eq!([terms[1].start, terms[2].start], [[30.5, 5.0], [0.0, -0.125]]);
@@ -131,10 +131,10 @@ fn guide_engine_traces_its_evaluation() {
             // The counts belong to the input's positions.
             assert_eq!(traced.sample, sample);
             let kind = |kind| {
-                let of = |entry: &&Entry| own.list.terms[usize::from(entry.term)].kind == kind;
+                let of = |entry: &&TraceEntry| own.list.terms[usize::from(entry.term)].kind == kind;
                 traced.entries.iter().filter(of).count()
             };
-            safe += kind(Kind::Safety);
+            safe += kind(TermKind::Safety);
             scaled += usize::from(traced.scale < 128.0);
             crossed += usize::from(ours.abs() == own.list.tempo);
             all += 1;

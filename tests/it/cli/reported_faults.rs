@@ -17,7 +17,7 @@ const BISHOP: &str = "rnbqkb1r/pp2pppp/3p1n2/8/3NP3/8/PPP2PPP/RNBQKB1R w KQkq -"
 
 fn scores(moves: &str) -> (Vec<Option<i16>>, Option<String>) {
     let file = scratch("games", game(moves).as_bytes());
-    let mut source = Source::open_file(&file.path, None, 0).unwrap();
+    let mut source = SampleSource::open_file(&file.path, None, 0).unwrap();
     let samples = read_source(&mut source).unwrap();
     let unread = source.unread_comments().map(ToString::to_string);
     (samples.iter().map(|sample| sample.score).collect(), unread)
@@ -416,7 +416,7 @@ fn scores_of_epd_operations() {
     assert!(labels(&format!("{BISHOP} ce 5; [1-0] 5")).unwrap_err().contains("two scores"));
     // The file's point of view changes results alone.
     let file = scratch("a.epd", format!("{black} ce 54; c9 \"1-0\";\n{black} [1-0] 5").as_bytes());
-    let source = Source::open_file(&file.path, None, 0).unwrap();
+    let source = SampleSource::open_file(&file.path, None, 0).unwrap();
     let mover = Some(PointOfView::SideToMove);
     let mut source = source.seen_by(GivenViews { scores: mover, results: mover }).unwrap();
     let read = read_source(&mut source).unwrap();
@@ -469,7 +469,7 @@ fn games_without_moves() {
         let empty = format!("[Event \"a\"]\n[Result \"{result}\"]\n\n{text}");
         for games in [format!("{empty}{sound}"), format!("{sound}{empty}")] {
             let file = scratch("games", games.as_bytes());
-            let mut source = Source::open_file(&file.path, None, 0).unwrap();
+            let mut source = SampleSource::open_file(&file.path, None, 0).unwrap();
             assert_eq!(read_source(&mut source).unwrap().len(), 2, "{games}");
             assert_eq!(source.unfinished_games(), unfinished, "{games}");
         }

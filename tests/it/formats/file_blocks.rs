@@ -5,8 +5,8 @@ use nnuance::format;
 use crate::formats::registry::{first, write};
 use crate::support::kit::*;
 
-fn source(path: &Path, format: &'static Format, limit: u64) -> Source {
-    Source::open_file(path, Some(format), limit).expect("a file of this format")
+fn source(path: &Path, format: &'static Format, limit: u64) -> SampleSource {
+    SampleSource::open_file(path, Some(format), limit).expect("a file of this format")
 }
 
 /// Samples and bad records of all blocks in order, and the number of blocks with samples.

@@ -66,7 +66,7 @@ fn zstd_may_begin_with_a_frame_to_skip() {
         let bytes = [&skipped[..], &packed, &skipped].concat();
         let file = scratch("lines.txt.zst", &bytes);
         assert_eq!(read(&file.path).unwrap(), read_bytes(line.as_bytes()).unwrap());
-        assert!(Source::open_file(&file.path, None, 0).unwrap().file_blocks().is_none());
+        assert!(SampleSource::open_file(&file.path, None, 0).unwrap().file_blocks().is_none());
         assert_eq!(book::read_book(&file.path).unwrap()[0].to_fen(), START);
         let [out, _] = said(nnuance().args(["eval", "material", "--fens"]).arg(&file.path));
         assert_eq!(out, format!("{START};0\n"));
@@ -104,7 +104,7 @@ fn lines_without_end_are_refused() {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), line().repeat(6000)).unwrap();
     file.as_file().set_len(1 << 30).unwrap();
-    let blocks = Source::open_file(file.path(), None, 0).unwrap().file_blocks().unwrap();
+    let blocks = SampleSource::open_file(file.path(), None, 0).unwrap().file_blocks().unwrap();
     let error = blocks.open_block(1, 0).err().unwrap().to_string();
     assert!(error.contains("no record begins"), "{error}");
 }

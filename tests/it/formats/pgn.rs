@@ -186,7 +186,7 @@ fn games_without_a_result_are_counted() {
     let unknown = by_tag.replace('*', "?");
     let text = format!("{by_tag}{sound}{by_end}{sound}{unknown}");
     let file = scratch("games", text.as_bytes());
-    let mut source = Source::open_file(&file.path, None, 0).unwrap();
+    let mut source = SampleSource::open_file(&file.path, None, 0).unwrap();
     let samples = read_source(&mut source).unwrap();
     assert_eq!((samples.len(), source.unfinished_games(), source.bad_records().count), (6, 3, 0));
 

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, Write as _};
 
 use nnuance::format::{
-    self, ReadError, Sink, WriteError, bulletformat, epd, text, unpack, viriformat,
+    self, FileSink, ReadError, WriteError, bulletformat, epd, text, unpack, viriformat,
 };
 use nnuance::sample::{GameHash, Piece};
 use proptest::prelude::*;
@@ -20,11 +20,11 @@ pub const SCORED: &str = "data/selfplay_sf151_scored.txt";
 pub const QUIET: &str = "data/selfplay_sf151_quiet.epd";
 pub const BULLET: &str = "../shared/data/formats/bullet_batch.bf";
 
-pub fn open(path: &Path) -> Result<Source, ReadError> {
-    Source::open_file(path, None, 0)
+pub fn open(path: &Path) -> Result<SampleSource, ReadError> {
+    SampleSource::open_file(path, None, 0)
 }
 
-pub fn read_source(source: &mut Source) -> Result<Vec<Sample>, ReadError> {
+pub fn read_source(source: &mut SampleSource) -> Result<Vec<Sample>, ReadError> {
     let mut samples = Vec::new();
     while source.next_block(&mut samples)? {}
     Ok(samples)
@@ -51,7 +51,7 @@ pub fn read_bytes(bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
 }
 
 pub fn read_as(format: &'static Format, bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
-    read_source(&mut Source::open_file(&scratch("positions", bytes).path, Some(format), 0)?)
+    read_source(&mut SampleSource::open_file(&scratch("positions", bytes).path, Some(format), 0)?)
 }
 
 pub fn gz(bytes: &[u8]) -> Vec<u8> {
@@ -403,7 +403,7 @@ fn wrong_lines_are_named() {
         assert!(error.contains(&name) && error.contains("line 3: "), "{error}");
 
         // Allowed, it is skipped and counted.
-        let mut source = Source::open_file(&file.path, None, 1).unwrap();
+        let mut source = SampleSource::open_file(&file.path, None, 1).unwrap();
         let samples = read_source(&mut source).unwrap();
         assert_eq!((samples.len(), source.bad_records().count), (3, 1));
         assert_eq!(source.bad_records().first[0].place, nnuance::format::RecordPlace::Line(3));
@@ -414,7 +414,7 @@ fn wrong_lines_are_named() {
 fn limit_of_bad_records() {
     let sound = format!("{START} | 3 | 0.5\n");
     let file = scratch("positions", format!("{sound}bad\n{sound}bad\nbad\n{sound}").as_bytes());
-    let count = |limit| read_source(&mut Source::open_file(&file.path, None, limit).unwrap());
+    let count = |limit| read_source(&mut SampleSource::open_file(&file.path, None, limit).unwrap());
     assert_eq!(count(3).unwrap().len(), 3);
     let error = count(2).unwrap_err().to_string();
     assert!(error.contains("line 5"), "{error}");
@@ -564,7 +564,7 @@ fn unfit_samples_are_refused() {
         (&epd::FORMAT, lowest),
         (&viriformat::FORMAT, sample),
     ] {
-        let mut sink = Sink::create_file(&path, format).unwrap();
+        let mut sink = FileSink::create_file(&path, format).unwrap();
         let mut number = 1;
         if format.facts.moves == Presence::Never {
             sink.write_sample(&sample).unwrap();

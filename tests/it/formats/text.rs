@@ -1,6 +1,6 @@
 //! Text formats: Stockfish's plain text, lines of tuners, lines of any length.
 
-use nnuance::format::{Fault, Reader, bulletformat, epd, pgn, plain, text};
+use nnuance::format::{Fault, SampleReader, bulletformat, epd, pgn, plain, text};
 use proptest::prelude::*;
 use std::io::BufReader;
 
@@ -99,7 +99,7 @@ pub fn read_seen_by(
     bytes: &[u8],
 ) -> Result<Vec<Sample>, String> {
     let file = scratch("positions", bytes);
-    let source = Source::open_file(&file.path, Some(format), 0).unwrap().seen_by(given);
+    let source = SampleSource::open_file(&file.path, Some(format), 0).unwrap().seen_by(given);
     let mut source = source.map_err(|error| error.to_string())?;
     for kind in LabelKind::ALL {
         assert!(given.given_view(kind).is_none_or(|view| source.read_view(kind).view == view));
@@ -152,7 +152,7 @@ const LONGEST: usize = 4096;
 
 fn read(bytes: &[u8], piece: usize) -> (usize, Vec<String>) {
     let input = BufReader::with_capacity(piece, Cursor::new(bytes.to_vec()));
-    let mut reader: Box<dyn Reader> = (text::FORMAT.reader)(Box::new(input));
+    let mut reader: Box<dyn SampleReader> = (text::FORMAT.reader)(Box::new(input));
     let (mut samples, mut faults) = (Vec::new(), Vec::new());
     loop {
         match reader.read_samples(&mut samples) {

@@ -1,10 +1,10 @@
 //! Traces of an engine, and the rows from them.
 
-use nnuance::batch::Terms;
-use nnuance::format::trace::{Entry, HEADER, TracedPosition, Traces};
+use nnuance::batch::TermBatch;
+use nnuance::format::trace::{HEADER, TraceEntry, TraceReader, TracedPosition};
 use nnuance::format::{self, Fault};
 use nnuance::loader::{TestShare, TrainingShare, push, read_traces};
-use nnuance::terms::Kind;
+use nnuance::terms::TermKind;
 use proptest::prelude::*;
 
 use crate::cli::own_engine::own;
@@ -13,8 +13,8 @@ use crate::support::kit::*;
 
 /// All positions, and the faults with their places.
 pub fn read(bytes: &[u8], own: Option<&EngineTerms>) -> (Vec<TracedPosition>, Vec<String>) {
-    let input: format::Input = Box::new(Cursor::new(bytes.to_vec()));
-    let mut traces = Traces::new(input, own);
+    let input: format::ByteInput = Box::new(Cursor::new(bytes.to_vec()));
+    let mut traces = TraceReader::new(input, own);
     let (mut all, mut faults) = (Vec::new(), Vec::new());
     loop {
         match traces.read_position() {
@@ -41,7 +41,7 @@ fn line(traced: &TracedPosition) -> String {
     line += &eval.map_or(String::new(), |eval| format!(" eval={eval}"));
     line += &game.map_or(String::new(), |game| format!(" game={game}"));
     line += " |";
-    for Entry { term, white, black } in entries {
+    for TraceEntry { term, white, black } in entries {
         line += &format!(" {term}:{white}:{black}");
     }
     format!("{line} | {}\n", position.to_fen())
@@ -65,7 +65,7 @@ fn lines_as_engines_print_them() {
     let (traces, faults) = read(lines.as_bytes(), Some(&own()));
     assert_eq!(faults, [""; 0]);
     let [first, second, third] = &traces[..] else { panic!("{traces:?}") };
-    let entry = |term, white, black| Entry { term, white, black };
+    let entry = |term, white, black| TraceEntry { term, white, black };
     assert_eq!(first.entries, [entry(0, 5, 4), entry(3, -1, 0), entry(1, 0, 2)]);
     assert_eq!((first.sample.result, first.phase, first.scale), (1.0, 24.0, 128.0));
     assert_eq!(second.entries, [entry(0, 4, 4), entry(0, 1, -32768)]);
@@ -82,7 +82,7 @@ fn traced() -> impl Strategy<Value = TracedPosition> {
     (facts, amount(), amount(), entries).prop_map(|((seed, score), phase, scale, entries)| {
         let [position] = games::positions(1, seed)[..] else { panic!("one position") };
         let [sample] = games::samples(1, seed)[..] else { panic!("one sample") };
-        let entry = |(term, [white, black]): (u16, [i16; 2])| Entry {
+        let entry = |(term, [white, black]): (u16, [i16; 2])| TraceEntry {
             term,
             white,
             black: if term == 2 { 0 } else { black },
@@ -133,7 +133,7 @@ proptest! {
 
     #[test]
     fn rows_hold_what_the_trace_says(traces in prop::collection::vec(traced(), 1..6)) {
-        let (own, mut terms) = (own(), Terms::default());
+        let (own, mut terms) = (own(), TermBatch::default());
         traces.iter().for_each(|traced| push(traced, &own, &mut terms));
         prop_assert_eq!(terms.len(), traces.len());
         for (i, traced) in traces.iter().enumerate() {
@@ -147,9 +147,9 @@ proptest! {
                 });
                 let complexity = row(&terms.complexity, i, term, i64::from);
                 let expected = match listed.kind {
-                    Kind::Normal => (white - black, [0, 0], 0),
-                    Kind::Safety => (0, [white, black], 0),
-                    Kind::Complexity => (0, [0, 0], white),
+                    TermKind::Normal => (white - black, [0, 0], 0),
+                    TermKind::Safety => (0, [white, black], 0),
+                    TermKind::Complexity => (0, [0, 0], white),
                 };
                 prop_assert_eq!((normal, safety, complexity), expected);
             }

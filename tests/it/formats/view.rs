@@ -18,8 +18,8 @@ const FILES: [&str; 7] = [
     "../shared/data/train/tcec_scored_train.txt.zst",
 ];
 
-fn first(path: &str, count: usize) -> (Source, Vec<Sample>) {
-    let mut source = Source::open_file(Path::new(path), None, 0).unwrap();
+fn first(path: &str, count: usize) -> (SampleSource, Vec<Sample>) {
+    let mut source = SampleSource::open_file(Path::new(path), None, 0).unwrap();
     let mut samples = Vec::new();
     while samples.len() < count && source.next_block(&mut samples).unwrap() {}
     samples.truncate(count);
@@ -196,7 +196,7 @@ fn cure(format: &'static Format, bytes: &[u8], kind: LabelKind) -> Vec<Sample> {
         LabelKind::Score => GivenViews { scores: Some(view), results: None },
         LabelKind::Result => GivenViews { scores: None, results: Some(view) },
     };
-    let source = Source::open_file(&file.path, Some(format), 0).expect("a file");
+    let source = SampleSource::open_file(&file.path, Some(format), 0).expect("a file");
     read_source(&mut source.seen_by(given).expect("colours")).expect("samples")
 }
 
@@ -216,8 +216,9 @@ fn cures_end_complaints_in_every_format() {
     for name in ["text", "epd", "plain", "marlinformat", "binpack"] {
         let format = Format::named(name).expect("a format");
         let right = write(format, &lines).expect("fit");
-        let right =
-            read_source(&mut Source::open_file(&scratch("right", &right).path, None, 0).unwrap());
+        let right = read_source(
+            &mut SampleSource::open_file(&scratch("right", &right).path, None, 0).unwrap(),
+        );
         for kind in LabelKind::ALL {
             let bytes = write(format, &seen_otherwise(&lines, kind)).expect("fit");
             assert_eq!(&cure(format, &bytes, kind), right.as_ref().expect("samples"), "{name}");
@@ -261,7 +262,8 @@ fn cures_end_complaints_about_comments() {
             text.replace('{', before).replace("/0}", behind)
         };
         let right = scratch("right.pgn", pgn(false).as_bytes());
-        let samples = read_source(&mut Source::open_file(&right.path, None, 0).expect("games"));
+        let samples =
+            read_source(&mut SampleSource::open_file(&right.path, None, 0).expect("games"));
         assert_eq!(problem(&right.path, LabelKind::Score, &[]), None, "{before}");
         let cured = cure(format, pgn(true).as_bytes(), LabelKind::Score);
         assert_eq!(cured, samples.expect("samples"), "{before}");

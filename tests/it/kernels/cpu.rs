@@ -1,9 +1,10 @@
 //! The kernels on plain slices against a slow and obvious reference in f64.
 
 use nnuance::architecture::Inputs;
-use nnuance::batch::{ActiveRows, ChunkPlan, OneHot, Pairs, Planner};
+use nnuance::batch::{ActiveRows, ChunkPlan, InputPairs, OneHot, Planner};
 use nnuance::model::ops::cpu::{
-    Gradients, Kernel, Level, Precision, Scratch, Weights, compute_logits, loss_and_gradients,
+    Kernel, Precision, Scratch, SimdLevel, SliceGradients, SliceWeights, compute_logits,
+    loss_and_gradients,
 };
 use rand::prelude::*;
 
@@ -87,10 +88,10 @@ impl Case {
         Case { kernel: kernel.clone(), weights, lists, targets }
     }
 
-    fn weights(&self) -> Weights<'_> {
+    fn weights(&self) -> SliceWeights<'_> {
         let Tensors { accumulator, bias, output, output_bias } = &self.weights;
         let arrays = [accumulator, bias, output, &output_bias[..]];
-        Weights::new(&self.kernel.net, arrays.into_iter())
+        SliceWeights::new(&self.kernel.net, arrays.into_iter())
     }
 
     fn positions(&self) -> OneHot<'_> {
@@ -100,7 +101,7 @@ impl Case {
     /// Plans of chunks of these sizes, the last with the rest.
     fn plans(&self, sizes: &[usize]) -> Vec<Arc<ChunkPlan>> {
         let (mut planner, mut start) = (Planner::default(), 0);
-        let pairs = Arc::new(Pairs::without_pairs(ROWS));
+        let pairs = Arc::new(InputPairs::without_pairs(ROWS));
         let rest = self.targets.len() - sizes.iter().sum::<usize>();
         let plan = |size: &usize| {
             let chosen: Vec<u32> = (start..start + *size as u32).collect();
@@ -127,7 +128,7 @@ impl Case {
         let mut all = self.weights.clone();
         let Tensors { accumulator, bias, output, output_bias } = &mut all;
         let arrays = [accumulator, bias, output, &mut output_bias[..]];
-        let gradients = Gradients::new(&self.kernel.net, arrays.into_iter());
+        let gradients = SliceGradients::new(&self.kernel.net, arrays.into_iter());
         let weights = self.weights();
         let (aim, positions) = (Aim::Targets(&self.targets), (positions, None));
         (loss_and_gradients(&self.kernel, &weights, positions, aim, gradients, scratch), all)
@@ -218,7 +219,7 @@ fn errors(got: &[f32], right: &[f64], floor: f64) -> (f64, f64) {
 
 fn nets(precision: Precision) -> impl Iterator<Item = Kernel> {
     let sizes = [1, 3, 8, 16, 31, 32, 64, 100, 128, 256, 257, 512];
-    Level::list_available().into_iter().flat_map(move |level| {
+    SimdLevel::list_available().into_iter().flat_map(move |level| {
         sizes.into_iter().flat_map(move |hidden| {
             let nets = crate::support::kit::of_accumulators()
                 .flat_map(move |activation| [1, 2].map(|views| net(views, hidden, activation)));
@@ -286,7 +287,7 @@ fn mixed_matches_the_reference() {
 
 #[test]
 fn mixed_saturates_at_8() {
-    for level in Level::list_available() {
+    for level in SimdLevel::list_available() {
         let kernel = Kernel::new(&net(1, 1, Activation::ReLU), Precision::Mixed, level);
         let weights = Tensors {
             accumulator: [100.0, -100.0].repeat(ROWS / 2),
@@ -311,7 +312,7 @@ fn mixed_saturates_at_8() {
 fn same_bits_for_any_threads() {
     for precision in [Precision::F32, Precision::Mixed] {
         for (hidden, batch) in [(3, 5000), (64, 5000), (512, 3000)] {
-            for level in Level::list_available() {
+            for level in SimdLevel::list_available() {
                 let kernel = Kernel::new(&net(2, hidden, Activation::SCReLU), precision, level);
                 let case = Case::random(&kernel, batch, 7);
                 same_for_threads(&[2, 3, 8], &format!("{kernel:?}"), || {
@@ -333,7 +334,7 @@ fn derivatives_at_kinks() {
         (Activation::SCReLU, 1.0, 2.0),
     ] {
         for precision in [Precision::F32, Precision::Mixed] {
-            for level in Level::list_available() {
+            for level in SimdLevel::list_available() {
                 let kernel = Kernel::new(&net(1, 1, activation), precision, level);
                 let weights = Tensors {
                     accumulator: [0.25, -0.25].repeat(ROWS / 2),
@@ -357,7 +358,7 @@ fn derivatives_at_kinks() {
 
 #[test]
 fn nets_of_many_rows() {
-    for level in Level::list_available() {
+    for level in SimdLevel::list_available() {
         for (precision, tolerance) in [(Precision::F32, 1e-5), (Precision::Mixed, 3e-3)] {
             for buckets in [10, 11, 64] {
                 let table = std::array::from_fn::<u8, 64, _>(|square| square as u8 % buckets);
@@ -421,7 +422,7 @@ fn plans_made_before() {
 
 #[test]
 fn no_pieces_and_no_positions() {
-    for level in Level::list_available() {
+    for level in SimdLevel::list_available() {
         for precision in [Precision::F32, Precision::Mixed] {
             let kernel = Kernel::new(&net(2, 20, Activation::CReLU), precision, level);
             let mut case = Case::random(&kernel, 3, 5);

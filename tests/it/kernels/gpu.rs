@@ -2,7 +2,7 @@
 //! bits. On a machine without a GPU, a software emulation will do.
 
 use nnuance::architecture;
-use nnuance::batch::{ActiveRows, Indices, Inputs};
+use nnuance::batch::{ActiveRows, BatchInputs, Indices};
 use nnuance::model::ROOM;
 
 use crate::support::kit::*;
@@ -20,11 +20,11 @@ pub fn gpu() -> Option<Device> {
     need::found("gpu", &what, device.is_ok()).then(|| device.expect("it is there"))
 }
 
-pub fn net(views: Views, hidden: usize, activation: Activation) -> (Kind, Weights) {
+pub fn net(views: Views, hidden: usize, activation: Activation) -> (ModelKind, Weights) {
     let net = Architecture::simple(views, hidden, activation);
     let mut weights = initial_weights(&net, 4);
     drawn::shake(&mut weights, 0.2, 7);
-    (Kind::Net(net), weights)
+    (ModelKind::Net(net), weights)
 }
 
 /// A factor of the usual bound: powers and logarithms of a GPU are less exact.
@@ -129,13 +129,13 @@ fn any_lists_in_any_parts() {
     let (positions, views, places) = (2500, 2, 32);
     let indices = any_lists(positions * views, places, 1).concat();
     let (kind, weights) = net(Views::Perspective, 20, Activation::SCReLU);
-    let Kind::Net(shape) = &kind else { unreachable!("a net") };
+    let ModelKind::Net(shape) = &kind else { unreachable!("a net") };
     let active = listed::active(shape, indices, places);
     let results: Vec<f32> = (0..positions).map(|i| [0.0, 0.5, 1.0][i % 3]).collect();
     for room in [ROOM, 0, 20 * 2 * 4 * 1000] {
         let count = if room == 0 { 100 } else { positions };
         let indices = Indices::U16(near(&active)[..count * views * places].to_vec());
-        let inputs = Inputs::Active(ActiveRows { indices, ..active.clone() });
+        let inputs = BatchInputs::Active(ActiveRows { indices, ..active.clone() });
         let [got, right] =
             [(&gpu, with_room(room)), (&flex(), fastest())].map(|(device, compute)| {
                 let model = model_of(&kind, &weights, device, compute);
@@ -151,8 +151,8 @@ fn more_positions_than_cubes() {
     let (positions, places) = ((1 << 15) * 16 + 40, 2);
     let indices = (0..positions * places).map(|i| (i * 7919 % 769) as u16).collect();
     let (kind, weights) = net(Views::Plain, 1, Activation::CReLU);
-    let Kind::Net(shape) = &kind else { unreachable!("a net") };
-    let inputs = Inputs::Active(listed::active(shape, indices, places));
+    let ModelKind::Net(shape) = &kind else { unreachable!("a net") };
+    let inputs = BatchInputs::Active(listed::active(shape, indices, places));
     let [got, right] = [(&gpu, GPU), (&flex(), fastest())].map(|(device, compute)| {
         to_host(model_of(&kind, &weights, device, compute).logits(&inputs))
     });
@@ -212,10 +212,10 @@ fn slopes_of_inputs() {
             }
         }
         let active = listed::active(&net, lists.concat(), places);
-        let inputs = Inputs::Active(active);
+        let inputs = BatchInputs::Active(active);
         // All at once, and in parts of which the last is small.
         for room in [ROOM, 4 * hidden * views * 13_328] {
-            let model = model_of(&Kind::Net(net.clone()), &weights, &gpu, with_room(room));
+            let model = model_of(&ModelKind::Net(net.clone()), &weights, &gpu, with_room(room));
             let gradients = model.compute_gradients(&inputs, Aim::Forces(&forces)).1;
             assert!(gradients.0["accumulator.weight"].values == right, "{net}, {room} bytes");
         }

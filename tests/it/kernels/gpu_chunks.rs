@@ -1,6 +1,6 @@
 //! Chunks that stay on a GPU equal those that are sent in each pass.
 
-use nnuance::batch::Inputs;
+use nnuance::batch::BatchInputs;
 use nnuance::loader::MAX_PLAN_BYTES;
 
 use crate::kernels::gpu::{GPU, gpu, with_room};
@@ -36,9 +36,9 @@ fn resident_lists_equal_sent_ones() {
     ] {
         let mut weights = initial_weights(&net, 3);
         drawn::shake(&mut weights, 0.1, 7);
-        let kind = Kind::Net(net.clone());
+        let kind = ModelKind::Net(net.clone());
         let model = |compute| model_of(&kind, &weights, &gpu, compute);
-        let of = |model: &Model, inputs: &Inputs, batch: &Batch| {
+        let of = |model: &Model, inputs: &BatchInputs, batch: &Batch| {
             let (loss, gradients) = model.compute_gradients(inputs, Aim::Targets(&batch.results));
             (loss.to_bits(), bits(&gradients))
         };
@@ -46,13 +46,13 @@ fn resident_lists_equal_sent_ones() {
         let narrow = with_room(BATCHES * BATCH / 2 * net.views() * 64);
         let (all, some) = (model(GPU), model(narrow));
         for batch in batches(&net, pairs, 3) {
-            let Inputs::Planned(plans) = &batch.inputs else { panic!("no plans") };
+            let BatchInputs::Planned(plans) = &batch.inputs else { panic!("no plans") };
             let got = of(&all, &batch.inputs, &batch);
             // A new model needs all of them.
             assert!(got == of(&model(GPU), &batch.inputs, &batch), "{net}");
             assert!(got == of(&some, &batch.inputs, &batch), "{net}: half of them stay");
             if pairs == 0 {
-                let listed = Inputs::Active(unplanned(plans));
+                let listed = BatchInputs::Active(unplanned(plans));
                 assert!(got == of(&all, &listed, &batch), "{net}: listed");
             }
         }

@@ -5,7 +5,7 @@ use nnuance::architecture::Inputs;
 use nnuance::features;
 use nnuance::model::LossGradients;
 use nnuance::model::ops::take_step;
-use nnuance::train::optimizer::{OptimizerName, Settings};
+use nnuance::train::optimizer::{OptimizerName, OptimizerSettings};
 
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -64,7 +64,7 @@ fn nets_of_sets() -> Vec<(Architecture, u64)> {
 }
 
 fn model(net: &Architecture, weights: &Weights, device: &Device, compute: Compute) -> Model {
-    model_of(&Kind::Net(net.clone()), weights, device, compute)
+    model_of(&ModelKind::Net(net.clone()), weights, device, compute)
 }
 
 fn batch(net: &Architecture, positions: usize, seed: u64) -> Batch {
@@ -111,7 +111,7 @@ fn steps_equal_the_formulas() {
     let Some(gpu) = gpu() else { return };
     for rule in RULES {
         let states = rule.at(1).state_count();
-        let run = |device: &Device, level: Option<Level>| {
+        let run = |device: &Device, level: Option<SimdLevel>| {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
             let mut tensor = |size: f32| {
                 let values: Vec<f32> = (0..1000).map(|_| rng.random_range(-size..size)).collect();
@@ -125,7 +125,7 @@ fn steps_equal_the_formulas() {
             let (p, states) = arrays;
             [p].into_iter().chain(states).map(to_host).collect::<Vec<_>>()
         };
-        let (right, got) = (run(&flex(), None), run(&gpu, Some(Level::Portable)));
+        let (right, got) = (run(&flex(), None), run(&gpu, Some(SimdLevel::Portable)));
         for (got, right) in got.iter().zip(&right) {
             assert!(distance(got, right) < 1e-5, "{rule:?}");
         }
@@ -141,7 +141,8 @@ fn arrays_have_clips_and_rates() {
 #[test]
 fn steps_of_every_net() {
     let Some(gpu) = gpu() else { return };
-    let settings = Settings { clip: 1.98, ..Settings::default_of(OptimizerName::AdamW) };
+    let settings =
+        OptimizerSettings { clip: 1.98, ..OptimizerSettings::default_of(OptimizerName::AdamW) };
     let nets = nets().into_iter().chain(nets_of_sets().into_iter().take(3));
     for (net, seed) in nets.filter(|(net, _)| net.buckets > 1) {
         let steps = if net.psqt { 100 } else { 10 };

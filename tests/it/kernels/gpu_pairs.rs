@@ -1,7 +1,7 @@
 //! Lists that name pairs of inputs, on a GPU: against those of inputs alone, and against the CPU.
 
 use nnuance::batch::{
-    ActiveRows, ChunkPlan, Indices, Inputs, ListShape, Pairs, Planner, expand_lists,
+    ActiveRows, BatchInputs, ChunkPlan, Indices, InputPairs, ListShape, Planner, expand_lists,
 };
 
 use crate::kernels::gpu::{GPU, gpu, with_room};
@@ -13,7 +13,7 @@ const CONFIG: &str = include_str!("../../../configs/quickstart-net.toml");
 pub struct Positions {
     pub active: ActiveRows,
     pub plans: Vec<Arc<ChunkPlan>>,
-    pairs: Arc<Pairs>,
+    pairs: Arc<InputPairs>,
 }
 
 impl Positions {
@@ -21,7 +21,7 @@ impl Positions {
     pub fn new(net: &Architecture) -> Self {
         let active = listed::lists(net, 700);
         let (views, places) = (active.views, active.width);
-        let pairs = Arc::new(Pairs::select_most_frequent(net, &active, 120));
+        let pairs = Arc::new(InputPairs::select_most_frequent(net, &active, 120));
         let mut planner = Planner::default();
         let mut plan = |(number, lists): (usize, &[u16])| {
             let positions = lists.len() / places / views;
@@ -89,10 +89,10 @@ fn gradients_of_pairs_equal_their_inputs() {
     for net in nets() {
         let Positions { active, plans, .. } = Positions::new(&net);
         let targets = games::eighths(active.len());
-        let [listed, planned] = [Inputs::Active(active), Inputs::Planned(plans)];
+        let [listed, planned] = [BatchInputs::Active(active), BatchInputs::Planned(plans)];
         let mut weights = initial_weights(&net, 3);
         drawn::shake(&mut weights, 0.1, 7);
-        let kind = Kind::Net(net.clone());
+        let kind = ModelKind::Net(net.clone());
         let of = |device: &Device, compute, inputs| {
             model_of(&kind, &weights, device, compute)
                 .compute_gradients(inputs, Aim::Targets(&targets))

@@ -3,7 +3,7 @@
 use nnuance::log::TrainStep;
 use nnuance::progress::SilentProgress;
 use nnuance::train::ranks::SingleRank;
-use nnuance::train::{self, End, Settings, TrainError, Training};
+use nnuance::train::{self, End, TrainError, Training, TrainingSettings};
 
 use crate::kernels::gpu::{GPU, batch, gpu, net};
 use crate::runs::golden::{DATA, LOSSES_32, losses_on, settings};
@@ -12,10 +12,10 @@ use crate::runs::parity_threats;
 use crate::support::kit::*;
 
 struct Run<'a> {
-    kind: Kind,
+    kind: ModelKind,
     device: &'a Device,
     compute: Compute,
-    settings: Settings,
+    settings: TrainingSettings,
     folder: &'a Path,
 }
 
@@ -92,7 +92,8 @@ fn diverged_run_leaves_the_checkpoint() {
     let Some(gpu) = gpu() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let (kind, weights) = net(Views::Perspective, 33, Activation::SCReLU);
-    let settings = Settings { validate_every: 100, checkpoint_every: 2, ..settings(20, true) };
+    let settings =
+        TrainingSettings { validate_every: 100, checkpoint_every: 2, ..settings(20, true) };
     let run = Run { kind, device: &gpu, compute: GPU, settings, folder: folder.path() };
     let mut batches: Vec<Batch> =
         (0..6).map(|seed| batch(Views::Perspective, 150, seed % 3)).collect();
@@ -142,7 +143,8 @@ fn the_device_is_lost() {
     let device = Device::wgpu(burn::tensor::DeviceKind::DefaultDevice);
     let folder = tempfile::tempdir().expect("a folder");
     let (kind, weights) = net(Views::Perspective, 33, Activation::SCReLU);
-    let settings = Settings { validate_every: 100, checkpoint_every: 4, ..settings(1000, true) };
+    let settings =
+        TrainingSettings { validate_every: 100, checkpoint_every: 4, ..settings(1000, true) };
     let run = Run { kind, device: &device, compute: GPU, settings, folder: folder.path() };
     let batches = std::iter::repeat(batch(Views::Perspective, 150, 1));
     let Err(error) = run.from(fresh(weights), batches, &thief) else { panic!("it must fail") };

@@ -1,6 +1,6 @@
 //! Clips, learning rates and weight decays of single arrays, on every path of an optimiser.
 
-use nnuance::train::optimizer::{Optimizer, OptimizerName, Settings};
+use nnuance::train::optimizer::{ModelOptimizer, OptimizerName, OptimizerSettings};
 
 use crate::support::kit::*;
 
@@ -52,7 +52,7 @@ pub fn config(layers: &str, optimizer: &str, clip: f64) -> Config {
 }
 
 /// Ranger's lookahead comes after six.
-fn steps(settings: &Settings) -> u64 {
+fn steps(settings: &OptimizerSettings) -> u64 {
     if settings.name == OptimizerName::Ranger { 8 } else { 4 }
 }
 
@@ -66,16 +66,16 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn model(&self) -> Model {
         let weights = drawn::weights(&self.net, 5);
-        model_of(&Kind::Net(self.net.clone()), &weights, self.device, self.compute)
+        model_of(&ModelKind::Net(self.net.clone()), &weights, self.device, self.compute)
     }
 
     fn steps(
         &self,
-        mut optimizer: Optimizer,
+        mut optimizer: ModelOptimizer,
         mut model: Model,
         seeds: std::ops::Range<u64>,
         rate: f64,
-    ) -> (Optimizer, Model) {
+    ) -> (ModelOptimizer, Model) {
         let still = self.model();
         for seed in seeds {
             let batch = Encoder::for_net(&self.net).encode_samples(&games::samples(60, seed));
@@ -85,7 +85,7 @@ impl Walk<'_> {
         (optimizer, model)
     }
 
-    fn weights(&self, settings: &Settings, rate: f64) -> Weights {
+    fn weights(&self, settings: &OptimizerSettings, rate: f64) -> Weights {
         self.steps(settings.build_optimizer(self.compute), self.model(), 0..steps(settings), rate)
             .1
             .to_weights()
@@ -142,7 +142,7 @@ pub fn check(device: &Device, compute: Compute) {
 #[test]
 fn arrays_have_settings_of_their_own() {
     computes().for_each(|compute| check(&flex(), compute));
-    for level in Level::list_available() {
+    for level in SimdLevel::list_available() {
         check(&flex(), fused(level, Precision::Mixed));
     }
     #[cfg(feature = "ndarray")]

@@ -1,19 +1,19 @@
 //! Cholesky's factors: residuals, the inverse, threads.
 
-use nnuance::linear::{Cholesky, Matrix};
+use nnuance::linear::{Cholesky, DenseMatrix};
 
 use crate::support::kit::*;
 
-fn random(rows: usize, columns: usize, seed: u64) -> Matrix {
+fn random(rows: usize, columns: usize, seed: u64) -> DenseMatrix {
     let mut dice = Dice::new(seed);
     let values = (0..rows * columns).map(|_| dice.about(1.0)).collect();
-    Matrix { rows, columns, values }
+    DenseMatrix { rows, columns, values }
 }
 
-fn definite(size: usize) -> Matrix {
+fn definite(size: usize) -> DenseMatrix {
     let x = random(size + 9, size, 1);
     let element = |i: usize, j: usize| (0..x.rows).map(|k| x[(k, i)] * x[(k, j)]).sum::<f64>();
-    Matrix::from_fn(size, size, |i, j| element(i, j) + if i == j { 0.1 } else { 0.0 })
+    DenseMatrix::from_fn(size, size, |i, j| element(i, j) + if i == j { 0.1 } else { 0.0 })
 }
 
 const SIZES: [usize; 8] = [0, 1, 3, 8, 63, 64, 130, 201];
@@ -32,7 +32,7 @@ fn solutions_and_inverse() {
                 assert!((left - right[(i, column)]).abs() < 1e-9, "{size}: {left}");
             }
         }
-        let mut inverse = Matrix::from_fn(size, size, |i, j| f64::from(u8::from(i == j)));
+        let mut inverse = DenseMatrix::from_fn(size, size, |i, j| f64::from(u8::from(i == j)));
         factors.solve_in_place(&mut inverse);
         let diagonal = factors.inverse_diagonal();
         assert_eq!(diagonal.len(), size);

@@ -2,8 +2,8 @@
 
 use burn::tensor::Tensor;
 use nnuance::model::LossGradients;
-use nnuance::model::ops::steps::Step;
-use nnuance::train::optimizer::Settings;
+use nnuance::model::ops::steps::OptimizerStep;
+use nnuance::train::optimizer::OptimizerSettings;
 use rand::prelude::*;
 
 use crate::kernels::layers;
@@ -29,7 +29,7 @@ impl Numbers {
         Self([p, zeros.clone(), zeros])
     }
 
-    fn parts(&mut self, step: Step) -> (&mut [f32], Vec<&mut [f32]>) {
+    fn parts(&mut self, step: OptimizerStep) -> (&mut [f32], Vec<&mut [f32]>) {
         let [p, states @ ..] = &mut self.0;
         (p, states.iter_mut().map(|it| &mut it[..]).take(step.state_count()).collect())
     }
@@ -40,7 +40,7 @@ impl Numbers {
 }
 
 /// Takes steps that touch drawn rows, and compares rows before each step, and sometimes all.
-fn check(rule: Rule, level: Level, (rows, width, steps): (usize, usize, u64)) {
+fn check(rule: Rule, level: SimdLevel, (rows, width, steps): (usize, usize, u64)) {
     let what = format!("{rule:?}, {}, {rows} rows of {width}", level.name());
     let mut random = Xoshiro256PlusPlus::seed_from_u64((rows * width) as u64);
     let mut dense = Numbers::drawn(rows, width, &mut random);
@@ -52,7 +52,7 @@ fn check(rule: Rule, level: Level, (rows, width, steps): (usize, usize, u64)) {
         let touched: Vec<u32> = (0..rows as u32).filter(is_touched).collect();
         let step = rule.at(t);
         let (p, states) = lazy.parts(step);
-        Step::take_missed(&missed, level, (&touched, &mut taken), p, None, states);
+        OptimizerStep::take_missed(&missed, level, (&touched, &mut taken), p, None, states);
         for row in touched.iter().map(|row| *row as usize * width) {
             assert!(dense.0[0][row..][..width] == lazy.0[0][row..][..width], "{what}: step {t}");
         }
@@ -68,11 +68,18 @@ fn check(rule: Rule, level: Level, (rows, width, steps): (usize, usize, u64)) {
         step.take_step(level, p, &gradients, states);
         missed.push(step);
         let (p, states) = lazy.parts(step);
-        Step::take_missed(&missed, level, (&touched, &mut taken), p, Some(&of_touched), states);
+        OptimizerStep::take_missed(
+            &missed,
+            level,
+            (&touched, &mut taken),
+            p,
+            Some(&of_touched),
+            states,
+        );
         if t == steps || random.random_bool(0.05) {
             let all: Vec<u32> = (0..rows as u32).collect();
             let (p, states) = lazy.parts(step);
-            Step::take_missed(&missed, level, (&all, &mut taken), p, None, states);
+            OptimizerStep::take_missed(&missed, level, (&all, &mut taken), p, None, states);
             assert!(dense.bits() == lazy.bits(), "{what}: step {t}");
             missed.clear();
             taken.fill(0);
@@ -86,7 +93,7 @@ fn rules() -> impl Iterator<Item = Rule> {
 
 #[test]
 fn same_bits_later() {
-    for level in Level::list_available() {
+    for level in SimdLevel::list_available() {
         for rule in rules() {
             for size in [(1, 1, 9), (9, 16, 60), (40, 5, 60), (50, 33, 60)] {
                 check(rule, level, size);
@@ -94,7 +101,7 @@ fn same_bits_later() {
         }
     }
     for threads in [1, 2, 3] {
-        with_threads(threads, || check(RULES[0], Level::detect_fastest(), (3000, 20, 20)));
+        with_threads(threads, || check(RULES[0], SimdLevel::detect_fastest(), (3000, 20, 20)));
     }
 }
 
@@ -104,15 +111,22 @@ fn same_bits_much_later() {
     for rule in rules() {
         let mut dense = Numbers::drawn(3, 17, &mut Xoshiro256PlusPlus::seed_from_u64(1));
         let mut lazy = dense.clone();
-        let steps: Vec<Step> = (1..=2000).map(|t| rule.at(t)).collect();
+        let steps: Vec<OptimizerStep> = (1..=2000).map(|t| rule.at(t)).collect();
         let (mut gradients, mut taken) = (vec![1e-4; 3 * 17], [0; 3]);
         for (steps, gradients) in [(&steps[..1], Some(&gradients[..])), (&steps, None)] {
             let (rows, (p, states)) = ((&[0, 1, 2][..], &mut taken[..]), lazy.parts(steps[0]));
-            Step::take_missed(steps, Level::detect_fastest(), rows, p, gradients, states);
+            OptimizerStep::take_missed(
+                steps,
+                SimdLevel::detect_fastest(),
+                rows,
+                p,
+                gradients,
+                states,
+            );
         }
         for step in &steps {
             let (p, states) = dense.parts(*step);
-            step.take_step(Level::detect_fastest(), p, &gradients, states);
+            step.take_step(SimdLevel::detect_fastest(), p, &gradients, states);
             gradients.fill(0.0);
         }
         assert!(dense.bits() == lazy.bits(), "{rule:?}");
@@ -160,7 +174,7 @@ impl Walk {
     /// Weights and state after these steps. `few` selects gradients of few rows.
     fn end(
         &self,
-        settings: &Settings,
+        settings: &OptimizerSettings,
         steps: u64,
         few: impl Fn(u64) -> bool,
     ) -> (Weights, Vec<u8>) {
@@ -201,7 +215,7 @@ fn check_ends(compute: Compute, lines: &str, steps: u64) {
 #[test]
 fn gradients_of_few_rows() {
     for lines in OPTIMIZERS.into_iter().chain(["name = \"adamw\"\naverage_decay = 0.9"]) {
-        for level in Level::list_available() {
+        for level in SimdLevel::list_available() {
             check_ends(fused(level, Precision::F32), lines, 14);
         }
         check_ends(Compute::Plain, lines, 14);

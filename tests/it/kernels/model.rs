@@ -1,6 +1,6 @@
 //! The Burn models against slow, obvious ones in f64: values, gradients, symmetries.
 
-use nnuance::batch::{Inputs, Terms};
+use nnuance::batch::{BatchInputs, TermBatch};
 use nnuance::features::input_index;
 use nnuance::model::HceShape;
 use nnuance::train::target::blend_targets;
@@ -10,14 +10,14 @@ use crate::support::kit::*;
 const HIDDEN: usize = 5;
 
 /// Every net kind there is, with random weights large enough to reach all parts of an activation.
-fn nets() -> Vec<(Encoder, Kind, Weights)> {
+fn nets() -> Vec<(Encoder, ModelKind, Weights)> {
     let mut nets = Vec::new();
     for views in Views::ALL {
         for activation in crate::support::kit::of_accumulators() {
             let net = Architecture::simple(views, HIDDEN, activation);
             let mut weights = initial_weights(&net, 7);
             drawn::shake(&mut weights, 0.3, nets.len() as u64);
-            nets.push((Encoder::for_net(&net), Kind::Net(net), weights));
+            nets.push((Encoder::for_net(&net), ModelKind::Net(net), weights));
         }
     }
     let simple = Architecture::simple(Views::Perspective, 6, Activation::CReLU);
@@ -25,45 +25,50 @@ fn nets() -> Vec<(Encoder, Kind, Weights)> {
     let net = Architecture { pairwise: true, head, skip: true, ..simple };
     let mut weights = initial_weights(&net, 7);
     drawn::shake(&mut weights, 0.3, 5);
-    nets.push((Encoder::for_net(&net), Kind::Net(net), weights));
+    nets.push((Encoder::for_net(&net), ModelKind::Net(net), weights));
     nets
 }
 
-fn hce() -> (Encoder, Kind, Weights) {
+fn hce() -> (Encoder, ModelKind, Weights) {
     let mut weights = HceWeights::default().to_weights();
     drawn::shake(&mut weights, 30.0, 3);
     let shape = HceShape { terms: TERMS, scale: 170.0, tempo: true };
-    (games::all_terms(), Kind::Hce(shape), weights)
+    (games::all_terms(), ModelKind::Hce(shape), weights)
 }
 
 /// Nets of either point of view that are trained together with terms.
-fn sums() -> Vec<(Encoder, Kind, Weights)> {
+fn sums() -> Vec<(Encoder, ModelKind, Weights)> {
     let (terms, of_terms, weights) = hce();
-    let (Encoder::Hce(terms), Kind::Hce(shape)) = (terms, of_terms) else { panic!("terms") };
+    let (Encoder::Hce(terms), ModelKind::Hce(shape)) = (terms, of_terms) else { panic!("terms") };
     let joined = |views| {
         let net = Architecture::simple(views, HIDDEN, Activation::SCReLU);
         let mut both = initial_weights(&net, 7);
         drawn::shake(&mut both, 0.3, 11);
         both.0.extend(weights.0.clone());
-        (Encoder::Sum(net.clone().into(), terms.clone()), Kind::Sum(net, shape), both)
+        (Encoder::Sum(net.clone().into(), terms.clone()), ModelKind::Sum(net, shape), both)
     };
     vec![joined(Views::Perspective), joined(Views::Plain)]
 }
 
 /// The logits of positions, straight from the definitions, in f64.
-fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs, samples: &[Sample]) -> Vec<f64> {
+fn reference(
+    kind: &ModelKind,
+    weights: &Weights,
+    inputs: &BatchInputs,
+    samples: &[Sample],
+) -> Vec<f64> {
     let values = |name: &str| -> Vec<f64> {
         weights.0[name].values.iter().map(|value| f64::from(*value)).collect()
     };
     match (kind, inputs) {
-        (Kind::Net(net), _) => {
+        (ModelKind::Net(net), _) => {
             let float = Float::new(weights, net).expect("the weights fit");
             let logit = |it: &Sample| {
                 f64::from(net.inputs.sign_of_output(&it.position)) * float.logit(&it.position)
             };
             samples.iter().map(logit).collect()
         }
-        (Kind::Hce(HceShape { scale, .. }), Inputs::Terms(pieces)) => {
+        (ModelKind::Hce(HceShape { scale, .. }), BatchInputs::Terms(pieces)) => {
             let sum = |name: &str| -> Vec<f64> {
                 let [start, change] =
                     ["start", "change"].map(|part| values(&format!("{name}.{part}")));
@@ -72,7 +77,7 @@ fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs, samples: &[Sample]
             let (values, tempo) = (sum("terms"), sum("tempo")[0]);
             let pairs: Vec<[f64; 2]> =
                 values.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
-            let position = |piece: &Terms, row: usize| {
+            let position = |piece: &TermBatch, row: usize| {
                 let shares = [piece.middlegame[row], piece.endgame[row]].map(f64::from);
                 let white = piece.sum_row(row, &pairs).white_centipawns(shares);
                 (white + f64::from(piece.turn[row]) * tempo) / f64::from(*scale)
@@ -81,10 +86,10 @@ fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs, samples: &[Sample]
                 pieces.iter().flat_map(|piece| (0..piece.len()).map(move |row| (piece, row)));
             rows.map(|(piece, row)| position(piece, row)).collect()
         }
-        (Kind::Sum(net, shape), Inputs::Both(_, pieces)) => {
-            let above = reference(&Kind::Net(net.clone()), weights, inputs, samples);
-            let terms = Inputs::Terms(pieces.clone());
-            let below = reference(&Kind::Hce(*shape), weights, &terms, samples);
+        (ModelKind::Sum(net, shape), BatchInputs::Both(_, pieces)) => {
+            let above = reference(&ModelKind::Net(net.clone()), weights, inputs, samples);
+            let terms = BatchInputs::Terms(pieces.clone());
+            let below = reference(&ModelKind::Hce(*shape), weights, &terms, samples);
             let turns = pieces.iter().flat_map(|piece| &piece.turn);
             let sign = |turn: &i8| match net.inputs.views.point_of_view() {
                 PointOfView::White => 1.0,
@@ -144,8 +149,8 @@ fn gradients_equal_central_differences() {
 }
 
 /// By its definition: the mean of the activations that enter the first map of a deep net.
-fn mean_activation(kind: &Kind, weights: &Weights, samples: &[Sample]) -> f64 {
-    let (Kind::Net(net) | Kind::Sum(net, _)) = kind else { return 0.0 };
+fn mean_activation(kind: &ModelKind, weights: &Weights, samples: &[Sample]) -> f64 {
+    let (ModelKind::Net(net) | ModelKind::Sum(net, _)) = kind else { return 0.0 };
     if !net.is_deep() {
         return 0.0;
     }
@@ -158,7 +163,7 @@ fn mean_activation(kind: &Kind, weights: &Weights, samples: &[Sample]) -> f64 {
 
 fn check_gradients(
     encoder: Encoder,
-    kind: Kind,
+    kind: ModelKind,
     weights: Weights,
     (compute, sparsity): (Compute, f32),
     loss: Loss,
@@ -167,8 +172,8 @@ fn check_gradients(
     let batch = encoder.encode_samples(&samples);
     let targets = blend_targets(&batch, 0.3, &[WinRateModel::from_scale(400.0).into()]);
     let base = match kind {
-        Kind::Net(_) | Kind::Sum(..) => games::bases(batch.len()),
-        Kind::Hce(_) => Vec::new(),
+        ModelKind::Net(_) | ModelKind::Sum(..) => games::bases(batch.len()),
+        ModelKind::Hce(_) => Vec::new(),
     };
     let counts = games::weights(batch.len());
     let weighed = if loss == Loss::SQUARED { &[][..] } else { &counts };

@@ -1,7 +1,7 @@
 //! Gauss-Newton against dense matrices, differences of losses and repeated fits.
 
 use nnuance::{
-    batch::Terms,
+    batch::TermBatch,
     train::direct::{
         newton::{Newton, Prior, standard_errors},
         normal::Equations,
@@ -16,7 +16,7 @@ fn results(targets: &[f32]) -> Goal<'_> {
     Goal::Results { targets, scale: SCALE, loss: Loss::SQUARED, shares: &[] }
 }
 
-fn problem<'a>(pieces: &'a [Arc<Terms>], shape: Shape, goal: Goal<'a>) -> Problem<'a> {
+fn problem<'a>(pieces: &'a [Arc<TermBatch>], shape: Shape, goal: Goal<'a>) -> Problem<'a> {
     Problem::new(pieces, shape.terms(), goal).unwrap()
 }
 
@@ -25,7 +25,7 @@ fn all(shape: Shape) -> Vec<bool> {
 }
 
 /// Derivatives of each position's value, dense, term by term.
-fn dense_rows(pieces: &[Arc<Terms>], point: &Point) -> Vec<Vec<f64>> {
+fn dense_rows(pieces: &[Arc<TermBatch>], point: &Point) -> Vec<Vec<f64>> {
     let mut rows = Vec::new();
     for piece in pieces {
         for row in 0..piece.len() {
@@ -105,7 +105,8 @@ fn weights_equal_repeated_positions() {
         let shares: Vec<f32> = (0..900).map(|position| often(position) as f32 / mean).collect();
         let repeated = |position: usize| std::iter::repeat_n(position, often(position));
         let rows = (0..900).flat_map(repeated).map(|position| places[position]);
-        let copies = [Arc::new(Terms::gather_rows(rows.map(|(piece, row)| (&*once[piece], row))))];
+        let copies =
+            [Arc::new(TermBatch::gather_rows(rows.map(|(piece, row)| (&*once[piece], row))))];
         let many: Vec<f32> = (0..900).flat_map(repeated).map(|position| wanted[position]).collect();
         let weighed =
             Goal::Results { targets: &wanted, scale: SCALE, loss: Loss::SQUARED, shares: &shares };

@@ -3,7 +3,7 @@
 //! Figures of PyTorch 2.15 in 64 bits; Ranger is its RAdam with the paper's Lookahead.
 
 use burn::tensor::Tensor;
-use nnuance::model::{Gradients, TouchedRows};
+use nnuance::model::{TensorGradients, TouchedRows};
 
 use crate::support::kit::*;
 
@@ -46,7 +46,7 @@ fn net() -> Architecture {
 fn model(device: &Device, compute: Compute) -> Model {
     let mut weights = drawn::weights(&net(), 1);
     weights.insert(ARRAY, &[5], START.to_vec());
-    model_of(&Kind::Net(net()), &weights, device, compute)
+    model_of(&ModelKind::Net(net()), &weights, device, compute)
 }
 
 pub fn check(device: &Device, compute: Compute) {
@@ -56,7 +56,7 @@ pub fn check(device: &Device, compute: Compute) {
         let Model::Net(parts) = &model else { panic!("it is a net") };
         let id = parts.bias.id;
         let gradients =
-            |step| Gradients::from([(id.val(), Tensor::from_data(gradient(step), device))]);
+            |step| TensorGradients::from([(id.val(), Tensor::from_data(gradient(step), device))]);
         let mut optimizer = settings.build_optimizer(compute);
         for step in 1..=16 {
             model =

@@ -1,9 +1,13 @@
 //! Kernels of nets of several feature sets: rows that repeat, factors, rows beyond 16 bits.
 
 use nnuance::architecture::Inputs as ArchitectureInputs;
-use nnuance::batch::{ActiveRows, ChunkPlan, Indices, Inputs, OneHot, Pairs, Planner, RowSet};
+use nnuance::batch::{
+    ActiveRows, BatchInputs, ChunkPlan, Indices, InputPairs, OneHot, Planner, RowSet,
+};
 use nnuance::features::{Row, set_named};
-use nnuance::model::ops::cpu::{Gradients, Kernel, Scratch, Weights as Slices, loss_and_gradients};
+use nnuance::model::ops::cpu::{
+    Kernel, Scratch, SliceGradients, SliceWeights as Slices, loss_and_gradients,
+};
 
 use crate::loader::pairs::assert_same_inputs;
 use crate::support::games::eighths;
@@ -47,7 +51,7 @@ fn some(lists: &ActiveRows, positions: std::ops::Range<usize>) -> ActiveRows {
     ActiveRows { indices, king_buckets, buckets, ..lists.clone() }
 }
 
-fn shortened(pairs: &Pairs, lists: &ActiveRows) -> ActiveRows {
+fn shortened(pairs: &InputPairs, lists: &ActiveRows) -> ActiveRows {
     let (mut rows, mut ends) = (Vec::new(), Vec::new());
     let all: Vec<usize> = lists.indices.iter().collect();
     for list in all.chunks(lists.width) {
@@ -65,7 +69,7 @@ fn shortened(pairs: &Pairs, lists: &ActiveRows) -> ActiveRows {
 
 /// The same as chunks of 150 positions, with pairs and multiples of all.
 fn planned(net: &Architecture, lists: &ActiveRows) -> Vec<Arc<ChunkPlan>> {
-    let pairs = Arc::new(Pairs::select_most_frequent(net, lists, 150));
+    let pairs = Arc::new(InputPairs::select_most_frequent(net, lists, 150));
     assert!(pairs.has_pairs());
     let mut planner = Planner::default();
     let plan = |start: usize| {
@@ -88,7 +92,7 @@ fn planned(net: &Architecture, lists: &ActiveRows) -> Vec<Arc<ChunkPlan>> {
 fn large_counts_take_several_places() {
     for net in nets() {
         let lists = lists(&net, 500);
-        let pairs = Pairs::select_most_frequent(&net, &some(&lists, 0..12), 40);
+        let pairs = InputPairs::select_most_frequent(&net, &some(&lists, 0..12), 40);
         let short = shortened(&pairs, &lists);
         assert_same_inputs(&short, &lists, &pairs);
         assert!(!net.inputs.has_repeats() || short.width < lists.width, "{net}");
@@ -106,14 +110,14 @@ fn gradients_of_several_sets() {
             // Numbers that fixed point represents exactly.
             array.values.iter_mut().for_each(|it| *it = (*it * 0.3 * 128.0).round() / 128.0);
         }
-        let of = |compute, inputs: &Inputs| {
+        let of = |compute, inputs: &BatchInputs| {
             model(&net, &weights, compute).compute_gradients(inputs, Aim::Targets(&targets))
         };
-        let listed = Inputs::Active(lists);
+        let listed = BatchInputs::Active(lists);
         let right = of(Compute::Plain, &listed);
         for (precision, bound) in [(Precision::F32, 2e-5), (Precision::Mixed, 1e-2)] {
-            for level in Level::list_available() {
-                for inputs in [&listed, &Inputs::Planned(plans.clone())] {
+            for level in SimdLevel::list_available() {
+                for inputs in [&listed, &BatchInputs::Planned(plans.clone())] {
                     let got = of(fused(level, precision), inputs);
                     assert_near(&net.to_string(), &got, &right, [bound / 10.0, bound]);
                 }
@@ -131,7 +135,7 @@ fn run(kernel: &Kernel, positions: OneHot, scratch: &mut Scratch) -> (f64, Vec<V
     let lens = kernel.gradient_lens(touched.as_ref()).into_iter();
     let mut gradients: Vec<Vec<f32>> = lens.map(|len| vec![f32::NAN; len]).collect();
     let targets = eighths(positions.len());
-    let into = Gradients::new(&kernel.net, gradients.iter_mut().map(|it| &mut it[..]));
+    let into = SliceGradients::new(&kernel.net, gradients.iter_mut().map(|it| &mut it[..]));
     let slices = Slices::new(&kernel.net, slices);
     let positions = (positions, touched.as_ref());
     let loss =
@@ -148,7 +152,7 @@ fn touched_rows_have_all_gradients() {
         let plans = planned(&net, &lists);
         for (precision, bound) in [(Precision::F32, 1e-5), (Precision::Mixed, 1e-5)] {
             for positions in [OneHot::Lists(&lists), OneHot::Plans(&plans)] {
-                let kernel = Kernel::new(&net, precision, Level::detect_fastest());
+                let kernel = Kernel::new(&net, precision, SimdLevel::detect_fastest());
                 let (loss, got) = run(&kernel, positions, &mut scratch);
                 // Twice, since the first call leaves numbers in the buffers.
                 assert!(run(&kernel, positions, &mut scratch) == (loss, got.clone()));
@@ -185,7 +189,7 @@ fn touched_rows_equal_the_lists() {
         rows.sort_unstable();
         rows.dedup();
         rows.retain(|row| (*row as usize) < net.row_count());
-        let none = Pairs::without_pairs(net.row_count());
+        let none = InputPairs::without_pairs(net.row_count());
         assert_eq!(RowSet::of_positions(OneHot::Lists(&lists), &none).all_rows(), rows);
         let plans = planned(&net, &lists);
         let of_plans = RowSet::of_positions(OneHot::Plans(&plans), plans[0].pairs());
@@ -200,7 +204,7 @@ fn same_bits_for_any_threads() {
         let plans = planned(&net, &lists);
         for precision in [Precision::F32, Precision::Mixed] {
             for positions in [OneHot::Lists(&lists), OneHot::Plans(&plans)] {
-                let kernel = Kernel::new(&net, precision, Level::detect_fastest());
+                let kernel = Kernel::new(&net, precision, SimdLevel::detect_fastest());
                 let (_, gradients) = same_for_threads(&[2, 5], &net.to_string(), || {
                     run(&kernel, positions, &mut Scratch::default())
                 });
@@ -219,8 +223,8 @@ fn nan_in_touched_row_shows() {
         let name = nnuance::architecture::ArrayKind::Rows(set).array_name(net.inputs.sets());
         let mut weights = drawn::weights(&net, 3);
         weights.0.get_mut(&name).expect("rows").values[row * net.hidden + 3] = f32::NAN;
-        let (targets, inputs) = (eighths(lists.len()), Inputs::Active(lists));
-        for level in Level::list_available() {
+        let (targets, inputs) = (eighths(lists.len()), BatchInputs::Active(lists));
+        for level in SimdLevel::list_available() {
             for precision in [Precision::F32, Precision::Mixed] {
                 let model = model(&net, &weights, fused(level, precision));
                 let (loss, _) = model.compute_gradients(&inputs, Aim::Targets(&targets));

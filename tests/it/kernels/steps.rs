@@ -1,6 +1,6 @@
 //! The steps of optimisers on plain slices against 64-bit formulas.
 
-use nnuance::model::ops::steps::{AdaGrad, Adam, Mean, Sgd, Step};
+use nnuance::model::ops::steps::{AdaGrad, Adam, Mean, OptimizerStep, Sgd};
 use rand::prelude::*;
 
 use crate::support::kit::*;
@@ -40,12 +40,12 @@ pub const RULES: [Rule; 10] = [
 const RATE: f64 = 0.01;
 
 impl Rule {
-    pub fn at(self, step: u64) -> Step {
+    pub fn at(self, step: u64) -> OptimizerStep {
         match self {
             Rule::Adam(rule) => rule.step_at(RATE, step),
             Rule::AdaGrad(clip) => AdaGrad::step_at(RATE, 1e-8, 0.1, clip),
             Rule::Sgd(beta) => Sgd::step_at(RATE, beta, 0.1, 0.0),
-            Rule::Mean(share) => Step::Mean(Mean { share: share as f32 }),
+            Rule::Mean(share) => OptimizerStep::Mean(Mean { share: share as f32 }),
         }
     }
 
@@ -101,7 +101,7 @@ impl Rule {
 
 #[test]
 fn steps_match_the_reference() {
-    for level in Level::list_available() {
+    for level in SimdLevel::list_available() {
         for rule in RULES {
             for len in [0, 1, 15, 16, 17, 1000, 40_000] {
                 check(rule, level, len);
@@ -110,7 +110,7 @@ fn steps_match_the_reference() {
     }
 }
 
-fn check(rule: Rule, level: Level, len: usize) {
+fn check(rule: Rule, level: SimdLevel, len: usize) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(len as u64);
     let mut random = |size: f32| -> Vec<f32> {
         (0..len).map(|_| if size == 0.0 { 0.0 } else { rng.random_range(-size..size) }).collect()
@@ -153,7 +153,7 @@ fn same_bits_for_any_threads() {
             let step = rule.at(3);
             let mut states: Vec<&mut [f32]> = vec![&mut a, &mut b];
             states.truncate(step.state_count());
-            step.take_step(Level::detect_fastest(), &mut p, &g, states);
+            step.take_step(SimdLevel::detect_fastest(), &mut p, &g, states);
             (p, a, b)
         });
     }
@@ -163,7 +163,7 @@ fn same_bits_for_any_threads() {
 #[test]
 fn nan_is_not_clipped() {
     let rules = [Rule::Adam(Adam { clip: 1.98, ..ADAM }), Rule::AdaGrad(1.98)];
-    for level in Level::list_available() {
+    for level in SimdLevel::list_available() {
         for rule in rules {
             let (mut p, mut a, mut b) = (vec![0.5; 35], vec![0.0; 35], vec![0.0; 35]);
             let mut g = vec![0.1; 35];

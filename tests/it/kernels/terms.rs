@@ -1,7 +1,9 @@
 //! The fused operation for handcrafted terms against sums and slopes taken row by row in f64.
 
-use nnuance::batch::{TermColumn, TermRows, Terms};
-use nnuance::model::ops::cpu::{Level, TermsGradients, TermsJob, terms_gradients, terms_logits};
+use nnuance::batch::{TermBatch, TermColumn, TermRows};
+use nnuance::model::ops::cpu::{
+    SimdLevel, TermsGradients, TermsJob, terms_gradients, terms_logits,
+};
 use nnuance::sums::Sums;
 use rand::prelude::*;
 
@@ -12,7 +14,7 @@ const TERMS: usize = 50;
 
 #[derive(Clone)]
 struct Case {
-    pieces: Vec<Arc<Terms>>,
+    pieces: Vec<Arc<TermBatch>>,
     targets: Vec<f32>,
     weights: Vec<f32>,
     tempo: f32,
@@ -31,7 +33,7 @@ struct Right {
     size: f64,
 }
 
-fn job(case: &Case, level: Level) -> TermsJob<'_> {
+fn job(case: &Case, level: SimdLevel) -> TermsJob<'_> {
     let Case { pieces, targets, scale, loss, counts, .. } = case;
     let judged =
         LossInputs { weights: counts, loss: *loss, ..LossInputs::with_squared_error(targets) };
@@ -41,7 +43,7 @@ fn job(case: &Case, level: Level) -> TermsJob<'_> {
 fn random(sizes: &[usize], entries: usize, frozen: bool, seed: u64) -> Case {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut piece = |&size: &usize| {
-        let mut piece = Terms::default();
+        let mut piece = TermBatch::default();
         for row in 0..size {
             let (terms, counts) = (0..TERMS as u16, -3i8..=3);
             let mut list = |most: usize| -> Vec<(u16, i8)> {
@@ -98,7 +100,7 @@ fn both<C: Copy>(
 }
 
 impl Case {
-    fn sums(&self, piece: &Terms, row: usize, weights: &[f64]) -> Sums {
+    fn sums(&self, piece: &TermBatch, row: usize, weights: &[f64]) -> Sums {
         let frozen = &piece.frozen;
         let wide = |pair: &[f32]| [f64::from(pair[0]), f64::from(pair[1])];
         let normal = frozen.normal.get(row).map_or([0.0; 2], |frozen| wide(frozen));
@@ -162,14 +164,14 @@ impl Case {
     }
 
     fn by_term(&self) -> Self {
-        let by_term = |piece: &Arc<Terms>| {
+        let by_term = |piece: &Arc<TermBatch>| {
             let columns = TermColumn::from_terms(piece);
-            Arc::new(Terms { columns, ..Terms::clone(piece) })
+            Arc::new(TermBatch { columns, ..TermBatch::clone(piece) })
         };
         Case { pieces: self.pieces.iter().map(by_term).collect(), ..self.clone() }
     }
 
-    fn check(&self, level: Level) {
+    fn check(&self, level: SimdLevel) {
         let weights: Vec<f64> = self.weights.iter().map(|&weight| f64::from(weight)).collect();
         let right = self.right(&weights, f64::from(self.tempo));
         let job = job(self, level);
@@ -199,7 +201,7 @@ fn norm(numbers: impl Iterator<Item = f64>) -> f64 {
 fn every_level_matches_the_formula() {
     let shapes: [&[usize]; 6] =
         [&[1], &[0, 3, 0], &[255, 256, 257], &[1023, 1, 1025], &[4096, 700, 4096], &[20_000]];
-    for level in Level::list_available() {
+    for level in SimdLevel::list_available() {
         for (i, sizes) in shapes.iter().enumerate() {
             for (entries, frozen) in [(0, true), (20, false), (300, true)] {
                 for seed in 0..4 {
@@ -214,7 +216,7 @@ fn every_level_matches_the_formula() {
 
 /// One position with sums and shares that floats represent exactly.
 fn single(normal: [f32; 2], safety: [f32; 4], complexity: f32) -> Case {
-    let mut piece = Terms::default();
+    let mut piece = TermBatch::default();
     piece.normal.push(0, [(0, 1)].into_iter());
     piece.safety.push(0, [(1, [1, 0]), (2, [0, 1])].into_iter());
     piece.complexity.push(0, [(3, 1)].into_iter());
@@ -237,7 +239,7 @@ fn single(normal: [f32; 2], safety: [f32; 4], complexity: f32) -> Case {
 #[test]
 fn kinks_match_the_formula() {
     let sides = [[0.0; 4], [40.0, 40.0, 0.0, 0.0], [-40.0, -40.0, 40.0, 20.0]];
-    for level in Level::list_available() {
+    for level in SimdLevel::list_available() {
         for safety in sides {
             for eg in [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0] {
                 for complexity in [-4.0, -3.0, -2.0, -1.0, -0.0, 0.0, 1.0, 2.0] {
@@ -251,7 +253,7 @@ fn kinks_match_the_formula() {
     // Where the value is 0 or just reaches 0 the endgame weight changes; beyond, it does not.
     let endgame = |eg, complexity| {
         let case = single([32.0, eg], [0.0; 4], complexity);
-        terms_gradients(&case.weights, case.tempo, job(&case, Level::detect_fastest())).terms
+        terms_gradients(&case.weights, case.tempo, job(&case, SimdLevel::detect_fastest())).terms
     };
     assert!(endgame(0.0, -1.0)[1] != 0.0 && endgame(0.0, -1.0)[7] == 0.0);
     assert!(endgame(2.0, -2.0)[1] != 0.0 && endgame(2.0, -2.0)[7] != 0.0);
@@ -262,7 +264,7 @@ fn kinks_match_the_formula() {
 fn same_bits_for_any_threads() {
     let case = random(&[0, 4096, 77, 9000, 4096, 4096], 40, true, 6);
     let cases = [case.by_term(), case];
-    let levels = Level::list_available().into_iter();
+    let levels = SimdLevel::list_available().into_iter();
     for (level, case) in levels.flat_map(|level| cases.iter().map(move |case| (level, case))) {
         same_for_threads(&[2, 3, 8], level.name(), || {
             let job = job(case, level);
@@ -277,7 +279,7 @@ fn same_bits_for_any_threads() {
 
 #[test]
 fn extreme_and_nan_weights() {
-    for level in Level::list_available() {
+    for level in SimdLevel::list_available() {
         for loss in LOSSES {
             for size in [-1e9, 1e9, f32::NAN] {
                 let case = Case { loss, ..single([size, 1.0], [0.0; 4], 0.0) };

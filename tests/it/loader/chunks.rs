@@ -1,7 +1,7 @@
 //! Positions that stay together from pass to pass, and plans that are made once.
 
 use nnuance::architecture::Inputs as ArchitectureInputs;
-use nnuance::batch::{Inputs, RankShare};
+use nnuance::batch::{BatchInputs, RankShare};
 use nnuance::loader::{MAX_PLAN_BYTES, select_pairs};
 use nnuance::model::host_outputs;
 
@@ -27,7 +27,7 @@ fn batches(plan: StreamPlan, net: &Architecture, from: usize, count: usize) -> V
 }
 
 fn is_planned(batch: &Batch) -> bool {
-    matches!(batch.inputs, Inputs::Planned(_))
+    matches!(batch.inputs, BatchInputs::Planned(_))
 }
 
 /// Checks that two batches have the same labels, and outputs within a share of the largest.
@@ -98,11 +98,11 @@ fn streamed_chunks_equal_lists() {
             assert!(later == found[3..6], "from any place on");
             for (found, listed) in found.iter().zip(&listed) {
                 match &found.inputs {
-                    Inputs::Planned(plans) => {
+                    BatchInputs::Planned(plans) => {
                         assert!(plans.iter().all(|plan| plan.len() <= 64));
                         named += plans.len();
                     }
-                    Inputs::First(views) => named += views.lists.len().div_ceil(64),
+                    BatchInputs::First(views) => named += views.lists.len().div_ceil(64),
                     _ => panic!("no plans"),
                 }
                 assert!(!is_planned(listed));
@@ -125,7 +125,7 @@ fn chunks_stay_together_across_epochs() {
     let passes = |chunk| {
         let batches = batches(plan(chunk, InputLayout::Lists), &net, 0, BATCHES);
         let rows = batches.iter().flat_map(|batch| match &batch.inputs {
-            Inputs::Active(active) => {
+            BatchInputs::Active(active) => {
                 let lists = near(active).chunks(active.views * active.width);
                 lists.zip(&batch.scores[..]).map(|(rows, score)| (rows.to_vec(), *score as i32))
             }
@@ -175,7 +175,7 @@ fn kings_are_grouped_and_spread_evenly() {
     plan.order.batch = POSITIONS / 5;
     let all = batches(plan, &net, 0, 15);
     let kinds = all.iter().flat_map(|batch| match &batch.inputs {
-        Inputs::Active(active) => {
+        BatchInputs::Active(active) => {
             let king = |list: &[u16]| list[0] / 768;
             let lists = near(active).chunks(2 * active.width);
             lists.map(move |lists| 2 * king(lists) + king(&lists[active.width..]))

@@ -3,7 +3,7 @@
 use nnuance::architecture::Inputs;
 use nnuance::batch::plan_first_views_slowly;
 use nnuance::batch::{
-    self, ChunkPlan, FirstPlanner, FirstViews, MOST_IN_CHUNK, Pairs, expand_lists,
+    self, ChunkPlan, FirstPlanner, FirstViews, InputPairs, MOST_IN_CHUNK, expand_lists,
 };
 use nnuance::loader::select_pairs;
 
@@ -21,7 +21,7 @@ fn all_views() -> impl Iterator<Item = (Views, bool)> {
     Views::ALL.into_iter().flat_map(|views| [(views, false), (views, true)])
 }
 
-fn first_views(net: &Architecture, samples: &[Sample], pairs: &Arc<Pairs>) -> FirstViews {
+fn first_views(net: &Architecture, samples: &[Sample], pairs: &Arc<InputPairs>) -> FirstViews {
     let lists = samples.iter().map(|sample| net.inputs.first_view(&sample.position)).collect();
     let bucket = |sample: &Sample| net.bucket_of(&sample.position) as u8;
     let buckets = if net.buckets == 1 { vec![] } else { samples.iter().map(bucket).collect() };
@@ -48,12 +48,13 @@ fn first_views_equal_the_encoders() {
     for (views, mirror) in all_views() {
         let net = net(views, mirror, 1);
         let samples = games::recorded(3000);
-        let batch::Inputs::Active(active) = Encoder::for_net(&net).encode_samples(&samples).inputs
+        let batch::BatchInputs::Active(active) =
+            Encoder::for_net(&net).encode_samples(&samples).inputs
         else {
             panic!("lists")
         };
         let all = near(&active).chunks(active.views * active.width);
-        let pairs = Arc::new(Pairs::without_pairs(net.row_count()));
+        let pairs = Arc::new(InputPairs::without_pairs(net.row_count()));
         for (found, right) in first_views(&net, &samples, &pairs).lists.iter().zip(all) {
             assert_eq!(found[..], right[..active.width]);
         }
@@ -71,7 +72,8 @@ fn plans_of_first_views_equal_lists() {
         let active = listed.one_hot().lists();
         let model = model(&net, &initial_weights(&net, 3), fastest());
         let targets = eighths(samples.len());
-        let of = |inputs: &batch::Inputs| model.compute_gradients(inputs, Aim::Targets(&targets));
+        let of =
+            |inputs: &batch::BatchInputs| model.compute_gradients(inputs, Aim::Targets(&targets));
         let right = of(&listed);
         let assert_alike =
             |inputs| assert_near(&net.to_string(), &of(&inputs), &right, [1e-6, 1e-5]);
@@ -93,9 +95,9 @@ fn plans_of_first_views_equal_lists() {
                 let named =
                     listed::active(&net, expand_lists(&planned, active.width), active.width);
                 assert_same_inputs(&named, active, &pairs);
-                assert_alike(batch::Inputs::Planned(planned));
+                assert_alike(batch::BatchInputs::Planned(planned));
             }
-            assert_alike(batch::Inputs::First(first));
+            assert_alike(batch::BatchInputs::First(first));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Rows shared by two inputs.
 
 use nnuance::architecture::Inputs as ArchitectureInputs;
-use nnuance::batch::{ActiveRows, ChunkPlan, Inputs, Pairs, Planner};
+use nnuance::batch::{ActiveRows, BatchInputs, ChunkPlan, InputPairs, Planner};
 
 use crate::support::kit::*;
 use crate::support::listed_rows::lists;
@@ -41,15 +41,15 @@ fn slowly(lists: &ActiveRows, most: usize) -> Vec<[u32; 2]> {
 fn pairs_are_the_most_frequent() {
     let net = net(Views::Perspective, 1);
     let lists = lists(&net, 300);
-    let pairs = Pairs::select_most_frequent(&net, &lists, 60);
+    let pairs = InputPairs::select_most_frequent(&net, &lists, 60);
     assert_eq!(pairs.parents(), slowly(&lists, 60));
     // Without inputs that occur together there are no pairs.
     let lonely: Vec<u16> = (0..ROWS as u16).collect();
     for lists in [lonely, Vec::new()] {
         let lists = listed::active(&net, lists, 8);
         assert_eq!(
-            Pairs::select_most_frequent(&net, &lists, 10),
-            Pairs::without_pairs(net.row_count())
+            InputPairs::select_most_frequent(&net, &lists, 10),
+            InputPairs::without_pairs(net.row_count())
         );
     }
 }
@@ -68,7 +68,7 @@ fn pairs_live_inside_a_king_bucket() {
         list.iter_mut().for_each(|row| *row = if *row < 768 { *row + first } else { 3072 });
     }
     let lists = listed::active(&four, all, listed.width);
-    let pairs = Pairs::select_most_frequent(&four, &lists, 30);
+    let pairs = InputPairs::select_most_frequent(&four, &lists, 30);
     let mut right = Vec::new();
     for (king, lists) in apart.into_iter().enumerate() {
         let first = 4 * ROWS + right.len() as u32;
@@ -77,7 +77,7 @@ fn pairs_live_inside_a_king_bucket() {
             Some(pair) => first + pair,
         };
         let alone =
-            Pairs::select_most_frequent(&one, &listed::active(&one, lists, listed.width), 30);
+            InputPairs::select_most_frequent(&one, &listed::active(&one, lists, listed.width), 30);
         right.extend(alone.parents().iter().map(|parents| parents.map(row)));
     }
     assert_eq!(right.len(), 60);
@@ -87,8 +87,8 @@ fn pairs_live_inside_a_king_bucket() {
     assert_same_inputs(&short, &lists, &pairs);
     // Nets with so many king buckets that pairs exceed 16 bits have fewer.
     let net = of_kings(64);
-    let none = Pairs::select_most_frequent(&net, &listed::active(&net, Vec::new(), 8), 256);
-    assert_eq!(none, Pairs::without_pairs(64 * 768));
+    let none = InputPairs::select_most_frequent(&net, &listed::active(&net, Vec::new(), 8), 256);
+    assert_eq!(none, InputPairs::without_pairs(64 * 768));
 }
 
 fn of_kings(kings: u8) -> Architecture {
@@ -99,7 +99,7 @@ fn of_kings(kings: u8) -> Architecture {
 }
 
 /// Short lists name the same inputs as often, pairs for two; blanks come last.
-pub fn assert_same_inputs(short: &ActiveRows, lists: &ActiveRows, pairs: &Pairs) {
+pub fn assert_same_inputs(short: &ActiveRows, lists: &ActiveRows, pairs: &InputPairs) {
     let rows = |lists: &ActiveRows| lists.indices.iter().map(|row| row as u32).collect::<Vec<_>>();
     let (inputs, blank) = (pairs.input_count() as u32, pairs.row_count() as u32);
     assert_eq!(short.len(), lists.len());
@@ -115,7 +115,7 @@ pub fn assert_same_inputs(short: &ActiveRows, lists: &ActiveRows, pairs: &Pairs)
     }
 }
 
-fn inputs_of(row: u32, pairs: &Pairs) -> Vec<u32> {
+fn inputs_of(row: u32, pairs: &InputPairs) -> Vec<u32> {
     match (row as usize).checked_sub(pairs.input_count()) {
         None => vec![row],
         Some(pair) => pairs.parents()[pair].iter().flat_map(|it| inputs_of(*it, pairs)).collect(),
@@ -129,7 +129,7 @@ fn shortened_lists_name_the_same_inputs() {
     let lists = lists(&net, 900);
     let some = |indices: &[u16]| listed::active(&net, indices.to_vec(), lists.width);
     let (seen, others) = near(&lists).split_at(near(&lists).len() / 2);
-    let pairs = Pairs::select_most_frequent(&net, &some(seen), 200);
+    let pairs = InputPairs::select_most_frequent(&net, &some(seen), 200);
     for count in [0, 2, 254, 256, 258, 800] {
         let whole = some(&others[..count * lists.width]);
         let mut short = whole.clone();
@@ -151,7 +151,7 @@ fn gradients_of_pairs_reach_their_inputs() {
         let net = net(views, hidden);
         let lists = lists(&net, 700);
         let (places, positions) = (lists.width, lists.len());
-        let pairs = Arc::new(Pairs::select_most_frequent(&net, &lists, 120));
+        let pairs = Arc::new(InputPairs::select_most_frequent(&net, &lists, 120));
         let targets: Vec<f32> = (0..positions).map(|it| (it % 9) as f32 / 8.0).collect();
         let mut planner = Planner::default();
         let mut plan = |(number, lists): (usize, &[u16])| {
@@ -167,10 +167,10 @@ fn gradients_of_pairs_reach_their_inputs() {
         };
         let size = 150 * places * net.views();
         let planned =
-            Inputs::Planned(near(&lists).chunks(size).enumerate().map(&mut plan).collect());
-        let listed = Inputs::Active(lists);
+            BatchInputs::Planned(near(&lists).chunks(size).enumerate().map(&mut plan).collect());
+        let listed = BatchInputs::Active(lists);
         for (precision, bound) in [(Precision::F32, 1e-5), (Precision::Mixed, 2e-3)] {
-            for level in Level::list_available() {
+            for level in SimdLevel::list_available() {
                 let model = model(&net, &initial_weights(&net, 3), fused(level, precision));
                 let of = |inputs| model.compute_gradients(inputs, Aim::Targets(&targets));
                 assert_near(level.name(), &of(&planned), &of(&listed), [1e-6, bound]);

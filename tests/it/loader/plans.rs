@@ -1,7 +1,7 @@
 //! Plans and lists with pairs, of drawn lists, against their definitions.
 
 use nnuance::architecture::Inputs;
-use nnuance::batch::{ActiveRows, ChunkPlan, Indices, Pairs, Planner, plan_slowly};
+use nnuance::batch::{ActiveRows, ChunkPlan, Indices, InputPairs, Planner, plan_slowly};
 use nnuance::features::{Row, set_named};
 use rand::seq::IndexedRandom;
 
@@ -85,13 +85,13 @@ fn write(lists: &[Vec<usize>], width: usize, blank: usize, is_wide: bool) -> Ind
 }
 
 /// Calls `check` with nets, drawn lists, and pairs selected from such lists.
-fn for_drawn(check: impl Fn(&Architecture, &[Vec<Row>], ActiveRows, Arc<Pairs>, u64)) {
+fn for_drawn(check: impl Fn(&Architecture, &[Vec<Row>], ActiveRows, Arc<InputPairs>, u64)) {
     for net in nets() {
         for seed in 0..12 {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
             let (rows, lists) = draw(&net, &mut random);
             let most = [0, 60, 300][seed as usize % 3];
-            let pairs = Arc::new(Pairs::select_most_frequent(&net, &lists, most));
+            let pairs = Arc::new(InputPairs::select_most_frequent(&net, &lists, most));
             check(&net, &rows, lists, pairs, seed);
         }
     }

@@ -3,9 +3,9 @@
 
 use burn::tensor::{Tensor, TensorData};
 use nnuance::architecture::PIECES;
-use nnuance::batch::Inputs;
+use nnuance::batch::BatchInputs;
 use nnuance::model::SetRows;
-use nnuance::train::optimizer::{OptimizerName, Settings};
+use nnuance::train::optimizer::{OptimizerName, OptimizerSettings};
 use nnuance::train::target::blend_targets;
 
 use crate::support::kit::*;
@@ -41,7 +41,7 @@ fn fused_operations_equal_plain_ones() {
         let plain = model(&net, &weights, Compute::Plain);
         let (loss, gradients) = plain.compute_gradients(&batch.inputs, Aim::Targets(&targets));
         let logits = to_host(plain.logits(&batch.inputs));
-        for level in Level::list_available() {
+        for level in SimdLevel::list_available() {
             let what = format!("seed {seed}, {}, {net}", level.name());
             let fused = model(&net, &weights, fused(level, Precision::F32));
             let apart = distance(&to_host(fused.logits(&batch.inputs)), &logits);
@@ -85,7 +85,7 @@ fn in_fixed_point(weights: &Weights) -> Weights {
 
 /// The largest partial sum of an accumulator of the batch in any order.
 fn largest_sum(net: &Architecture, weights: &Weights, batch: &Batch) -> f64 {
-    let Inputs::Active(active) = &batch.inputs else { unreachable!("a net takes lists") };
+    let BatchInputs::Active(active) = &batch.inputs else { unreachable!("a net takes lists") };
     let values = |name: &str| &weights.0[name].values;
     let shared = net.inputs.factorised.then(|| values("factoriser.weight"));
     let (rows, bias) = (values("accumulator.weight"), values("accumulator.bias"));
@@ -119,7 +119,7 @@ fn mixed_precision_rounds_weights_and_slopes() {
         let targets = blend_targets(&batch, 0.4, &[WinRateModel::from_scale(300.0).into()]);
         let most = largest_sum(&net, &rounded, &batch);
         assert!(most < 8.0, "seed {seed}, {net}: a sum may be {most}, and would be held");
-        for level in Level::list_available() {
+        for level in SimdLevel::list_available() {
             let what = format!("seed {seed}, {}, {net}", level.name());
             let model = |weights, precision| model(&net, weights, fused(level, precision));
             let exact = model(&rounded, Precision::F32);
@@ -209,7 +209,7 @@ fn same_bits_for_any_threads() {
         let batch: Arc<Batch> =
             Arc::new(Encoder::for_net(&net).encode_samples(&games::samples(2000, seed)));
         same_for_threads(&[2, 3, 8], &format!("seed {seed}, {net}"), || {
-            let model = model(&net, &weights, fused(Level::detect_fastest(), precision));
+            let model = model(&net, &weights, fused(SimdLevel::detect_fastest(), precision));
             let (loss, gradients) =
                 model.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
             (loss.to_bits(), bits(&gradients))
@@ -222,7 +222,7 @@ fn steps_of_adam() {
     let net = Architecture::simple(Views::Perspective, 19, Activation::SCReLU);
     // All with the plain gradients: only the step differs. Where a gradient is all but zero, its
     // rounding decides the sign of a whole step, so the bound is wider here.
-    let stepped = |settings: &Settings, compute| {
+    let stepped = |settings: &OptimizerSettings, compute| {
         let mut model = model(&net, &drawn::weights(&net, 9), Compute::Plain);
         let mut optimizer = settings.build_optimizer(compute);
         for seed in 0..5 {
@@ -236,10 +236,10 @@ fn steps_of_adam() {
         [(OptimizerName::AdamW, true), (OptimizerName::AdamW, false), (OptimizerName::Adam, true)]
     {
         for clip in [0.0, 0.3] {
-            let usual = Settings::default_of(name);
-            let settings = Settings { bias_correction, clip, weight_decay: 0.02, ..usual };
+            let usual = OptimizerSettings::default_of(name);
+            let settings = OptimizerSettings { bias_correction, clip, weight_decay: 0.02, ..usual };
             let plain = stepped(&settings, Compute::Plain);
-            for level in Level::list_available() {
+            for level in SimdLevel::list_available() {
                 let found = stepped(&settings, fused(level, Precision::F32));
                 assert_close(&format!("{settings:?}"), &found, &plain, 1e-4);
             }

@@ -308,10 +308,10 @@ fn integers_are_near_their_floats() {
 #[test]
 fn outputs_stay_within_their_proof() {
     for head in HEADS {
-        let text = toml::to_string(&Form::from(head.architecture().0)).unwrap();
-        let form: Form = toml::from_str(&text).unwrap();
+        let text = toml::to_string(&NetForm::from(head.architecture().0)).unwrap();
+        let form: NetForm = toml::from_str(&text).unwrap();
         let (_, scales) = head.architecture();
-        let net: Architecture = Form { hidden: 2, ..form }.try_into().unwrap();
+        let net: Architecture = NetForm { hidden: 2, ..form }.try_into().unwrap();
         for seed in 0..4 {
             let net = random(&net, scales, seed);
             let proof = prove(&net).unwrap();

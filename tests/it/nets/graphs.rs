@@ -1,6 +1,6 @@
 //! Heads whose layers do not just follow one another, against formulas written out for each.
 
-use nnuance::architecture::{ArrayKind, Form, Layer};
+use nnuance::architecture::{ArrayKind, Layer, NetForm};
 use nnuance::export::{prove, quantise};
 
 use crate::support::kit::*;
@@ -97,7 +97,7 @@ fn connected_layers_compute_their_formulas() {
             let float = Float::new(&weights, &net).unwrap();
             let samples = games::samples(60, 7);
             let batch = Encoder::for_net(&net).encode_samples(&samples);
-            let kind = Kind::Net(net.clone());
+            let kind = ModelKind::Net(net.clone());
             let logits = [Compute::Plain, fastest()].map(|compute| {
                 let model = Model::new(&kind, &weights, &Device::flex(), compute).unwrap();
                 to_host(model.logits(&batch.inputs))
@@ -132,7 +132,7 @@ fn gradients_of_connected_layers_equal_differences() {
             losses.sum::<f64>() / samples.len() as f64
         };
         for compute in [Compute::Plain, fastest()] {
-            let model = Model::new(&Kind::Net(net.clone()), &weights, &all, compute).unwrap();
+            let model = Model::new(&ModelKind::Net(net.clone()), &weights, &all, compute).unwrap();
             let (loss, gradients) = model.compute_gradients(&batch.inputs, Aim::Targets(&targets));
             assert!((f64::from(loss) - loss_of(&weights)).abs() < 1e-6, "{net}");
             for part in [ArrayKind::Layer(0), ArrayKind::Layer(1), ArrayKind::Output] {
@@ -189,8 +189,8 @@ fn descriptions_are_written_as_they_are_read() {
     assert_eq!(usual.output, Layer::output(), "the usual connection is not written");
     for head in HEADS {
         let net = net(head, "");
-        let text = toml::to_string(&Form::from(net.clone())).unwrap();
-        let form: Form = toml::from_str(&text).unwrap();
+        let text = toml::to_string(&NetForm::from(net.clone())).unwrap();
+        let form: NetForm = toml::from_str(&text).unwrap();
         assert_eq!(Architecture::try_from(form).unwrap(), net);
         assert!([" of ", " adds "].iter().any(|it| net.to_string().contains(it)), "{net}");
     }

@@ -431,10 +431,10 @@ fn an_architecture_has_one_written_form() {
         let net = drawn::net(seed, 48);
         let json = serde_json::to_string(&net).unwrap();
         assert_eq!(serde_json::from_str::<Architecture>(&json).unwrap(), net);
-        let toml = toml::to_string(&Form::from(net.clone())).unwrap();
+        let toml = toml::to_string(&NetForm::from(net.clone())).unwrap();
         assert_eq!(toml::from_str::<Architecture>(&toml).unwrap(), net, "{toml}");
     }
-    let form = Form {
+    let form = NetForm {
         head: vec![LayerForm { size: Some(2), ..LayerForm::default() }],
         ..parity(3).into()
     };

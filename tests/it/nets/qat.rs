@@ -5,8 +5,8 @@ use nnuance::export::dequantise_net;
 use nnuance::net::{StoredArray, stored_arrays};
 use nnuance::progress::SilentProgress;
 use nnuance::train::optimizer::{self, OptimizerName};
-use nnuance::train::schedule::Schedule;
-use nnuance::train::{self, Rounding, Settings, TrainError};
+use nnuance::train::schedule::RunSchedule;
+use nnuance::train::{self, Rounding, TrainError, TrainingSettings};
 
 use crate::runs::golden;
 use crate::support::kit::*;
@@ -23,7 +23,7 @@ fn units(net: &Net) -> Vec<(ArrayKind, Vec<f32>)> {
 fn rounded_weights_are_those_of_the_file() {
     for drawn in TWENTY.iter() {
         let (trained, weights) = drawn::floats(drawn.seed);
-        let kind = Kind::Net(trained.clone());
+        let kind = ModelKind::Net(trained.clone());
         let model = Model::new(&kind, &weights, &Device::flex(), fastest()).unwrap();
         for net in &drawn.nets {
             let rounded = model.round_weights(&units(net)).to_weights();
@@ -53,13 +53,13 @@ fn gradients_of_rounded_weights_step_the_weights() {
     let integers = &TWENTY[3].nets[0];
     let batch = Encoder::for_net(&net).encode_samples(&games::samples(200, 4));
     let from = 3;
-    let settings = Settings {
-        learning_rate: Schedule::constant(RATE),
-        wdl: Schedule::constant(1.0),
+    let settings = TrainingSettings {
+        learning_rate: RunSchedule::constant(RATE),
+        wdl: RunSchedule::constant(1.0),
         rounding: Some(Rounding { from, units: units(integers) }),
-        optimizer: optimizer::Settings {
+        optimizer: optimizer::OptimizerSettings {
             beta1: 0.0,
-            ..optimizer::Settings::default_of(OptimizerName::Sgd)
+            ..optimizer::OptimizerSettings::default_of(OptimizerName::Sgd)
         },
         ..golden::settings(5, false)
     };
@@ -72,7 +72,7 @@ fn gradients_of_rounded_weights_step_the_weights() {
         let (_, end) = train::train_model(&job, start, batches, &SilentProgress).unwrap();
         let mut right = weights.clone();
         for step in 1..=5 {
-            let kind = Kind::Net(net.clone());
+            let kind = ModelKind::Net(net.clone());
             let model = Model::new(&kind, &right, &device.clone().autodiff(), compute).unwrap();
             let model = if step < from { model } else { model.round_weights(&units(integers)) };
             let (_, gradients) =

@@ -113,7 +113,7 @@ fn net_of(format: &str, more: &str) -> (Architecture, Scales) {
     );
     let config = Config::parse_text(&text, "format", &[]).unwrap();
     let merged_kings = format != "stockfish-19-lite";
-    let form = Form { merged_kings, ..config.architecture().unwrap().clone().into() };
+    let form = NetForm { merged_kings, ..config.architecture().unwrap().clone().into() };
     (form.try_into().unwrap(), config.scales)
 }
 
@@ -244,7 +244,7 @@ fn engine_prints_our_values() {
 
 /// The net of one output bucket, with only its piece-square values or its layers.
 fn part_of(net: &Net, bucket: usize, squares: bool) -> Net {
-    let mut form = Form::from(net.architecture().clone());
+    let mut form = NetForm::from(net.architecture().clone());
     form.output_buckets = Buckets::Pieces(1);
     let architecture = Architecture::try_from(form).unwrap();
     let buckets = net.architecture().buckets;

@@ -1,8 +1,8 @@
 //! Elo of matches: digits of fastchess, borders, error rates by simulation.
 
 use nnuance::report::elo::{
-    Decision, Elo, FEW_PAIRS, PairedGames, Pairs, PlayerDifference, Ratings, Sprt, expected_score,
-    rate_players,
+    Decision, Elo, FEW_PAIRS, PairCounts, PairedGames, PlayerDifference, Ratings, Sprt,
+    expected_score, rate_players,
 };
 use rayon::prelude::*;
 
@@ -62,8 +62,8 @@ impl World {
         [[0.0, 0.0], [0.0, 0.5], [0.5, 0.5], [0.5, 1.0], [1.0, 1.0]][place]
     }
 
-    fn play(&self, count: u64, random: &mut Dice) -> Pairs {
-        let mut pairs = Pairs::default();
+    fn play(&self, count: u64, random: &mut Dice) -> PairCounts {
+        let mut pairs = PairCounts::default();
         (0..count).for_each(|_| pairs.add(self.draw(random)));
         pairs
     }
@@ -85,7 +85,7 @@ fn digits_of_fastchess() {
         ([63, 11, 126, 20, 71], "14.93 +/- 27.92"),
         ([22, 6, 42, 8, 22], "3.47 +/- 47.22"),
     ] {
-        let found = Pairs(counts).elo_difference();
+        let found = PairCounts(counts).elo_difference();
         let (value, half) = (found.value.unwrap(), found.half_width().unwrap());
         assert_eq!(format!("{value:.2} +/- {half:.2}"), elo);
         assert!(found.contains_zero());
@@ -99,7 +99,7 @@ fn likelihood_ratios_of_fastchess() {
         ([223, 9_863, 21_279, 10_037, 246], 0.5, 2.5, -3.07),
         ([871, 26_175, 55_983, 26_678, 821], 0.0, 2.0, -4.98),
     ] {
-        let pairs = Pairs(counts);
+        let pairs = PairCounts(counts);
         let found = Sprt::new(elo0, elo1).expect("a test").log_likelihood_ratio(&pairs);
         assert!((found / llr - 1.0).abs() < 0.01, "{counts:?}: {found}, not {llr}");
     }
@@ -109,10 +109,10 @@ fn likelihood_ratios_of_fastchess() {
 #[test]
 fn degrees_of_freedom_of_p() {
     // Scores 1/2, 3/4, 1: mean 3/4, standard error sqrt(1/16 / 3), t = sqrt(3).
-    let three = Pairs([0, 0, 1, 1, 1]).p_value().unwrap();
+    let three = PairCounts([0, 0, 1, 1, 1]).p_value().unwrap();
     assert!((three - (1.0 - (3.0_f64 / 5.0).sqrt())).abs() < 1e-12, "{three}");
     // Scores 1/2, 1: mean 3/4, standard error 1/4, t = 1.
-    let two = Pairs([0, 0, 1, 0, 1]).p_value().unwrap();
+    let two = PairCounts([0, 0, 1, 0, 1]).p_value().unwrap();
     assert!((two - 0.5).abs() < 1e-12, "{two}");
 }
 
@@ -123,7 +123,7 @@ fn every_match_has_numbers() {
     for code in 0..4_u64.pow(5) {
         let counts: [u64; 5] =
             std::array::from_fn(|i| [0, 1, 2, 300][(code >> (2 * i)) as usize % 4]);
-        let pairs = Pairs(counts);
+        let pairs = PairCounts(counts);
         let (elo, reversed) = (pairs.elo_difference(), pairs.reverse_players().elo_difference());
         let finite = |number: Option<f64>| number.is_none_or(f64::is_finite);
         assert!([elo.value, elo.low, elo.high].into_iter().all(finite), "{counts:?}");
@@ -144,9 +144,9 @@ fn every_match_has_numbers() {
 
 #[test]
 fn equal_pairs_have_bounds() {
-    assert_eq!(Pairs::default().elo_difference(), Elo::UNKNOWN);
+    assert_eq!(PairCounts::default().elo_difference(), Elo::UNKNOWN);
     // All won: of pairs that did not win, the share is below 1 - 0.025^(1 / 30) = 11.6 %.
-    let won = Pairs([0, 0, 0, 0, 30]);
+    let won = PairCounts([0, 0, 0, 0, 30]);
     let elo = won.elo_difference();
     assert_eq!((elo.value, elo.high), (None, None));
     assert!((expected_score(elo.low.unwrap()) - 0.025_f64.powf(1.0 / 30.0)).abs() < 1e-12);
@@ -156,25 +156,25 @@ fn equal_pairs_have_bounds() {
     for (count, place) in (1..40).flat_map(|count| [0, 1, 3, 4].map(|place| (count, place))) {
         let mut counts = [0; 5];
         counts[place] = count;
-        let pairs = Pairs(counts);
+        let pairs = PairCounts(counts);
         assert_eq!(
             pairs.elo_difference().contains_zero(),
             pairs.p_value().unwrap() >= 0.05,
             "{counts:?}"
         );
     }
-    let mut pairs = Pairs::default();
+    let mut pairs = PairCounts::default();
     for results in [[1.0, 0.0], [0.5, 0.5], [1.0, 0.5], [0.0, 0.5], [1.0, 1.0]] {
         pairs.add(results);
     }
-    assert_eq!(pairs, Pairs([0, 1, 2, 1, 1]));
-    assert_eq!(pairs.reverse_players(), Pairs([1, 1, 2, 1, 0]));
+    assert_eq!(pairs, PairCounts([0, 1, 2, 1, 1]));
+    assert_eq!(pairs.reverse_players(), PairCounts([1, 1, 2, 1, 0]));
 }
 
 /// How often a test accepts H1, and the pairs it took.
 fn accepted(test: &Sprt, world: &World, tests: u64) -> (f64, f64) {
     let run = |seed: u64| {
-        let (mut random, mut pairs) = (random(seed), Pairs::default());
+        let (mut random, mut pairs) = (random(seed), PairCounts::default());
         loop {
             pairs.add(world.draw(&mut random));
             match test.decide_after(&pairs) {
@@ -296,7 +296,7 @@ fn false_winners_among_equal_players() {
 
 #[test]
 fn two_players_are_a_match() {
-    let pairs = Pairs([36, 8, 85, 13, 88]);
+    let pairs = PairCounts([36, 8, 85, 13, 88]);
     let meetings = [PairedGames { players: [1, 0], pairs }];
     let both = rate_players(&names(2), &meetings, Some(0));
     let (elo, found) = (pairs.elo_difference(), both.players[0].elo);
@@ -306,14 +306,14 @@ fn two_players_are_a_match() {
     let own = PlayerDifference::of_match(["b", "a"], &pairs);
     assert_eq!(own, PlayerDifference::of_match(["a", "b"], &pairs.reverse_players()));
     assert!(own.decided && own.stronger == "b" && both.verdicts[0].decided);
-    let few = PlayerDifference::of_match(["a", "b"], &Pairs([0, 0, 0, 0, FEW_PAIRS - 1]));
+    let few = PlayerDifference::of_match(["a", "b"], &PairCounts([0, 0, 0, 0, FEW_PAIRS - 1]));
     assert!(!few.decided && few.stronger == "a");
 }
 
 #[test]
 fn ratings_need_points_both_ways() {
-    let even = Pairs([10, 5, 10, 5, 12]);
-    let lost = Pairs([40, 0, 0, 0, 0]);
+    let even = PairCounts([10, 5, 10, 5, 12]);
+    let lost = PairCounts([40, 0, 0, 0, 0]);
     let meet = |players, pairs| PairedGames { players, pairs };
     // Weak player d, strong e, and f without games.
     let meetings = [
@@ -343,7 +343,7 @@ fn ratings_need_points_both_ways() {
 /// mean alone, `H = 3 n / 4` and `M = 3 n w`, where `w` is the variance around the expected half.
 #[test]
 fn intransitive_results_widen_the_intervals() {
-    let won = Pairs([5, 5, 20, 30, 40]);
+    let won = PairCounts([5, 5, 20, 30, 40]);
     let circle = [[0, 1], [1, 2], [2, 0]].map(|players| PairedGames { players, pairs: won });
     let found = rate_players(&names(3), &circle, Some(0));
     // Pairs score 0.7375 on average, with a variance of 0.0742.
@@ -360,8 +360,8 @@ fn intransitive_results_widen_the_intervals() {
     }
     assert!(found.verdicts.iter().all(|it| !it.decided));
     // a is ahead by its games with c, not by those with b.
-    let far = Pairs([0, 0, 5, 100, 400]);
-    let near = Pairs([30, 50, 60, 40, 20]);
+    let far = PairCounts([0, 0, 5, 100, 400]);
+    let near = PairCounts([30, 50, 60, 40, 20]);
     let meetings = [([0, 1], near), ([1, 2], won), ([0, 2], far)];
     let meetings = meetings.map(|(players, pairs)| PairedGames { players, pairs });
     let found = rate_players(&names(3), &meetings, None);

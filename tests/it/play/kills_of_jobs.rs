@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::io::Write as _;
 
-use nnuance::engine::journal::{Journal, Progress};
+use nnuance::engine::journal::{JobProgress, Journal};
 use nnuance::engine::opening::{Openings, StartPosition};
 use nnuance::engine::{
     JobReport, PositionsJob, SelfplayJob, SkippedItem, label_positions, play_games,
@@ -101,7 +101,7 @@ fn journal_cut_anywhere() {
     let head = fs::read(&path).unwrap().len();
     let skip = |item| SkippedItem { item, fen: "8/8 w - - 0 1".into(), reason: "a | b\nc".into() };
     for batch in 1..=5u64 {
-        let progress = Progress { items: 3 * batch, written: 2 * batch, bytes: 0 };
+        let progress = JobProgress { items: 3 * batch, written: 2 * batch, bytes: 0 };
         journal.commit_batch(&[batch as u8; 7], progress, &[skip(3 * batch)]).unwrap();
     }
     assert!(matches!(
@@ -119,7 +119,7 @@ fn journal_cut_anywhere() {
         let journal = Journal::<SkippedItem>::open_job(&output, &settings).unwrap();
         let progress = journal.progress;
         let done64 = done as u64;
-        let expected = Progress { items: 3 * done64, written: 2 * done64, bytes: 7 * done64 };
+        let expected = JobProgress { items: 3 * done64, written: 2 * done64, bytes: 7 * done64 };
         assert_eq!(progress, expected);
         assert_eq!(journal.notes.len(), done);
         assert!(journal.notes.iter().all(|skip| skip.reason == "a | b\nc"));

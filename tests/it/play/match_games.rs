@@ -1,7 +1,7 @@
 //! The file of a match: read back completely, and the same however often the match was killed.
 
 use nnuance::digest;
-use nnuance::format::pgn::{AnnotatedGame, Ply, read_scoresheets};
+use nnuance::format::pgn::{AnnotatedGame, AnnotatedPly, read_scoresheets};
 use nnuance::run::played;
 use nnuance::score::Score;
 
@@ -24,13 +24,13 @@ fn written_games_are_read_back() {
     let start = Position::from_fen("6k1/5ppp/8/8/8/8/5PPP/1R2R1K1 b - - 3 20").unwrap();
     let start = start.to_chess().unwrap();
     let mut chess: Chess = start.clone();
-    let plies: Vec<Ply> = [("g8f8", Score::Mate(-1)), ("e1e8", Score::Mate(1))]
+    let plies: Vec<AnnotatedPly> = [("g8f8", Score::Mate(-1)), ("e1e8", Score::Mate(1))]
         .into_iter()
         .map(|(word, score)| {
             let played = word.parse::<UciMove>().unwrap().to_move(&chess);
             let played = played.unwrap_or_else(|_| panic!("{word}"));
             chess.play_unchecked(played);
-            Ply { played, score: Some(score), depth: 7 }
+            AnnotatedPly { played, score: Some(score), depth: 7 }
         })
         .collect();
     let game = AnnotatedGame {
@@ -64,7 +64,7 @@ fn written_games_are_read_back() {
         (Score::Mate(i32::MIN), "{-M1000/7}"),
     ] {
         let mut bytes = Vec::new();
-        let plies = [Ply { score: Some(score), ..plies[0] }];
+        let plies = [AnnotatedPly { score: Some(score), ..plies[0] }];
         AnnotatedGame { plies: &plies, ..game.clone() }.write_game(&mut bytes).unwrap();
         assert!(String::from_utf8(bytes).unwrap().contains(text), "{text}");
     }

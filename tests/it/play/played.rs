@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use nnuance::digest;
-use nnuance::report::elo::Pairs;
+use nnuance::report::elo::PairCounts;
 use nnuance::run::played::{self, Match};
 
 use crate::formats::registry::START;
@@ -54,7 +54,7 @@ fn rounds_pair_games_in_any_order() {
         if played.names[0] == "b" {
             meetings[0].pairs = meetings[0].pairs.reverse_players();
         }
-        assert_eq!(meetings[0].pairs, Pairs([0, 2, 0, 0, 1]), "{text}");
+        assert_eq!(meetings[0].pairs, PairCounts([0, 2, 0, 0, 1]), "{text}");
         assert!(notes.is_empty(), "{notes:?}");
     }
 }
@@ -76,7 +76,7 @@ fn consecutive_games_pair_without_rounds() {
         one(ba, "1-0", "6", START),
     ];
     let found = read(&text.concat()).unwrap();
-    assert_eq!(found.played.meetings[0].pairs, Pairs([0, 0, 0, 1, 0]));
+    assert_eq!(found.played.meetings[0].pairs, PairCounts([0, 0, 0, 1, 0]));
     let note = &found.notes[0];
     assert!(note.contains("4 games"), "{note}");
 }

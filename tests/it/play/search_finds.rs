@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nnuance::score::Score;
 use nnuance::search::{
-    Game, Limits, MOST_DEPTH, SearchResult, SearchSettings, Searcher, Terms, static_exchange,
+    Limits, MOST_DEPTH, SearchGame, SearchResult, SearchSettings, SearchTerms, Searcher,
+    static_exchange,
 };
 
 use crate::play::search_walks::KIWIPETE;
@@ -12,12 +13,12 @@ use crate::support::kit::*;
 
 const SCALE: f64 = 200.0;
 
-fn material() -> Terms {
-    Terms::new(HceEvaluator::new(&HceWeights::material_only()))
+fn material() -> SearchTerms {
+    SearchTerms::new(HceEvaluator::new(&HceWeights::material_only()))
 }
 
-fn game(fen: &str, moves: &str) -> Game {
-    let mut game = Game::new(Position::from_fen(fen).unwrap().to_chess().unwrap());
+fn game(fen: &str, moves: &str) -> SearchGame {
+    let mut game = SearchGame::new(Position::from_fen(fen).unwrap().to_chess().unwrap());
     for word in moves.split_whitespace() {
         game.play_move(word.parse::<UciMove>().unwrap().to_move(game.chess()).unwrap());
     }
@@ -25,11 +26,11 @@ fn game(fen: &str, moves: &str) -> Game {
 }
 
 /// Result of a new searcher, and its number of iterations.
-fn ask(game: &Game, limits: Limits) -> (SearchResult, usize) {
+fn ask(game: &SearchGame, limits: Limits) -> (SearchResult, usize) {
     ask_for_mate(game, limits, None)
 }
 
-fn ask_for_mate(game: &Game, limits: Limits, moves: Option<i32>) -> (SearchResult, usize) {
+fn ask_for_mate(game: &SearchGame, limits: Limits, moves: Option<i32>) -> (SearchResult, usize) {
     let (mut iterations, stop) = (0, AtomicBool::new(false));
     let question = SearchSettings { limits, scale: SCALE };
     let mut watch = |found: &SearchResult| {

@@ -3,7 +3,9 @@
 use nnuance::engine::opening::chess960_start;
 use nnuance::export::load_net;
 use nnuance::net::Accumulator;
-use nnuance::search::{Evaluate, Game, Limits, SearchResult, SearchSettings, Searcher, Terms};
+use nnuance::search::{
+    Evaluate, Limits, SearchGame, SearchResult, SearchSettings, SearchTerms, Searcher,
+};
 use rayon::prelude::*;
 use shakmaty::Role;
 use std::sync::atomic::AtomicBool;
@@ -90,7 +92,7 @@ fn accumulators_follow_ten_thousand_searches() {
         let nodes = if i % 10 == 0 { 1000 } else { 100 };
         let limits = Limits { nodes: Some(nodes), ..Limits::default() };
         let question = SearchSettings { limits, scale: net.scales().scale.into() };
-        let (game, stop) = (Game::new(position.to_chess().unwrap()), AtomicBool::new(false));
+        let (game, stop) = (SearchGame::new(position.to_chess().unwrap()), AtomicBool::new(false));
         Searcher::new(1).search_position(&game, &mut checked, &question, &stop, &mut |_| ());
         assert_eq!(checked.positions.len(), 1, "all moves are taken back");
         checked.kinds
@@ -115,7 +117,7 @@ fn follow(chess: &Chess, pv: &[shakmaty::Move]) {
 /// Plays at most this many half-moves; returns their number.
 fn play(start: Chess, evaluations: &mut [Box<dyn Evaluate + '_>; 2], most: usize) -> usize {
     let mut searchers = [Searcher::new(1), Searcher::new(1)];
-    let mut game = Game::new(start);
+    let mut game = SearchGame::new(start);
     let stop = AtomicBool::new(false);
     for ply in 0..most {
         let chess = game.chess().clone();
@@ -152,7 +154,7 @@ fn hundred_games_without_illegal_moves() {
             let net = Box::new(Accumulator::new(&net, &position));
             let weights =
                 if number % 2 == 0 { HceWeights::default() } else { HceWeights::material_only() };
-            let terms = Box::new(Terms::new(HceEvaluator::new(&weights)));
+            let terms = Box::new(SearchTerms::new(HceEvaluator::new(&weights)));
             play(start, &mut [net, terms], 60)
         })
         .collect();

@@ -4,7 +4,7 @@ use nnuance::draw::page;
 use nnuance::report::deep::{Calibration, Quantising, measure_quantising};
 use nnuance::report::estimate::Groups;
 use nnuance::report::fit::{fit_near, fit_scale};
-use nnuance::report::html::{self, Run};
+use nnuance::report::html::{self, ReportRun};
 use nnuance::report::{
     DeepComparison, PositionFacts, Predictions, compare, compare_deeply, part_of_group,
 };
@@ -91,7 +91,7 @@ fn text_and_page_are_whole() {
     let is_fen = |line: &&str| line.contains("8/8");
     let narrow = |line: &str| line.chars().count() <= 80;
     assert!(text.lines().filter(|it| !is_fen(it)).all(narrow), "{text}");
-    let row = |step: u64, loss: f64| Row {
+    let row = |step: u64, loss: f64| LogRow {
         step,
         positions: 100 * step,
         train_loss: (step > 0).then_some(loss - 0.01),
@@ -101,12 +101,12 @@ fn text_and_page_are_whole() {
         wdl: 0.5,
         positions_per_second: (step > 0).then_some(1e6),
     };
-    let run = |name: &str, hidden: &str| Run {
+    let run = |name: &str, hidden: &str| ReportRun {
         name: name.to_string(),
         about: vec![("model".into(), "(768 -> N)x2 -> 1".into())],
         settings: vec![("net.hidden".into(), hidden.into()), ("seed".into(), "1".into())],
         rows: vec![row(0, 0.2), row(10, 0.1), row(20, 0.08), row(30, 0.09)],
-        ..Run::default()
+        ..ReportRun::default()
     };
     let runs = [run("a & b", "8"), run("other", "16")];
     let names = [("good".to_string(), "a net in floats".to_string())];

@@ -76,7 +76,7 @@ fn piece_values_equal_differences() {
             let [mean, spread] = moments(worths);
             let sum: f64 = known().map(|it| it.mean * it.count as f64).sum();
             close(sum / count, mean, &format!("{net}"));
-            let squares = |it: &nnuance::inspect::Value| it.spread.powi(2) + it.mean.powi(2);
+            let squares = |it: &nnuance::inspect::PieceValue| it.spread.powi(2) + it.mean.powi(2);
             let squares: f64 = known().map(|it| squares(it) * it.count as f64).sum();
             close((squares / count - mean * mean).sqrt(), spread, &format!("{net}"));
         }

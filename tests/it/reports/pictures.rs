@@ -3,10 +3,10 @@
 use maud::html;
 use nnuance::draw::page::render_document;
 use nnuance::draw::sprite::Sprite;
-use nnuance::draw::{Chart, Line, Section, board, page};
-use nnuance::log::Row;
-use nnuance::report::Table;
-use nnuance::report::html::{Run, curves_section};
+use nnuance::draw::{Chart, ChartLine, Section, board, page};
+use nnuance::log::LogRow;
+use nnuance::report::TextTable;
+use nnuance::report::html::{ReportRun, curves_section};
 
 /// Checks that a page loads nothing, runs nothing and closes its elements.
 pub fn stands_alone(html: &str) {
@@ -23,13 +23,13 @@ pub fn stands_alone(html: &str) {
     }
 }
 
-fn line(points: &[[f64; 2]]) -> Line {
-    Line { name: "net".into(), points: points.to_vec(), ..Line::default() }
+fn line(points: &[[f64; 2]]) -> ChartLine {
+    ChartLine { name: "net".into(), points: points.to_vec(), ..ChartLine::default() }
 }
 
 #[test]
 fn names_are_escaped() {
-    let mut table = Table::with_titles(&["<<i>"]);
+    let mut table = TextTable::with_titles(&["<<i>"]);
     table.add_row(["<b>&\""]);
     let body = table.to_markup();
     let html = page("<script>alert(1)</script>", &html! {}, &[Section::new("a & b", body)]);
@@ -44,7 +44,7 @@ fn names_are_escaped() {
 #[test]
 fn long_titles_are_cut() {
     let name = "n".repeat(60);
-    let mut table = Table::with_titles(&["result", &name, &name, "<position"]);
+    let mut table = TextTable::with_titles(&["result", &name, &name, "<position"]);
     table.add_row(["0.5", "12", "-1234567890", "a b c d e f g h i j k l"]);
     let text = table.to_string();
     assert!(text.lines().all(|line| line.chars().count() <= 80) && text.contains("-1234567890"));
@@ -96,7 +96,7 @@ fn rankings_have_a_row_a_name() {
     let rows = vec!["first".to_string(), "a name of more than 22 letters".to_string()];
     let whiskers = vec![[0.0, 0.07, 0.09], [1.0, 0.08, 0.12]];
     let points = vec![[0.08, 0.0], [0.1, 1.0]];
-    let line = Line { points, whiskers, dots: true, ..Line::default() };
+    let line = ChartLine { points, whiskers, dots: true, ..ChartLine::default() };
     let svg = Chart { rows, lines: vec![line], ..Chart::default() }.to_markup().into_string();
     assert!(svg.contains(">first<") && svg.contains(">a name of more than 22…<"), "{svg}");
     let heights = |start: &str, end: &str| -> Vec<f64> {
@@ -119,15 +119,15 @@ fn rankings_have_a_row_a_name() {
 #[test]
 fn loss_axis_begins_after_the_first_tenth() {
     let losses = [(0, 0.5), (5, 0.3), (20, 0.1), (50, 0.09), (100, 0.08)];
-    let row = |(step, loss)| Row {
+    let row = |(step, loss)| LogRow {
         step,
         positions: 1000 * step,
         held_out_loss: Some(loss),
         learning_rate: Some(0.5 - step as f64 / 500.0),
         positions_per_second: (step > 0).then_some(500.0),
-        ..Row::default()
+        ..LogRow::default()
     };
-    let run = Run { rows: losses.map(row).to_vec(), ..Run::default() };
+    let run = ReportRun { rows: losses.map(row).to_vec(), ..ReportRun::default() };
     assert_eq!(run.training_seconds(), Some(200.0));
     let html = curves_section(&[run]).body.into_string();
     let points = |title: &str| {

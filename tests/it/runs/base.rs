@@ -1,13 +1,13 @@
 //! Nets that are added to handcrafted terms, or to nets.
 
-use nnuance::batch::Inputs;
+use nnuance::batch::BatchInputs;
 use nnuance::evaluation::Evaluation;
 use nnuance::export::{Manifest, StoredEvaluation, load_net};
 use nnuance::hce::terms;
 use nnuance::loader::Base;
 use nnuance::progress::SilentProgress;
 use nnuance::run::Evaluator;
-use nnuance::run::objective::Searcher;
+use nnuance::run::objective::QuietSearcher;
 
 use crate::runs::together::loss;
 use crate::support::kit::*;
@@ -87,7 +87,7 @@ fn sum_learns_evaluates_and_plays() {
             }
             assert_eq!(f64::from(search.value()), *value);
         }
-        let ends = Searcher::from_weights(&found, &best.weights).unwrap();
+        let ends = QuietSearcher::from_weights(&found, &best.weights).unwrap();
         let mut of_run = ends.open_evaluation();
         of_run.refresh(&samples[7].position);
         assert_eq!(f64::from(of_run.value()), sums[7]);
@@ -234,7 +234,7 @@ fn bases_stay_with_their_records() {
         let samples = games(&encoder);
         for batch in stream.take(20) {
             let batch = batch.unwrap();
-            let Inputs::Active(active) = &batch.inputs else { panic!() };
+            let BatchInputs::Active(active) = &batch.inputs else { panic!() };
             for (rows, base) in near(active).chunks_exact(64).zip(&batch.base[..]) {
                 assert_eq!(samples[rows], *base);
             }
@@ -248,7 +248,7 @@ fn games(encoder: &Encoder) -> HashMap<Vec<u16>, f32> {
     let samples = collect_samples(&plan, None, &|_| ()).unwrap();
     let batch = encoder.encode_samples(&samples);
     let base = encoder.base().unwrap();
-    let Inputs::Active(active) = &batch.inputs else { panic!() };
+    let BatchInputs::Active(active) = &batch.inputs else { panic!() };
     let rows = near(active).chunks_exact(64).map(<[u16]>::to_vec);
     rows.zip(samples.iter().map(|it| base.base_logit(&it.position))).collect()
 }

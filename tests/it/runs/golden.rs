@@ -4,8 +4,8 @@ use std::sync::Mutex;
 
 use nnuance::train::optimizer::{self, OptimizerName};
 use nnuance::train::ranks::SingleRank;
-use nnuance::train::schedule::Schedule;
-use nnuance::train::{self, Settings, Training};
+use nnuance::train::schedule::RunSchedule;
+use nnuance::train::{self, Training, TrainingSettings};
 
 use crate::support::kit::*;
 
@@ -23,7 +23,7 @@ pub const LOSSES_32: [f64; 10] = [
 pub struct Losses(pub Mutex<Vec<f64>>);
 
 impl Progress for Losses {
-    fn report_validation(&self, row: &Row) {
+    fn report_validation(&self, row: &LogRow) {
         self.0.lock().unwrap().extend(row.train_loss);
     }
 }
@@ -44,19 +44,19 @@ pub fn losses_on(plan: StreamPlan, hidden: usize, place: Place, bias_correction:
     losses_of(plan, (&net, initial_weights(&net, SEED)), place, bias_correction)
 }
 
-pub fn settings(steps: u64, bias_correction: bool) -> Settings {
-    Settings {
+pub fn settings(steps: u64, bias_correction: bool) -> TrainingSettings {
+    TrainingSettings {
         steps,
-        learning_rate: Schedule::constant(1e-3),
-        wdl: Schedule::constant(0.2),
+        learning_rate: RunSchedule::constant(1e-3),
+        wdl: RunSchedule::constant(0.2),
         source_targets: vec![WinRateModel::from_scale(400.0).into()],
         loss: Loss::SQUARED,
         sparsity: 0.0,
         rounding: None,
-        optimizer: optimizer::Settings {
+        optimizer: optimizer::OptimizerSettings {
             bias_correction,
             clip: 1.98,
-            ..optimizer::Settings::default_of(OptimizerName::AdamW)
+            ..optimizer::OptimizerSettings::default_of(OptimizerName::AdamW)
         },
         validate_every: 1,
         checkpoint_every: 100,
@@ -70,10 +70,10 @@ pub fn settings(steps: u64, bias_correction: bool) -> Settings {
 pub fn training<'a>(
     net: &Architecture,
     (compute, device): (Compute, &'a Device),
-    settings: &'a Settings,
+    settings: &'a TrainingSettings,
     folder: &'a Path,
 ) -> Training<'a> {
-    let (kind, held_out) = (Kind::Net(net.clone()), &[]);
+    let (kind, held_out) = (ModelKind::Net(net.clone()), &[]);
     Training {
         kind,
         compute,

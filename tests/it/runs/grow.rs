@@ -5,7 +5,7 @@ use nnuance::run::train::grow::grow_weights;
 use crate::support::kit::*;
 
 fn net(text: &str) -> Architecture {
-    let form: Form = toml::from_str(text).expect("the form of a net");
+    let form: NetForm = toml::from_str(text).expect("the form of a net");
     Architecture::try_from(form).expect("a net")
 }
 

@@ -1,10 +1,10 @@
 //! Evaluations that learn which moves were played.
 
-use nnuance::batch::{Choices, Terms as Rows, probability_of_first};
+use nnuance::batch::{Choices, TermBatch as Rows, probability_of_first};
 use nnuance::hce;
 use nnuance::loader::{PositionWeights, Preparation, Prepare};
-use nnuance::run::objective::{Moves, Searcher};
-use nnuance::search::{Quiescence, Terms};
+use nnuance::run::objective::{Moves, QuietSearcher};
+use nnuance::search::{Quiescence, SearchTerms};
 use nnuance::train::direct::newton::Newton;
 use nnuance::train::direct::normal::Equations;
 use nnuance::train::direct::problem::{Goal, Problem};
@@ -69,7 +69,7 @@ fn weights() -> HceWeights {
 }
 
 fn moves(force: Option<f64>) -> Moves {
-    Moves { searcher: Searcher::from_terms(&weights(), 160.0), force }
+    Moves { searcher: QuietSearcher::from_terms(&weights(), 160.0), force }
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn rows_are_quiescence_leaves() {
         let chess = sample.position.to_chess().unwrap();
         let played = sample.played.unwrap().legal_move(&chess).unwrap();
         let evaluator = HceEvaluator::new(&weights());
-        let mut terms = Terms::new(evaluator.clone());
+        let mut terms = SearchTerms::new(evaluator.clone());
         let mut quiescence = Quiescence::new(160.0);
         let root = quiescence.find_quiet_end(&chess, &mut terms).unwrap();
         let all = quiescence.moves(&chess, &mut terms).unwrap();
@@ -287,7 +287,7 @@ fn ranks_are_those_of_the_search() {
     let args = ["compare", "--moves", "--json", "material", "--data", GAMES, "--all"];
     let report = json(nnuance().args(args));
     let samples = read(GAMES).unwrap();
-    let mut material = Terms::new(HceEvaluator::new(&HceWeights::material_only()));
+    let mut material = SearchTerms::new(HceEvaluator::new(&HceWeights::material_only()));
     let mut quiescence = Quiescence::new(200.0);
     let (mut first, mut positions) = (0.0, 0);
     for sample in &samples {

@@ -1,6 +1,6 @@
 //! Ten losses of a net of pieces and threats, computed here in f64 from the rows of the sets alone.
 
-use nnuance::architecture::{Array, Inputs};
+use nnuance::architecture::{Inputs, NetArray};
 use nnuance::features;
 use nnuance::loader;
 use rayon::prelude::*;
@@ -137,7 +137,7 @@ pub fn check(backend: Backend, compute: Compute, apart: f64) {
     let net = net();
     let mut left: &[f64] = &start(net.inputs.row_count());
     let mut weights = Weights::default();
-    for array @ Array { name, shape, .. } in &net.list_arrays() {
+    for array @ NetArray { name, shape, .. } in &net.list_arrays() {
         let values = left.split_off(..array.len()).expect("a number each");
         weights.insert(name, shape, values.iter().map(|value| *value as f32).collect());
     }
@@ -156,7 +156,7 @@ fn trained_losses_with_threats() {
     for compute in computes() {
         check(Backend::Flex, compute, 2e-6);
     }
-    for level in Level::list_available() {
+    for level in SimdLevel::list_available() {
         check(Backend::Flex, fused(level, Precision::Mixed), 1e-4);
     }
     #[cfg(feature = "ndarray")]

@@ -52,7 +52,7 @@ fn quickstart_prints_the_readme_table() {
     let (begin, end) = last_table(&readme);
     let bless = std::env::var("NNUANCE_BLESS").is_ok_and(|bless| bless == "1");
     // Other instructions round differently, from the third digit that differs between nets on.
-    let avx512 = Level::list_available().contains(&Level::Avx512);
+    let avx512 = SimdLevel::list_available().contains(&SimdLevel::Avx512);
     if !need::found("avx512", "a processor with AVX-512", avx512) || &readme[begin..end] == table {
         return;
     }

@@ -3,8 +3,8 @@
 use nnuance::export;
 use nnuance::loader::Prepare as _;
 use nnuance::net::Accumulator;
-use nnuance::run::objective::{QuietEnds, Searcher};
-use nnuance::search::{Evaluate, Quiescence, Terms, static_exchange};
+use nnuance::run::objective::{QuietEnds, QuietSearcher};
+use nnuance::search::{Evaluate, Quiescence, SearchTerms, static_exchange};
 
 use crate::support::kit::*;
 
@@ -64,7 +64,7 @@ fn scores_are_those_of_leaves() {
     let weights = HceWeights::of_list(nnuance::hce::terms::built_in_list(), 400.0);
     let evaluator = HceEvaluator::new(&weights);
     let mut value = |position: &Position| evaluator.evaluate(position).round() as i32;
-    ends_are_right(&mut Terms::new(evaluator.clone()), &mut value);
+    ends_are_right(&mut SearchTerms::new(evaluator.clone()), &mut value);
     let net = export::load_net("nets/quickstart-32.bin".as_ref()).unwrap().net;
     let start = Position::from_chess(&Chess::new());
     ends_are_right(&mut Accumulator::new(&net, &start), &mut |position| net.evaluate(position));
@@ -75,7 +75,7 @@ fn capture_explosion_is_bounded() {
     // Queens that can take each other in any order.
     let fen = "qqqk4/qqq5/8/8/8/8/QQQ5/QQQK4 w - - 0 1";
     let chess = Position::from_fen(fen).unwrap().to_chess().unwrap();
-    let mut terms = Terms::new(HceEvaluator::new(&HceWeights::material_only()));
+    let mut terms = SearchTerms::new(HceEvaluator::new(&HceWeights::material_only()));
     let end = Quiescence::new(160.0).find_quiet_end(&chess, &mut terms);
     assert!(end.is_none_or(|end| end.score.abs() < INFINITE));
 }
@@ -110,7 +110,7 @@ fn round_equals_a_run_on_leaves() {
     let (_, recipe) = recipe::open_checkpoint(&out.join("last.safetensors")).unwrap();
     let round = Checkpoint::read_file(&out.join("round.safetensors")).unwrap();
     assert_eq!(round.state.step, 0);
-    let ends = QuietEnds(Searcher::from_weights(&recipe, &round.weights).unwrap());
+    let ends = QuietEnds(QuietSearcher::from_weights(&recipe, &round.weights).unwrap());
 
     let plan = ReadPlan::new(vec![POSITIONS.into()]).with_limit(6000);
     let samples = collect_samples(&plan, None, &|_| ()).unwrap();

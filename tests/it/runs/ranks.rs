@@ -184,7 +184,7 @@ fn train(text: &str, out: &Path, size: usize, stopper: Option<(usize, u64)>) {
 
 fn losses(out: &Path) -> Vec<[f64; 2]> {
     let rows = log::read_rows(&out.join("log.csv")).unwrap();
-    let loss = |row: &Row| [row.train_loss.unwrap_or(0.0), row.held_out_loss.unwrap_or(0.0)];
+    let loss = |row: &LogRow| [row.train_loss.unwrap_or(0.0), row.held_out_loss.unwrap_or(0.0)];
     rows.iter().map(loss).collect()
 }
 

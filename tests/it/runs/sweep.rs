@@ -2,7 +2,7 @@
 
 use nnuance::report::seeds::{SeedSpread, compare_members};
 use nnuance::report::{PositionFacts, Predictions, squared_errors};
-use nnuance::run::sweep::Axis;
+use nnuance::run::sweep::SweepAxis;
 
 use crate::support::kit::*;
 
@@ -31,7 +31,7 @@ fn number(value: &Value) -> f64 {
 
 #[test]
 fn values_with_commas() {
-    let of = |text: &str| Axis::parse_axis(text).map(|it| (it.key, it.values.join(" | ")));
+    let of = |text: &str| SweepAxis::parse_axis(text).map(|it| (it.key, it.values.join(" | ")));
     for (text, key, values) in [
         ("net.hidden = 16, 32", "net.hidden", "16 | 32"),
         ("data.share=0.5,1", "data.share", "0.5 | 1"),

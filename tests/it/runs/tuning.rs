@@ -1,6 +1,6 @@
 //! `nnuance train` on handcrafted terms: every method, and which weights it changes.
 
-use nnuance::batch::{Inputs, Terms};
+use nnuance::batch::{BatchInputs, TermBatch};
 use nnuance::hce::{self, Trace};
 use nnuance::loader::{self, Store};
 
@@ -36,14 +36,14 @@ fn trained_on(limit: u64, share: f64) -> Vec<Sample> {
 }
 
 struct Encoded {
-    terms: Terms,
+    terms: TermBatch,
     results: Vec<f64>,
 }
 
 impl Encoded {
     fn new(samples: &[Sample]) -> Self {
         let coding = Coding::new(&vec![true; hce::terms::built_in_list().len()], true);
-        let (mut terms, mut trace) = (Terms::default(), Trace::default());
+        let (mut terms, mut trace) = (TermBatch::default(), Trace::default());
         samples
             .iter()
             .for_each(|sample| coding.encode_position(&sample.position, &mut trace, &mut terms));
@@ -56,7 +56,7 @@ impl Encoded {
 
     fn counts(&self) -> Vec<u64> {
         let mut counts = vec![0; hce::terms::built_in_list().len()];
-        for (entries, ..) in rows(&Inputs::Terms(vec![Arc::new(self.terms.clone())])) {
+        for (entries, ..) in rows(&BatchInputs::Terms(vec![Arc::new(self.terms.clone())])) {
             let there: BTreeSet<usize> = entries.iter().map(|entry| entry.0).collect();
             there.into_iter().for_each(|term| counts[term] += 1);
         }
@@ -160,17 +160,18 @@ fn rare_terms_keep_their_start() {
 
 type Row = (Vec<(usize, i32, i32)>, [f32; 2], i8);
 
-fn rows(inputs: &Inputs) -> Vec<Row> {
-    let Inputs::Terms(pieces) = inputs else { panic!("terms") };
-    let row = |piece: &Terms, row: usize| {
-        let Terms { normal, safety, complexity, .. } = piece;
+fn rows(inputs: &BatchInputs) -> Vec<Row> {
+    let BatchInputs::Terms(pieces) = inputs else { panic!("terms") };
+    let row = |piece: &TermBatch, row: usize| {
+        let TermBatch { normal, safety, complexity, .. } = piece;
         let mut entries: Vec<_> =
             normal.entries_of_row(row).map(|(term, count)| (term, count.into(), 0)).collect();
         entries.extend(safety.entries_of_row(row).map(|(term, [a, b])| (term, a.into(), b.into())));
         entries.extend(complexity.entries_of_row(row).map(|(term, count)| (term, count.into(), 0)));
         (entries, [piece.middlegame[row], piece.endgame[row]], piece.turn[row])
     };
-    let all = |piece: &Arc<Terms>| (0..piece.len()).map(|at| row(piece, at)).collect::<Vec<_>>();
+    let all =
+        |piece: &Arc<TermBatch>| (0..piece.len()).map(|at| row(piece, at)).collect::<Vec<_>>();
     pieces.iter().flat_map(all).collect()
 }
 
@@ -200,7 +201,7 @@ fn memory_holds_what_the_files_say() {
     // The same as the plainest way to encode, and with the same loss.
     let plain = Encoded::new(&samples);
     let terms = vec![Arc::new(plain.terms.clone())];
-    assert_eq!(rows(&stored.inputs), rows(&Inputs::Terms(terms)));
+    assert_eq!(rows(&stored.inputs), rows(&BatchInputs::Terms(terms)));
     let results: Vec<f64> = stored.results.iter().map(|result| (*result).into()).collect();
     assert_eq!(results, plain.results);
     // Batches of the store have the requested rows.

@@ -9,25 +9,25 @@ pub use std::sync::{Arc, LazyLock};
 pub use std::thread;
 pub use std::time::{Duration, Instant};
 
-pub use nnuance::architecture::{Activation, Architecture, Form, Kings, Layer, Views};
+pub use nnuance::architecture::{Activation, Architecture, Kings, Layer, NetForm, Views};
 pub use nnuance::batch::Batch;
 pub use nnuance::config::Config;
 pub use nnuance::engine::journal::path_of;
 pub use nnuance::export::{import_weights, quantise};
 pub use nnuance::features::DirtyPieces;
 pub use nnuance::floats::Float;
-pub use nnuance::format::{Format, GivenViews, LabelKind, Presence, Source, write_all};
+pub use nnuance::format::{Format, GivenViews, LabelKind, Presence, SampleSource, write_all};
 pub use nnuance::hce::terms::TERMS;
 pub use nnuance::hce::{Coding, HceEvaluator, HceWeights};
 pub use nnuance::loader::{
     Encoder, InputLayout, PassOrder, ReadPlan, ScanFacts, Split, Stream, StreamPlan, Subset,
     TermsEncoder, collect_samples, scan,
 };
-pub use nnuance::log::Row;
+pub use nnuance::log::LogRow;
 pub use nnuance::loss::{Loss, LossShape, sigmoid};
 pub use nnuance::model::{
-    Aim, Backend, Compute, Device, Kind, Level, LossInputs, Model, Precision, initial_weights,
-    to_host,
+    Aim, Backend, Compute, Device, LossInputs, Model, ModelKind, Precision, SimdLevel,
+    initial_weights, to_host,
 };
 pub use nnuance::net::{Hints, Net, PositionEvaluator};
 pub use nnuance::point_of_view::PointOfView;
@@ -99,22 +99,22 @@ pub fn flex() -> Device {
     Backend::Flex.first_device().expect("flex is always there")
 }
 
-pub fn fused(level: Level, precision: Precision) -> Compute {
+pub fn fused(level: SimdLevel, precision: Precision) -> Compute {
     Compute::Fused { level, precision }
 }
 
 /// The fused operations with the best instructions of this machine.
 pub fn fastest() -> Compute {
-    fused(Level::detect_fastest(), Precision::F32)
+    fused(SimdLevel::detect_fastest(), Precision::F32)
 }
 
 /// The plain tensor operations, and the fused ones with every set of instructions that is here.
 pub fn computes() -> impl Iterator<Item = Compute> {
-    let levels = Level::list_available().into_iter();
+    let levels = SimdLevel::list_available().into_iter();
     [Compute::Plain].into_iter().chain(levels.map(|level| fused(level, Precision::F32)))
 }
 
-pub fn model_of(kind: &Kind, weights: &Weights, device: &Device, compute: Compute) -> Model {
+pub fn model_of(kind: &ModelKind, weights: &Weights, device: &Device, compute: Compute) -> Model {
     Model::new(kind, weights, &device.clone().autodiff(), compute).expect("the weights fit")
 }
 
@@ -124,7 +124,7 @@ pub fn bits(weights: &Weights) -> Vec<u32> {
 
 /// A net on the CPU.
 pub fn model(net: &Architecture, weights: &Weights, compute: Compute) -> Model {
-    model_of(&Kind::Net(net.clone()), weights, &flex(), compute)
+    model_of(&ModelKind::Net(net.clone()), weights, &flex(), compute)
 }
 
 /// A plan of a stream whose training positions are counted, or not.

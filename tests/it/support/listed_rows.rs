@@ -1,7 +1,7 @@
 //! Lists of the rows of nets of pieces, which are those of 16 bits.
 
 use nnuance::architecture::{Architecture, PIECES};
-use nnuance::batch::{ActiveRows, Indices, Inputs};
+use nnuance::batch::{ActiveRows, BatchInputs, Indices};
 use nnuance::loader::Encoder;
 
 use crate::support::games;
@@ -21,7 +21,7 @@ pub fn active(net: &Architecture, indices: Vec<u16>, width: usize) -> ActiveRows
 /// Lists of recorded positions, a twelfth of those of their games.
 pub fn lists(net: &Architecture, positions: u64) -> ActiveRows {
     let samples: Vec<_> = games::recorded(12 * positions).into_iter().step_by(12).collect();
-    let Inputs::Active(active) = Encoder::for_net(net).encode_samples(&samples).inputs else {
+    let BatchInputs::Active(active) = Encoder::for_net(net).encode_samples(&samples).inputs else {
         panic!("lists")
     };
     active

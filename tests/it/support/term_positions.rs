@@ -1,7 +1,7 @@
 //! Synthetic positions of handcrafted terms, from a seed.
 
 use nnuance::{
-    batch::{FrozenSums, Terms},
+    batch::{FrozenSums, TermBatch},
     train::direct::problem::Point,
 };
 use rand_xoshiro::rand_core::Rng;
@@ -55,13 +55,13 @@ impl Dice {
 }
 
 /// Positions in uneven blocks, one empty. Terms are unsorted and some occur twice in a row.
-pub fn pieces(shape: Shape, positions: usize, seed: u64) -> Vec<Arc<Terms>> {
+pub fn pieces(shape: Shape, positions: usize, seed: u64) -> Vec<Arc<TermBatch>> {
     let mut dice = Dice::new(seed);
-    let mut pieces = vec![Arc::new(Terms::default())];
+    let mut pieces = vec![Arc::new(TermBatch::default())];
     let mut left = positions;
     while left > 0 {
         let rows = (1 + dice.below(700)).min(left);
-        let mut terms = Terms::default();
+        let mut terms = TermBatch::default();
         for row in 0..rows {
             push(&mut terms, shape, row, &mut dice);
         }
@@ -79,7 +79,7 @@ pub fn pieces(shape: Shape, positions: usize, seed: u64) -> Vec<Arc<Terms>> {
     pieces
 }
 
-fn push(terms: &mut Terms, shape: Shape, row: usize, dice: &mut Dice) {
+fn push(terms: &mut TermBatch, shape: Shape, row: usize, dice: &mut Dice) {
     let count = |dice: &mut Dice| [-2_i8, -1, 1, 1, 2][dice.below(5)];
     let entries = |first: usize, of: usize, most: usize, dice: &mut Dice| -> Vec<u16> {
         let entries = if of == 0 { 0 } else { dice.below(most + 1) };
@@ -105,8 +105,8 @@ pub fn point(shape: Shape, most: f64, seed: u64) -> Point {
     Point((0..2 * shape.terms() + 1).map(|_| dice.about(most)).collect())
 }
 
-pub fn values(pieces: &[Arc<Terms>], point: &Point) -> Vec<f64> {
-    let of_piece = |piece: &Arc<Terms>| -> Vec<f64> {
+pub fn values(pieces: &[Arc<TermBatch>], point: &Point) -> Vec<f64> {
+    let of_piece = |piece: &Arc<TermBatch>| -> Vec<f64> {
         (0..piece.len()).map(|row| point.value(piece, row)).collect()
     };
     pieces.iter().flat_map(of_piece).collect()
@@ -116,7 +116,7 @@ pub fn values(pieces: &[Arc<Terms>], point: &Point) -> Vec<f64> {
 pub const SCALE: f64 = 120.0;
 
 /// Expected results with normal noise of a standard deviation.
-pub fn targets(pieces: &[Arc<Terms>], truth: &Point, noise: f64, seed: u64) -> Vec<f32> {
+pub fn targets(pieces: &[Arc<TermBatch>], truth: &Point, noise: f64, seed: u64) -> Vec<f32> {
     let mut dice = Dice::new(seed);
     let mut target = |value: f64| (sigmoid(value / SCALE) + noise * dice.normal()) as f32;
     values(pieces, truth).into_iter().map(&mut target).collect()

@@ -1,11 +1,11 @@
 //! Handcrafted terms: the trace is the evaluation, colours are symmetric, no count is lost; weights
 //! as files and tensors.
 
-use nnuance::batch::Terms;
+use nnuance::batch::TermBatch;
 use nnuance::hce::terms::{self, built_in_list};
 use nnuance::hce::{Phase, Term, Trace, evaluate_terms, freeze_terms};
 use nnuance::sums::Sums;
-use nnuance::terms::{Kind, TermEntry, TermList};
+use nnuance::terms::{TermEntry, TermKind, TermList};
 
 use crate::support::kit::*;
 
@@ -42,15 +42,15 @@ fn by_hand(trace: &Trace, weights: &[[f64; 2]]) -> Sums {
         for phase in [0, 1] {
             let weight = weights[term.index()][phase];
             match term.kind() {
-                Kind::Normal => sums.normal[phase] += (counts[0] - counts[1]) * weight,
-                Kind::Safety => {
+                TermKind::Normal => sums.normal[phase] += (counts[0] - counts[1]) * weight,
+                TermKind::Safety => {
                     sums.safety[0][phase] += counts[0] * weight;
                     sums.safety[1][phase] += counts[1] * weight;
                 }
-                Kind::Complexity => {}
+                TermKind::Complexity => {}
             }
         }
-        if term.kind() == Kind::Complexity {
+        if term.kind() == TermKind::Complexity {
             sums.complexity += counts[0] * weights[term.index()][1];
         }
     }
@@ -103,7 +103,7 @@ fn trace_times_weights_is_the_evaluation() {
 #[test]
 fn batches_hold_the_evaluation() {
     let mut weights = odd_weights();
-    let (mut trace, mut batch) = (Trace::default(), Terms::default());
+    let (mut trace, mut batch) = (Trace::default(), TermBatch::default());
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
     let wanted: Vec<bool> = (0..TERMS).map(|_| random.random_bool(0.7)).collect();
     let coding = Coding::new(&wanted, true);
@@ -129,7 +129,7 @@ fn batches_hold_the_evaluation() {
         assert_eq!(shares, Phase::from_position(position).phase_shares());
         assert_eq!(batch.turn[row], position.turn().fold_wb(1, -1));
     }
-    let mut plain = Terms::default();
+    let mut plain = TermBatch::default();
     let coding = Coding::new(&wanted[..5 + 384], true);
     positions.iter().for_each(|position| coding.encode_position(position, &mut trace, &mut plain));
     assert!(plain.safety.offsets.is_empty() && plain.complexity.offsets.is_empty());
@@ -140,7 +140,7 @@ fn batches_hold_the_evaluation() {
 fn large_counts_take_several_entries() {
     // Fourteen bishops, each with fourteen pawns on squares of its colour: 196.
     let fen = "k7/B1B1B1B1/1B1B1B1B/P1P1B1B1/1P1P1P1P/P1P1P1P1/1P1P1P1P/BKB1B1B1 w - - 0 1";
-    let mut batch = Terms::default();
+    let mut batch = TermBatch::default();
     let position = Position::from_fen(fen).unwrap();
     let coding = Coding::new(&[true; TERMS], true);
     for position in [position, position.flip_colours()] {
@@ -166,7 +166,7 @@ fn colours_are_equal() {
             let [white, black] = colours.map(|colour| trace.term_count(term, colour));
             let found = colours.map(|colour| other.term_count(term, colour));
             match term.kind() {
-                Kind::Complexity => assert_eq!(found[0], white, "{} {position:?}", term.name()),
+                TermKind::Complexity => assert_eq!(found[0], white, "{} {position:?}", term.name()),
                 _ => assert_eq!(found, [black, white], "{} {position:?}", term.name()),
             }
         }
@@ -177,7 +177,7 @@ fn colours_are_equal() {
 fn held_terms_keep_the_sums() {
     let weights = odd_weights();
     let coding = Coding::new(&[true; TERMS], true);
-    let (mut trace, mut batch) = (Trace::default(), Terms::default());
+    let (mut trace, mut batch) = (Trace::default(), TermBatch::default());
     for position in positions().iter().step_by(10) {
         coding.encode_position(position, &mut trace, &mut batch);
     }
@@ -185,7 +185,7 @@ fn held_terms_keep_the_sums() {
         let patterns: Vec<String> = patterns.iter().map(|text| text.to_string()).collect();
         built_in_list().choose(&patterns).unwrap()
     };
-    let same = |frozen: &Terms| {
+    let same = |frozen: &TermBatch| {
         for row in 0..batch.len() {
             let gap = (frozen.sum_row(row, &weights.values), batch.sum_row(row, &weights.values));
             // The sums are stored in single precision.
@@ -219,7 +219,7 @@ proptest::proptest! {
         let pieces = pieces.to_le_bytes();
         let position = Position::from_parts(occupied, pieces, Color::Black, None, 0, 1).unwrap();
         let weights = odd_weights();
-        let mut batch = Terms::default();
+        let mut batch = TermBatch::default();
         Coding::new(&[true; TERMS], true).encode_position(&position, &mut Trace::default(), &mut batch);
         let found = batch.sum_row(0, &weights.values);
         proptest::prop_assert!(close(HceEvaluator::new(&weights).sum_terms(&position), found, 1e-6));
@@ -303,7 +303,7 @@ fn wrong_files_are_named() {
 fn own_terms_are_written_only() {
     let entry = |name: &str, start| TermEntry {
         name: name.to_string(),
-        kind: Kind::Normal,
+        kind: TermKind::Normal,
         start,
         counts: String::new(),
     };

@@ -1,15 +1,15 @@
 //! Handcrafted terms as source code: every weight comes back from compiled programs.
 
 use nnuance::export::snippet::Language;
-use nnuance::export::tables::{Array, Tapering, TunedTerms, list_arrays, write_source};
-use nnuance::terms::{Kind, TermEntry, TermList};
+use nnuance::export::tables::{Tapering, TermArray, TunedTerms, list_arrays, write_source};
+use nnuance::terms::{TermEntry, TermKind, TermList};
 use proptest::prelude::*;
 
 use crate::support::kit::*;
 
 const ROLES: [&str; 6] = ["pawn", "knight", "bishop", "rook", "queen", "king"];
 
-fn list<S: Into<String>>(names: impl IntoIterator<Item = (S, Kind)>) -> TermList {
+fn list<S: Into<String>>(names: impl IntoIterator<Item = (S, TermKind)>) -> TermList {
     let terms = names.into_iter().map(|(name, kind)| TermEntry {
         name: name.into(),
         kind,
@@ -25,35 +25,38 @@ pub(crate) fn squares() -> Vec<String> {
 
 /// A list of terms as from an engine, with names that are hard to convert to identifiers.
 fn realistic() -> TermList {
-    let mut names: Vec<(String, Kind)> = Vec::new();
-    let mut add = |kind: Kind, name: String| names.push((name, kind));
-    ROLES[..5].iter().for_each(|role| add(Kind::Normal, format!("material.{role}")));
+    let mut names: Vec<(String, TermKind)> = Vec::new();
+    let mut add = |kind: TermKind, name: String| names.push((name, kind));
+    ROLES[..5].iter().for_each(|role| add(TermKind::Normal, format!("material.{role}")));
     for role in ROLES {
-        squares().iter().for_each(|square| add(Kind::Normal, format!("psqt.{role}.{square}")));
+        squares().iter().for_each(|square| add(TermKind::Normal, format!("psqt.{role}.{square}")));
     }
     for (role, moves) in [("knight", 9), ("bishop", 14), ("rook", 15), ("queen", 28)] {
-        (0..moves).for_each(|n| add(Kind::Normal, format!("mobility.{role}.{n}")));
+        (0..moves).for_each(|n| add(TermKind::Normal, format!("mobility.{role}.{n}")));
     }
-    add(Kind::Normal, "pawns.isolated".into());
-    add(Kind::Normal, "pawns.doubled".into());
+    add(TermKind::Normal, "pawns.isolated".into());
+    add(TermKind::Normal, "pawns.doubled".into());
     for blocked in ["blocked", "free"] {
         for safe in ["safe", "unsafe"] {
-            (1..7).for_each(|n| add(Kind::Normal, format!("pawns.passed.{blocked}.{safe}.{n}")));
+            (1..7)
+                .for_each(|n| add(TermKind::Normal, format!("pawns.passed.{blocked}.{safe}.{n}")));
         }
     }
     for file in 0..4 {
-        (0..8).for_each(|rank| add(Kind::Normal, format!("king.shelter.{file}.{rank}")));
+        (0..8).for_each(|rank| add(TermKind::Normal, format!("king.shelter.{file}.{rank}")));
     }
-    ROLES[1..5].iter().for_each(|role| add(Kind::Safety, format!("safety.attack.{role}")));
-    add(Kind::Safety, "safety.adjustment".into());
-    add(Kind::Complexity, "complexity.total-pawns".into());
-    (0..3).for_each(|n| add(Kind::Complexity, format!("complexity.flanks.{n}")));
-    squares().iter().for_each(|square| add(Kind::Complexity, format!("complexity.at.{square}")));
+    ROLES[1..5].iter().for_each(|role| add(TermKind::Safety, format!("safety.attack.{role}")));
+    add(TermKind::Safety, "safety.adjustment".into());
+    add(TermKind::Complexity, "complexity.total-pawns".into());
+    (0..3).for_each(|n| add(TermKind::Complexity, format!("complexity.flanks.{n}")));
+    squares()
+        .iter()
+        .for_each(|square| add(TermKind::Complexity, format!("complexity.at.{square}")));
     for odd in ["double", "int", "self", "NULL", "tempo", "Pair", "3fold", "a.1.0x", "a.10x"] {
-        add(Kind::Normal, odd.into());
+        add(TermKind::Normal, odd.into());
     }
     for odd in ["bishop-pair", "bishop_pair", "bishopPair", "größe\\", "??/", "*/ x /*"] {
-        add(Kind::Normal, odd.into());
+        add(TermKind::Normal, odd.into());
     }
     list(names)
 }
@@ -72,14 +75,14 @@ fn boards_come_in_any_order() {
     let mut board = squares();
     board.reverse();
     let of = |names: &[String]| {
-        list_arrays(&self::list(names.iter().map(|name| (format!("at.{name}"), Kind::Normal))))
+        list_arrays(&self::list(names.iter().map(|name| (format!("at.{name}"), TermKind::Normal))))
     };
     let found = of(&board);
     assert_eq!((found.len(), &found[0].places), (1, &squares()));
     assert!(found[0].terms.iter().copied().eq((0..64).rev()));
     // Without one square, and of several kinds, they are none.
     assert_eq!(of(&board[1..]).len(), 63);
-    let mixed = self::list([("m.0", Kind::Normal), ("m.1", Kind::Safety)]);
+    let mixed = self::list([("m.0", TermKind::Normal), ("m.1", TermKind::Safety)]);
     assert_eq!(list_arrays(&mixed).len(), 2);
 }
 
@@ -88,7 +91,7 @@ proptest! {
     fn any_names_become_different_words(
         names in proptest::collection::hash_set("[aAbB1_. é-]{1,5}|\\PC{1,6}|.{1,3}", 1..30)
     ) {
-        let list = list(names.into_iter().map(|name| (name, Kind::Normal)));
+        let list = list(names.into_iter().map(|name| (name, TermKind::Normal)));
         let weights = weights(&list);
         let tuned = tuned(&list, &weights);
         let count = list_arrays(&list).len() + 1;
@@ -126,7 +129,7 @@ fn identifiers(code: &str, language: Language) -> Vec<String> {
 fn expected(list: &TermList, weights: &[[f64; 2]]) -> String {
     let mut out = "18\n".to_string();
     for (entry, [mg, eg]) in list.terms.iter().zip(weights) {
-        if entry.kind != Kind::Complexity {
+        if entry.kind != TermKind::Complexity {
             out.push_str(&format!("{} ", mg.round() as i64));
         }
         out.push_str(&format!("{}\n", eg.round() as i64));
@@ -165,14 +168,14 @@ fn compiled_code_gives_every_weight_back() {
             }
         };
         let mut lines = vec![String::new(); list.len()];
-        for (Array { kind, places, terms, .. }, name) in arrays.iter().zip(&names[1..]) {
+        for (TermArray { kind, places, terms, .. }, name) in arrays.iter().zip(&names[1..]) {
             for (place, term) in terms.iter().enumerate() {
                 let flip = places.len() == 64;
                 let at = match places.is_empty() {
                     true => name.clone(),
                     false => format!("{name}[{}]", if flip { place ^ 56 } else { place }),
                 };
-                lines[*term] = show(at, *kind == Kind::Complexity);
+                lines[*term] = show(at, *kind == TermKind::Complexity);
             }
         }
         let body = show(names[0].clone(), true) + &lines.concat();
@@ -207,7 +210,7 @@ fn compiled_code_gives_every_weight_back() {
 
 #[test]
 fn overflowing_weights_are_named() {
-    let list = list([("a.b", Kind::Normal), ("c", Kind::Complexity)]);
+    let list = list([("a.b", TermKind::Normal), ("c", TermKind::Complexity)]);
     let with = |weights: &[[f64; 2]]| {
         write_source(&TunedTerms { weights, ..tuned(&list, weights) }, Language::Rust)
     };

@@ -1,12 +1,12 @@
 //! Terms before and after training.
 
 use nnuance::report::terms::{TermResult, effective_values, format_csv};
-use nnuance::terms::Kind;
+use nnuance::terms::TermKind;
 
 fn result(name: &str, start: [f64; 2], tuned: [f64; 2], error: Option<f64>) -> TermResult {
     TermResult {
         name: name.to_string(),
-        kind: Kind::Normal,
+        kind: TermKind::Normal,
         count: Some(7),
         start,
         tuned,
@@ -19,7 +19,7 @@ fn result(name: &str, start: [f64; 2], tuned: [f64; 2], error: Option<f64>) -> T
 fn csv_holds_every_number() {
     let first = result("m.a", [100.0, -0.01], [102.25, -0.01], Some(0.5));
     let mut complexity =
-        TermResult { name: "c,\"x\"".into(), kind: Kind::Complexity, ..first.clone() };
+        TermResult { name: "c,\"x\"".into(), kind: TermKind::Complexity, ..first.clone() };
     complexity.tuned[0] = 101.0;
     let held = TermResult { held: Some("rare"), error: None, tuned: first.start, ..first.clone() };
     let csv = format_csv(&[first, complexity, held]);

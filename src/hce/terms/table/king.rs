@@ -1,16 +1,16 @@
 //! The king: shelter, danger, and winning chances of endgames.
 
 use super::groups;
-use crate::hce::terms::{Axis, EDGES, FILES, Group, NEAREST, PIECES, RANKS};
+use crate::hce::terms::{EDGES, FILES, Group, NEAREST, PIECES, RANKS, TermAxis};
 
 /// Ranks of enemy pawns that an own pawn right below blocks.
-const BLOCKED: Axis = Axis::Numbers { first: 3, len: 5 };
+const BLOCKED: TermAxis = TermAxis::Numbers { first: 3, len: 5 };
 pub const GROUPS: &[Group] = groups! { Normal:
-    "king.defenders" [Axis::from_zero(6)] |n| [6 * n as i32 - 16, 0] =>
+    "king.defenders" [TermAxis::from_zero(6)] |n| [6 * n as i32 - 16, 0] =>
         "kings with so many own pawns, knights and bishops in their area, or more than 5",
-    "king.pawns" [Axis::from_zero(8)] |n| [0, 6 - 4 * n as i32] =>
+    "king.pawns" [TermAxis::from_zero(8)] |n| [0, 6 - 4 * n as i32] =>
         "kings so many files from the nearest pawn of either side; nothing without pawns",
-    "king.shelter" [Axis::Words(&["own", "beside"]), FILES, NEAREST]
+    "king.shelter" [TermAxis::Words(&["own", "beside"]), FILES, NEAREST]
         |i| [[-14, 12, 6, 0, -4, -6, -8][i % 7], 0] =>
         "files at the king, its own or beside it, by the rank of the nearest own pawn that is \
          level with it or ahead; a king on a or h looks at b and c or f and g too",

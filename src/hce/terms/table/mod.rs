@@ -13,7 +13,7 @@ macro_rules! groups {
         &[$($crate::hce::terms::Group {
             name: $name,
             counts: $counts,
-            kind: $crate::terms::Kind::$kind,
+            kind: $crate::terms::TermKind::$kind,
             axes: &[$($axis),*],
             start: $start,
         },)*]
@@ -22,7 +22,7 @@ macro_rules! groups {
 
 use groups;
 
-/// Kinds stand in the order of [`Kind`](crate::terms::Kind).
+/// Kinds stand in the order of [`Kind`](crate::terms::TermKind).
 const TABLES: [&[Group]; 6] =
     [pieces::GROUPS, pawns::GROUPS, threats::GROUPS, king::GROUPS, king::SAFETY, king::COMPLEXITY];
 

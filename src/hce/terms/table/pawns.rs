@@ -1,11 +1,11 @@
 //! Pawn structure and passed pawns.
 
 use super::groups;
-use crate::hce::terms::{Axis, FILES, Group, RANKS};
+use crate::hce::terms::{FILES, Group, RANKS, TermAxis};
 
 /// Ranks on which an own pawn can stand a rank further down.
-const UPPER: Axis = Axis::Numbers { first: 3, len: 5 };
-const DISTANCE: Axis = Axis::from_zero(8);
+const UPPER: TermAxis = TermAxis::Numbers { first: 3, len: 5 };
+const DISTANCE: TermAxis = TermAxis::from_zero(8);
 
 /// Advance of a pawn on the i-th of the ranks 2 to 7, steeper towards the end.
 fn pawn_advance(i: usize) -> i32 {
@@ -15,9 +15,9 @@ fn pawn_advance(i: usize) -> i32 {
 pub const GROUPS: &[Group] = groups! { Normal:
     "pawns.isolated" [FILES] |_| [-8, -12] =>
         "pawns of this file without own pawns on the files beside it",
-    "pawns.doubled" [Axis::Words(&["alone", "together"])] |i| [[-10, -25], [-5, -12]][i] =>
+    "pawns.doubled" [TermAxis::Words(&["alone", "together"])] |i| [[-10, -25], [-5, -12]][i] =>
         "pawns with an own pawn in front on the file, isolated (alone) or not (together)",
-    "pawns.backward" [Axis::Words(&["closed", "open"]), Axis::Numbers { first: 2, len: 4 }]
+    "pawns.backward" [TermAxis::Words(&["closed", "open"]), TermAxis::Numbers { first: 2, len: 4 }]
         |i| [[-4, -6], [-12, -10]][i / 4] =>
         "pawns whose next square an enemy pawn attacks, with own pawns on the files beside them \
          but only further up; open where no enemy pawn stands in front on the file",
@@ -25,16 +25,16 @@ pub const GROUPS: &[Group] = groups! { Normal:
         "pawns that an own pawn defends",
     "pawns.phalanx" [RANKS] |i| [3 + pawn_advance(i), 2 + pawn_advance(i)] =>
         "pawns with an own pawn right beside them",
-    "pawns.candidate.later" [Axis::Numbers { first: 3, len: 3 }]
+    "pawns.candidate.later" [TermAxis::Numbers { first: 3, len: 3 }]
         |i| [4 + pawn_advance(i + 1), 6 + pawn_advance(i + 1)] =>
         "pawns that are not passed but have no pawn in front on the file, and on the files \
          beside it no more enemy pawns ahead than own pawns level or behind, while more enemy \
          than own pawns attack the next square",
-    "pawns.candidate.now" [Axis::Numbers { first: 2, len: 5 }]
+    "pawns.candidate.now" [TermAxis::Numbers { first: 2, len: 5 }]
         |i| [4 + pawn_advance(i), 10 + pawn_advance(i)] =>
         "pawns like those of pawns.candidate.later, but no more enemy than own pawns attack the \
          next square",
-    "pawns.passed" [Axis::Words(&["free", "blocked"]), Axis::Words(&["safe", "attacked"]), RANKS]
+    "pawns.passed" [TermAxis::Words(&["free", "blocked"]), TermAxis::Words(&["safe", "attacked"]), RANKS]
         |i| {
             let far = pawn_advance(i % 6);
             match i / 6 {
@@ -54,7 +54,7 @@ pub const GROUPS: &[Group] = groups! { Normal:
         "passed pawns that an own pawn defends",
     "pawns.passed.path" [] |_| [8, 20] =>
         "passed pawns with no enemy piece on the way to promotion, and no enemy attack on it",
-    "pawns.passed.rook" [Axis::Words(&["own", "other"])] |i| [[6, 12], [-6, -12]][i] =>
+    "pawns.passed.rook" [TermAxis::Words(&["own", "other"])] |i| [[6, 12], [-6, -12]][i] =>
         "passed pawns with a rook right behind them on the file: their own, or the other side's",
     "pawns.passed.runner" [] |_| [0, 250] =>
         "passed pawns with nothing on the way that the enemy, who has pawns and a king alone, \

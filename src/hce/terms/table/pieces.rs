@@ -1,12 +1,12 @@
 //! Material, squares, mobility and placement of pieces.
 
 use super::groups;
-use crate::hce::terms::{Axis, Group, ROLES, WITH_PAWNS};
+use crate::hce::terms::{Group, ROLES, TermAxis, WITH_PAWNS};
 
 /// Undefended or defended by an own pawn.
-const DEFENDED: Axis = Axis::Words(&["alone", "defended"]);
+const DEFENDED: TermAxis = TermAxis::Words(&["alone", "defended"]);
 /// Files a, b, g, h or c to f.
-const PLACE: Axis = Axis::Words(&["side", "centre"]);
+const PLACE: TermAxis = TermAxis::Words(&["side", "centre"]);
 
 /// Outposts: a defended or central one gets a bonus.
 fn outpost_bonus(i: usize) -> [i32; 2] {
@@ -16,25 +16,25 @@ fn outpost_bonus(i: usize) -> [i32; 2] {
 pub const GROUPS: &[Group] = groups! { Normal:
     "material" [WITH_PAWNS] |role| [[100, 320, 330, 500, 900][role]; 2] =>
         "pieces of this role",
-    "psqt" [ROLES, Axis::Squares] |_| [0; 2] =>
+    "psqt" [ROLES, TermAxis::Squares] |_| [0; 2] =>
         "pieces of this role on this square; squares flipped top to bottom for Black",
-    "mobility.knight" [Axis::from_zero(9)] |n| [6 * n as i32 - 24, 6 * n as i32 - 24] =>
+    "mobility.knight" [TermAxis::from_zero(9)] |n| [6 * n as i32 - 24, 6 * n as i32 - 24] =>
         "knights that reach so many squares of the mobility area",
-    "mobility.bishop" [Axis::from_zero(14)] |n| [5 * n as i32 - 30, 5 * n as i32 - 30] =>
+    "mobility.bishop" [TermAxis::from_zero(14)] |n| [5 * n as i32 - 30, 5 * n as i32 - 30] =>
         "bishops that reach so many squares of the mobility area, seen through own queens",
-    "mobility.rook" [Axis::from_zero(15)] |n| [2 * n as i32 - 14, 4 * n as i32 - 28] =>
+    "mobility.rook" [TermAxis::from_zero(15)] |n| [2 * n as i32 - 14, 4 * n as i32 - 28] =>
         "rooks that reach so many squares of the mobility area, seen through own rooks and \
          queens",
-    "mobility.queen" [Axis::from_zero(28)] |n| [n as i32 - 12, 3 * n as i32 - 36] =>
+    "mobility.queen" [TermAxis::from_zero(28)] |n| [n as i32 - 12, 3 * n as i32 - 36] =>
         "queens that reach so many squares of the mobility area",
-    "mobility.king" [Axis::from_zero(5)] |n| [0, 3 * n as i32 - 8] =>
+    "mobility.king" [TermAxis::from_zero(5)] |n| [0, 3 * n as i32 - 8] =>
         "kings that may step on so many squares, or more than 4: not onto own pieces, nor into \
          attacks",
     "knights.outpost" [PLACE, DEFENDED] outpost_bonus =>
         "knights on ranks 4 to 6 that no enemy pawn can ever attack",
     "knights.behind" [] |_| [4, 4] =>
         "knights with a pawn right in front",
-    "knights.closed" [Axis::from_zero(9)] |n| [2 * n as i32 - 6, 3 * n as i32 - 9] =>
+    "knights.closed" [TermAxis::from_zero(9)] |n| [2 * n as i32 - 6, 3 * n as i32 - 9] =>
         "knights in a position so closed: pawns / 2 + 2 * rammed pairs - 2 * open files",
     "bishops.pair" [] |_| [24, 50] =>
         "both a bishop on light and one on dark squares",
@@ -58,11 +58,11 @@ pub const GROUPS: &[Group] = groups! { Normal:
     "rooks.trapped" [] |_| [-30, -10] =>
         "rooks on ranks 1 and 2 shut in by their own king, on the edge side of it, with three \
          moves at most",
-    "rooks.closed" [Axis::from_zero(9)] |n| [6 - 2 * n as i32, 9 - 3 * n as i32] =>
+    "rooks.closed" [TermAxis::from_zero(9)] |n| [6 - 2 * n as i32, 9 - 3 * n as i32] =>
         "rooks in a position so closed: pawns / 2 + 2 * rammed pairs - 2 * open files",
     "queens.exposed" [] |_| [-16, -12] =>
         "enemy bishops and rooks that would attack a queen if one piece left the line",
-    "queens.distance" [Axis::Numbers { first: 1, len: 5 }]
+    "queens.distance" [TermAxis::Numbers { first: 1, len: 5 }]
         |n| [6 - 2 * n as i32, 9 - 3 * n as i32] =>
         "queens so many king's steps, or more than 5, from the enemy king",
 };

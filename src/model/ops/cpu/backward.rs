@@ -5,16 +5,16 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::format::{Format, Linear, Rho};
-use super::forward::Chunk;
+use super::format::{Linear, Rho, WeightFormat};
+use super::forward::ForwardChunk;
 use super::head::FirstMapBackward;
-use super::net::{FactorRows, Gradients, Kernel, by_factor};
+use super::net::{FactorRows, Kernel, SliceGradients, by_factor};
 use super::packed::{Aligned, Columns, PackedWeights};
 use super::simd::{Lanes, Task};
 use crate::architecture::Architecture;
-use crate::batch::Index;
+use crate::batch::IndexWord;
 use crate::batch::plan::{FOUR, HolderRun, KeyRange, LINE, STEP};
-use crate::batch::{ChunkPlan, Pairs, RowSet};
+use crate::batch::{ChunkPlan, InputPairs, RowSet};
 use crate::model::grouped::Grouped;
 use crate::prefetch::prefetch_line;
 
@@ -61,7 +61,7 @@ pub(super) struct Backward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub kernel: &'a Kernel,
     pub packed: &'a PackedWeights<F>,
     pub block: usize,
-    pub chunks: &'a [Chunk<F>],
+    pub chunks: &'a [ForwardChunk<F>],
     pub buffers: &'a mut BackwardBuffers<F>,
     pub sums: &'a mut [BlockSums],
     pub rho: PhantomData<P>,
@@ -69,7 +69,7 @@ pub(super) struct Backward<'a, F, P, const H: usize, const TOGETHER: usize> {
 
 type Halves<V, const R: usize, const H: usize> = [[[V; H]; R]; 2];
 
-impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
+impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
     for Backward<'_, F, P, H, TOGETHER>
 {
     type Output = ();
@@ -80,7 +80,7 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
         let (each, of_view) = (packed.columns.each, packed.columns.blocks_of_view());
         let BackwardBuffers { rows, above } = buffers;
         for chunk in chunks {
-            let Chunk { plan, head, .. } = chunk;
+            let ForwardChunk { plan, head, .. } = chunk;
             let size = plan.list_count() * each;
             let psqt = block.checked_sub(of_view);
             let [own, other] = match psqt {
@@ -162,12 +162,12 @@ fn accumulator_gradients<
     S: Lanes,
     const R: usize,
     const H: usize,
-    F: Format<H>,
+    F: WeightFormat<H>,
     P: Rho,
     const TOGETHER: usize,
 >(
     simd: S,
-    chunk: &Chunk<F>,
+    chunk: &ForwardChunk<F>,
     ratios: &[f32],
     units: &[[S::f32s; H]; R],
     accumulators: &[F],
@@ -230,7 +230,14 @@ fn accumulator_gradients<
 /// Writes the gradients of accumulators of two halves, `[lists, columns]` each, from those of the
 /// first map's inputs; returns their sums, and units. Without `PAIR` there is only the first half.
 #[inline(always)]
-fn deep_slopes<S: Lanes, const R: usize, const H: usize, F: Format<H>, P: Rho, const PAIR: bool>(
+fn deep_slopes<
+    S: Lanes,
+    const R: usize,
+    const H: usize,
+    F: WeightFormat<H>,
+    P: Rho,
+    const PAIR: bool,
+>(
     simd: S,
     halves: [&[F]; 2],
     list_rows: &[u32],
@@ -296,7 +303,7 @@ fn deep_slopes<S: Lanes, const R: usize, const H: usize, F: Format<H>, P: Rho, c
 
 /// Gradients of neurons, and of their factors in pairwise nets, from the first map's inputs.
 #[inline(always)]
-fn neuron_slopes<S: Lanes, const H: usize, F: Format<H>, P: Rho, const PAIR: bool>(
+fn neuron_slopes<S: Lanes, const H: usize, F: WeightFormat<H>, P: Rho, const PAIR: bool>(
     simd: S,
     neurons: [F::Vector<S>; 2],
     above: [S::f32s; H],
@@ -327,7 +334,13 @@ const AHEAD: usize = 32;
 /// `units`, the last row zero. Plans of large nets number the rows that occur in a chunk, and these
 /// are the packed `rows`.
 #[inline(always)]
-fn gather_gradients<S: Lanes, const R: usize, const H: usize, F: Format<H>, const LARGE: bool>(
+fn gather_gradients<
+    S: Lanes,
+    const R: usize,
+    const H: usize,
+    F: WeightFormat<H>,
+    const LARGE: bool,
+>(
     simd: S,
     (plan, rows): (&ChunkPlan, &[u32]),
     slopes: &[F],
@@ -420,8 +433,8 @@ pub(super) fn reduce_shards<F: Sync>(
     kernel: &Kernel,
     sums: &mut [BlockSums],
     packed: &PackedWeights<F>,
-    (pairs, touched): (&Pairs, Option<&RowSet>),
-    gradients: &mut Gradients,
+    (pairs, touched): (&InputPairs, Option<&RowSet>),
+    gradients: &mut SliceGradients,
 ) {
     let (net, columns) = (&kernel.net, packed.columns);
     let (hidden, each) = (net.hidden, columns.each);
@@ -442,7 +455,7 @@ pub(super) fn reduce_shards<F: Sync>(
         occurring.iter().for_each(|(parents, pair)| add_to_parents(rows, each, *parents, *pair));
     });
     let shards = &*sums;
-    let Gradients { rows, factors, psqt, bias, maps } = gradients;
+    let SliceGradients { rows, factors, psqt, bias, maps } = gradients;
     let of = |block: usize, here: Range<usize>| (of_block(shards, columns, block).collect(), here);
     let neurons = 0..columns.neuron_blocks();
     let neurons: Vec<BlockColumns> =

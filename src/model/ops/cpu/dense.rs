@@ -6,7 +6,7 @@ use super::simd::Lanes;
 
 /// A matrix, `[rows, columns]`, or several of equal height side by side.
 #[derive(Clone, Copy)]
-pub(super) struct Matrix<'a> {
+pub(super) struct PanelMatrix<'a> {
     pub values: &'a [f32],
     /// Distance of rows.
     pub stride: usize,
@@ -14,7 +14,7 @@ pub(super) struct Matrix<'a> {
     pub apart: usize,
 }
 
-impl<'a> Matrix<'a> {
+impl<'a> PanelMatrix<'a> {
     /// A matrix of one panel.
     pub fn single_panel(values: &'a [f32], stride: usize) -> Self {
         Self { values, stride, apart: 0 }
@@ -34,7 +34,7 @@ pub(super) fn multiply_panels<S: Lanes>(
     simd: S,
     n: usize,
     depth: [usize; 2],
-    a: Matrix,
+    a: PanelMatrix,
     b: &[f32],
     bias: &[f32],
     c: &mut [f32],
@@ -87,7 +87,7 @@ unsafe fn multiply_tile<S: Lanes, const T: usize, const V: usize>(
     simd: S,
     [panels, k]: [usize; 2],
     [row, vector, width]: [usize; 3],
-    a: Matrix,
+    a: PanelMatrix,
     b: &[f32],
     bias: &[f32],
     c: &mut [f32],
@@ -142,7 +142,7 @@ unsafe fn load_vector<S: Lanes>(_: S, from: &[f32], place: usize) -> S::f32s {
 pub(super) fn gather_products<S: Lanes>(
     simd: S,
     n: usize,
-    a: Matrix,
+    a: PanelMatrix,
     b: &[f32],
     width: usize,
     c: &mut [f32],
@@ -172,7 +172,7 @@ unsafe fn sum_products<S: Lanes, const K: usize>(
     simd: S,
     n: usize,
     [row, vector, width]: [usize; 3],
-    a: Matrix,
+    a: PanelMatrix,
     b: &[f32],
     c: &mut [f32],
 ) {

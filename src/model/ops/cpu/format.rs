@@ -5,7 +5,7 @@ use pulp::Simd;
 use super::simd::Lanes;
 
 /// A number format with vectors of `H` times as many numbers as vectors of floats.
-pub(super) trait Format<const H: usize>: Number {
+pub(super) trait WeightFormat<const H: usize>: WeightNumber {
     type Vector<S: Lanes>: Copy;
     fn as_vectors<S: Lanes>(numbers: &[Self]) -> &[Self::Vector<S>];
     fn vectors_mut<S: Lanes>(numbers: &mut [Self]) -> &mut [Self::Vector<S>];
@@ -13,14 +13,14 @@ pub(super) trait Format<const H: usize>: Number {
     fn add_saturating<S: Lanes>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>)
     -> Self::Vector<S>;
 
-    /// Adds gradients, no more than [`Number::ADDENDS`].
+    /// Adds gradients, no more than [`WeightNumber::ADDENDS`].
     fn add<S: Lanes>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
     /// Converts to floats, without the scale.
     fn widen<S: Lanes>(simd: S, a: Self::Vector<S>) -> [S::f32s; H];
     /// Converts from floats, rounded. For gradients only, which fit.
     fn narrow<S: Lanes>(simd: S, a: [S::f32s; H]) -> Self::Vector<S>;
 
-    /// ρ and ρ' of accumulators, in [`Rho::units_of_rho`] of [`Number::ONE`].
+    /// ρ and ρ' of accumulators, in [`Rho::units_of_rho`] of [`WeightNumber::ONE`].
     #[inline(always)]
     fn both<S: Lanes, P: Rho>(simd: S, a: Self::Vector<S>) -> ([S::f32s; H], [S::f32s; H]) {
         let one = simd.splat_f32s(Self::ONE);
@@ -33,7 +33,7 @@ pub(super) trait Format<const H: usize>: Number {
 }
 
 /// A number format apart from the instructions.
-pub(super) trait Number: Copy + Default + Send + Sync + 'static {
+pub(super) trait WeightNumber: Copy + Default + Send + Sync + 'static {
     /// Weights and accumulators of 1.
     const ONE: f32;
     /// Largest gradient of an accumulator, after scaling; 0: gradients are not scaled.
@@ -46,7 +46,7 @@ pub(super) trait Number: Copy + Default + Send + Sync + 'static {
     fn add_clamped(one: Self, other: Self) -> Self;
 }
 
-impl Number for f32 {
+impl WeightNumber for f32 {
     const ONE: f32 = 1.0;
     const LARGEST_SLOPE: f32 = 0.0;
     const ADDENDS: usize = 1 << 30;
@@ -63,7 +63,7 @@ impl Number for f32 {
 }
 
 /// Fixed point: weights and sums are clamped to ±8, with a rounding of 2^-13 a weight.
-impl Number for i16 {
+impl WeightNumber for i16 {
     const ONE: f32 = 4096.0;
     const LARGEST_SLOPE: f32 = 4095.0;
     const ADDENDS: usize = 8;
@@ -81,7 +81,7 @@ impl Number for i16 {
     }
 }
 
-impl Format<1> for f32 {
+impl WeightFormat<1> for f32 {
     type Vector<S: Lanes> = S::f32s;
 
     #[inline(always)]
@@ -115,7 +115,7 @@ impl Format<1> for f32 {
     }
 }
 
-impl Format<2> for i16 {
+impl WeightFormat<2> for i16 {
     type Vector<S: Lanes> = S::i16s;
 
     #[inline(always)]

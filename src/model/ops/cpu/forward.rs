@@ -3,19 +3,19 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::format::{Format, Linear, Rho};
-use super::head::{LayerBuffers, Layers};
+use super::format::{Linear, Rho, WeightFormat};
+use super::head::{LayerBuffers, MapLayers};
 use super::net::Kernel;
 use super::packed::{Aligned, Columns, PackedWeights};
 use super::simd::{Lanes, Task};
 use crate::batch::plan::{ABREAST, FOUR, KeyRange, LINE, Planner, STEP};
-use crate::batch::{ChunkPlan, Index, OneHot, Pairs, RowSet, with_vector};
+use crate::batch::{ChunkPlan, IndexWord, InputPairs, OneHot, RowSet, with_vector};
 use crate::model::Aim;
 use crate::prefetch::prefetch_line;
 
 /// Results of a forward pass for the backward pass.
 #[derive(Default)]
-pub(super) struct Chunk<F> {
+pub(super) struct ForwardChunk<F> {
     planner: Planner,
     /// Its own, or a cached one.
     pub plan: Arc<ChunkPlan>,
@@ -51,19 +51,19 @@ fn own_plan(plan: &mut Arc<ChunkPlan>) -> &mut ChunkPlan {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Selection<'a> {
+pub(super) struct ChunkSelection<'a> {
     pub batch: OneHot<'a>,
     /// Number of the chunk in the batch.
     pub number: usize,
     pub positions: &'a [u32],
-    pub pairs: &'a Arc<Pairs>,
+    pub pairs: &'a Arc<InputPairs>,
     /// Rows that the batch touches; none: all rows.
     pub touched: Option<&'a RowSet>,
     /// None: logits only.
     pub aim: Option<Aim<'a>>,
 }
 
-impl<F: Copy + Default> Chunk<F> {
+impl<F: Copy + Default> ForwardChunk<F> {
     /// The accumulators of a block, `[lists, columns]`.
     #[inline(always)]
     pub fn accumulators_of(&self, block: usize, columns: Columns) -> &[F] {
@@ -73,7 +73,7 @@ impl<F: Copy + Default> Chunk<F> {
 
     /// Orders the positions. Returns whether there is a backward pass.
     #[inline(always)]
-    pub fn order_positions(&mut self, kernel: &Kernel, selection: Selection) -> bool {
+    pub fn order_positions(&mut self, kernel: &Kernel, selection: ChunkSelection) -> bool {
         let backward = selection.aim.is_some();
         match selection.batch {
             OneHot::Plans(plans) => {
@@ -112,8 +112,10 @@ impl<F: Copy + Default> Chunk<F> {
     /// Computes losses and gradients, whose unit makes the largest `top` unless 0; or collects
     /// logits.
     #[inline(always)]
-    pub fn compute_losses(&mut self, selection: Selection, top: f32, buckets: usize) {
-        let Chunk { plan, sums, logits: requested, logit_gradients, loss, output_bias, .. } = self;
+    pub fn compute_losses(&mut self, selection: ChunkSelection, top: f32, buckets: usize) {
+        let ForwardChunk {
+            plan, sums, logits: requested, logit_gradients, loss, output_bias, ..
+        } = self;
         let logits = plan.positions.iter().map(|position| position.get()).zip(&*sums);
         let Some(aim) = selection.aim else {
             requested.resize(plan.positions.len(), 0.0);
@@ -151,7 +153,7 @@ impl<F: Copy + Default> Chunk<F> {
     }
 }
 
-pub(super) struct Block<'a, F> {
+pub(super) struct ForwardBlock<'a, F> {
     /// `[rows + 1, columns]`, the last row zero
     pub rows: &'a [F],
     /// The rows of the next block; empty if they are not numbered as in plans.
@@ -166,12 +168,12 @@ pub(super) struct Block<'a, F> {
 pub(super) struct Forward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub kernel: &'a Kernel,
     pub packed: &'a PackedWeights<F>,
-    pub selection: Selection<'a>,
-    pub chunk: &'a mut Chunk<F>,
+    pub selection: ChunkSelection<'a>,
+    pub chunk: &'a mut ForwardChunk<F>,
     pub rho: PhantomData<P>,
 }
 
-impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
+impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
     for Forward<'_, F, P, H, TOGETHER>
 {
     type Output = ();
@@ -184,7 +186,8 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
         // A constant if slots have more lists: deep nets have no code then.
         let deep = TOGETHER == 1 && net.walks_graph();
         let backward = chunk.order_positions(kernel, selection);
-        let Chunk { plan, packed_rows, rows, accumulators, partial, sums, head, .. } = &mut *chunk;
+        let ForwardChunk { plan, packed_rows, rows, accumulators, partial, sums, head, .. } =
+            &mut *chunk;
         let is_large = net.inputs.is_large();
         rows.resize_unspecified(if is_large { (plan.rows + 1) * columns.each } else { 0 });
         let size = plan.list_count() * columns.each;
@@ -241,7 +244,7 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
         if deep {
             // Compiled once for all formats and activations.
             let logits = &mut sums[..];
-            kernel.level.run(Layers { maps, plan, head, logits, backward: false });
+            kernel.level.run(MapLayers { maps, plan, head, logits, backward: false });
         } else {
             // No iterator's closure: only inlined code uses the instructions.
             for (&sum, logit) in S::as_simd_f32s(partial.as_slice()).0.iter().zip(&plan.slot_logits)
@@ -259,7 +262,7 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
             if deep { 0.0 } else { F::LARGEST_SLOPE / P::STEEPEST },
             net.buckets,
         );
-        let Chunk { plan, head, logit_gradients, slot_gradients, loss, .. } = chunk;
+        let ForwardChunk { plan, head, logit_gradients, slot_gradients, loss, .. } = chunk;
         if backward && deep {
             // A net without layers walks its graph for the piece-square values alone.
             let aim = selection.aim.filter(|_| net.is_deep());
@@ -267,7 +270,7 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
             let batch = selection.batch.len() as f32;
             *loss += f64::from(sparsity) * head.penalise_features(maps, sparsity / batch);
             let logits = &mut logit_gradients[..];
-            kernel.level.run(Layers { maps, plan, head, logits, backward: true });
+            kernel.level.run(MapLayers { maps, plan, head, logits, backward: true });
         } else if backward {
             slot_gradients.clear();
             let logits = plan.slot_logits.iter();
@@ -281,7 +284,7 @@ const AHEAD: usize = 48;
 
 /// Copies a plan's rows of a block, and a blank; scattered, many would be in separate pages.
 #[inline(always)]
-fn gather_rows<S: Lanes, const R: usize, const H: usize, F: Format<H>>(
+fn gather_rows<S: Lanes, const R: usize, const H: usize, F: WeightFormat<H>>(
     packed_rows: &[u32],
     all: &[F],
     rows: &mut [F],
@@ -304,12 +307,12 @@ fn gather_rows<S: Lanes, const R: usize, const H: usize, F: Format<H>>(
 fn accumulate_block<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     simd: S,
     plan: &ChunkPlan,
-    block: &Block<F>,
+    block: &ForwardBlock<F>,
     accumulators: &mut [F],
     logits: &mut [f32],
 ) where
     S: Lanes,
-    F: Format<H>,
+    F: WeightFormat<H>,
     P: Rho,
 {
     let output = S::as_simd_f32s(block.output).0.as_chunks::<H>().0.as_chunks::<R>().0;
@@ -368,11 +371,11 @@ fn accumulate_block<S, const R: usize, const H: usize, F, P, const TOGETHER: usi
 /// The lists must have `length` entries, as [`ChunkPlan::bundle_ranges`] returns them, and these must be
 /// offsets of the block's rows, in units of [`STEP`] bytes.
 #[inline(always)]
-unsafe fn sum_rows<S: Lanes, const R: usize, const H: usize, F: Format<H>, E: Index>(
+unsafe fn sum_rows<S: Lanes, const R: usize, const H: usize, F: WeightFormat<H>, E: IndexWord>(
     simd: S,
     lists: &[[E; FOUR]],
     length: usize,
-    block: &Block<F>,
+    block: &ForwardBlock<F>,
 ) -> [[F::Vector<S>; R]; ABREAST] {
     const { assert!(size_of::<[F::Vector<S>; R]>() == LINE) }
     let bias: [F::Vector<S>; R] = F::as_vectors(block.bias).as_chunks().0[0];
@@ -418,7 +421,7 @@ unsafe fn sum_rows<S: Lanes, const R: usize, const H: usize, F: Format<H>, E: In
 /// The inputs of the first layer, `[views, rows, columns]`, from a block's accumulators or
 /// products.
 #[inline(always)]
-fn first_map_inputs<S: Lanes, const R: usize, const H: usize, F: Format<H>, P: Rho>(
+fn first_map_inputs<S: Lanes, const R: usize, const H: usize, F: WeightFormat<H>, P: Rho>(
     simd: S,
     halves: [&[F]; 2],
     pairwise: bool,

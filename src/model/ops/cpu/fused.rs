@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex};
 use rayon::prelude::*;
 
 use super::backward::{Backward, BackwardBuffers, BlockSums, reduce_shards};
-use super::format::{Clamped, Format, Rho};
-use super::forward::{Chunk, Forward, Selection};
-use super::net::{Gradients, Kernel, Precision, Weights, pairs_of};
+use super::format::{Clamped, Rho, WeightFormat};
+use super::forward::{ChunkSelection, Forward, ForwardChunk};
+use super::net::{Kernel, Precision, SliceGradients, SliceWeights, pairs_of};
 use super::packed::PackedWeights;
 use super::partition::Partition;
 use super::simd::{Lanes, Task};
-use crate::batch::{ChunkPlan, OneHot, Pairs, RowSet};
+use crate::batch::{ChunkPlan, InputPairs, OneHot, RowSet};
 use crate::model::Aim;
 
 /// Memory that is reused from call to call, for nets and batches of any size.
@@ -34,7 +34,7 @@ pub struct Scratch {
 #[derive(Default)]
 struct Buffers<F> {
     packed: PackedWeights<F>,
-    chunks: Pool<Vec<Chunk<F>>>,
+    chunks: Pool<Vec<ForwardChunk<F>>>,
     backward: Pool<BackwardBuffers<F>>,
 }
 
@@ -60,10 +60,10 @@ impl<T: Default> Pool<T> {
 /// net, or an index is beyond the rows.
 pub fn loss_and_gradients(
     kernel: &Kernel,
-    weights: &Weights,
+    weights: &SliceWeights,
     (positions, touched): (OneHot, Option<&RowSet>),
     aim: Aim,
-    gradients: Gradients,
+    gradients: SliceGradients,
     scratch: &mut Scratch,
 ) -> f64 {
     let batch = kernel.check_shapes(positions);
@@ -72,7 +72,7 @@ pub fn loss_and_gradients(
         let rows = set.touched_rows(touched).map_or(set.rows.len(), |rows| rows.len());
         assert_eq!(gradients.len(), rows * kernel.net.hidden, "gradients of rows");
     }
-    let job = Job::Gradients(aim, gradients);
+    let job = FusedTask::Gradients(aim, gradients);
     dispatch_job(kernel, weights, (positions, touched), job, scratch)
 }
 
@@ -80,7 +80,7 @@ pub fn loss_and_gradients(
 /// beyond the rows.
 pub fn compute_logits(
     kernel: &Kernel,
-    weights: &Weights,
+    weights: &SliceWeights,
     positions: OneHot,
     logits: &mut [f32],
     scratch: &mut Scratch,
@@ -88,20 +88,26 @@ pub fn compute_logits(
     let batch = kernel.check_shapes(positions);
     assert_eq!(logits.len(), batch, "logits");
     let touched = kernel.find_touched(positions);
-    dispatch_job(kernel, weights, (positions, touched.as_ref()), Job::Logits(logits), scratch);
+    dispatch_job(
+        kernel,
+        weights,
+        (positions, touched.as_ref()),
+        FusedTask::Logits(logits),
+        scratch,
+    );
 }
 
-enum Job<'a> {
+enum FusedTask<'a> {
     Logits(&'a mut [f32]),
-    Gradients(Aim<'a>, Gradients<'a>),
+    Gradients(Aim<'a>, SliceGradients<'a>),
 }
 
 /// Runs the job with the code compiled for the kind of net. Returns the mean loss, if requested.
 fn dispatch_job(
     kernel: &Kernel,
-    weights: &Weights,
+    weights: &SliceWeights,
     (positions, touched): (OneHot, Option<&RowSet>),
-    job: Job,
+    job: FusedTask,
     scratch: &mut Scratch,
 ) -> f64 {
     let Scratch { single, mixed, sums, partition } = scratch;
@@ -129,7 +135,7 @@ fn dispatch_job(
             let pairs = &pairs_of(positions, &kernel.net);
             packed.pack_weights(kernel, weights, (pairs, touched), [each * $h, lanes]);
             partition.split_batch(kernel, positions, packed.bytes_of_position(&kernel.net));
-            Pass::<_, $rho, $h, $together> {
+            FusedPass::<_, $rho, $h, $together> {
                 kernel,
                 packed,
                 positions,
@@ -150,39 +156,47 @@ fn dispatch_job(
     })
 }
 
-struct Pass<'a, F, P, const H: usize, const TOGETHER: usize> {
+struct FusedPass<'a, F, P, const H: usize, const TOGETHER: usize> {
     kernel: &'a Kernel,
     packed: &'a PackedWeights<F>,
     positions: OneHot<'a>,
-    pairs: &'a Arc<Pairs>,
+    pairs: &'a Arc<InputPairs>,
     touched: Option<&'a RowSet>,
     partition: &'a Partition,
-    chunks: &'a Pool<Vec<Chunk<F>>>,
+    chunks: &'a Pool<Vec<ForwardChunk<F>>>,
     backward: &'a Pool<BackwardBuffers<F>>,
     rho: PhantomData<P>,
 }
 
-impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Pass<'_, F, P, H, TOGETHER> {
-    fn run_job(&self, job: Job, sums: &mut Vec<BlockSums>) -> f64 {
+impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize>
+    FusedPass<'_, F, P, H, TOGETHER>
+{
+    fn run_job(&self, job: FusedTask, sums: &mut Vec<BlockSums>) -> f64 {
         match job {
-            Job::Logits(logits) => {
+            FusedTask::Logits(logits) => {
                 self.write_logits(logits);
                 0.0
             }
-            Job::Gradients(aim, gradients) => {
+            FusedTask::Gradients(aim, gradients) => {
                 let loss = self.compute_gradients(aim, gradients, sums);
                 loss / self.positions.len() as f64
             }
         }
     }
 
-    fn forward_chunks(&self, aim: Option<Aim>, numbers: Range<usize>, chunks: &mut Vec<Chunk<F>>) {
-        let Pass { kernel, packed, positions: batch, pairs, touched, partition, rho, .. } = *self;
-        chunks.resize_with(chunks.len().max(numbers.len()), Chunk::default);
+    fn forward_chunks(
+        &self,
+        aim: Option<Aim>,
+        numbers: Range<usize>,
+        chunks: &mut Vec<ForwardChunk<F>>,
+    ) {
+        let FusedPass { kernel, packed, positions: batch, pairs, touched, partition, rho, .. } =
+            *self;
+        chunks.resize_with(chunks.len().max(numbers.len()), ForwardChunk::default);
         let chunks = chunks.par_iter_mut().with_max_len(1).zip(numbers);
         chunks.for_each(|(chunk, number)| {
             let positions = partition.chunk_positions(number);
-            let selection = Selection { batch, number, positions, pairs, touched, aim };
+            let selection = ChunkSelection { batch, number, positions, pairs, touched, aim };
             let task = Forward::<_, _, H, TOGETHER> { kernel, packed, selection, chunk, rho };
             kernel.level.run(task);
         });
@@ -208,10 +222,10 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Pass<'_, F, P,
     fn compute_gradients(
         &self,
         aim: Aim,
-        mut gradients: Gradients,
+        mut gradients: SliceGradients,
         sums: &mut Vec<BlockSums>,
     ) -> f64 {
-        let Pass { kernel, packed, pairs, touched, partition, .. } = *self;
+        let FusedPass { kernel, packed, pairs, touched, partition, .. } = *self;
         let (net, blocks) = (&kernel.net, packed.columns.block_count());
         let bytes = packed.columns.block_width() * packed.count * size_of::<f32>();
         let count = partition.chunk_count();
@@ -252,7 +266,7 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Pass<'_, F, P,
         shards: usize,
         sums: &mut [BlockSums],
     ) -> Totals {
-        let Pass { kernel, packed, partition, rho, .. } = *self;
+        let FusedPass { kernel, packed, partition, rho, .. } = *self;
         let net = &kernel.net;
         let each = partition.chunks_per_group(net) * rayon::current_num_threads().div_ceil(shards);
         let upper = if net.walks_graph() { packed.maps.upper_len() } else { 0 };

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::dense::{Matrix, gather_products, multiply_panels};
-use super::net::{Kernel, Weights};
+use super::dense::{PanelMatrix, gather_products, multiply_panels};
+use super::net::{Kernel, SliceWeights};
 use super::packed::{Aligned, Columns};
 use super::simd::{Lanes, Task};
 use crate::architecture::{Architecture, Node, Operation, ValueRows, ValueRowsMut};
@@ -17,10 +17,10 @@ use crate::batch::plan::KeyRange;
 
 #[derive(Default)]
 pub(super) struct Maps {
-    pub maps: Vec<Map>,
+    pub maps: Vec<PackedMap>,
     /// The first map, the piece-square values, and the operations behind both; their inputs are
     /// numbers of these.
-    steps: Vec<Step>,
+    steps: Vec<HeadStep>,
     views: usize,
     buckets: usize,
     columns: Columns,
@@ -30,7 +30,7 @@ pub(super) struct Maps {
     zeros: Vec<f32>,
 }
 
-struct Step {
+struct HeadStep {
     operation: Operation,
     inputs: Vec<usize>,
     width: usize,
@@ -39,7 +39,7 @@ struct Step {
 }
 
 #[derive(Default)]
-pub(super) struct Map {
+pub(super) struct PackedMap {
     /// Inputs, padded as in a chunk.
     pub inputs: usize,
     pub outputs: usize,
@@ -55,7 +55,7 @@ pub(super) struct Map {
     bias: Vec<f32>,
 }
 
-impl Map {
+impl PackedMap {
     /// Resizes the buffers; padding is zero.
     fn resize_map(&mut self, [inputs, outputs, buckets]: [usize; 3], depth: usize, lanes: usize) {
         let (width, panels) = (outputs.next_multiple_of(lanes), inputs.div_ceil(depth));
@@ -66,13 +66,13 @@ impl Map {
             return;
         }
         let [weights, transposed, bias] = sizes.map(|size| vec![0.0; size]);
-        *self = Map { inputs, outputs, width, depth, weights, transposed, bias };
+        *self = PackedMap { inputs, outputs, width, depth, weights, transposed, bias };
     }
 
     /// Copies weights `[buckets, outputs, inputs]`, with the inputs at these places, and biases.
     fn fill_weights(&mut self, places: &[usize], values: &[f32], biases: &[f32]) {
         let rows = self.row_count();
-        let Map { inputs, outputs, width, depth, weights, transposed, bias } = self;
+        let PackedMap { inputs, outputs, width, depth, weights, transposed, bias } = self;
         let (outputs, width, depth) = (*outputs, *width, *depth);
         // Place of the first output of each, and the distance to the next.
         let of_panel = |place: &usize| place / depth * outputs * depth + place % depth;
@@ -127,14 +127,14 @@ impl Maps {
     pub fn pack_maps(
         &mut self,
         kernel: &Kernel,
-        weights: &Weights,
+        weights: &SliceWeights,
         columns: Columns,
         lanes: usize,
     ) {
         let net = &kernel.net;
         (self.views, self.buckets, self.columns) = (net.views(), net.buckets, columns);
         self.steps = list_steps(net, lanes);
-        self.maps.resize_with(weights.maps.len(), Map::default);
+        self.maps.resize_with(weights.maps.len(), PackedMap::default);
         self.starts = vec![0];
         let shapes = net.maps();
         for (i, (map, [values, bias])) in self.maps.iter_mut().zip(&weights.maps).enumerate() {
@@ -189,7 +189,7 @@ impl Maps {
     }
 }
 
-fn list_steps(net: &Architecture, lanes: usize) -> Vec<Step> {
+fn list_steps(net: &Architecture, lanes: usize) -> Vec<HeadStep> {
     let graph = net.graph();
     let is_first = |node: &Node| node.operation == Operation::Affine(0);
     let first = graph.nodes().iter().position(is_first).expect("a net has an output");
@@ -205,7 +205,7 @@ fn list_steps(net: &Architecture, lanes: usize) -> Vec<Step> {
             _ => node.input_nodes().filter_map(numbers).collect(),
         };
         let (operation, width) = (node.operation.clone(), node.width);
-        Step { operation, inputs, width, stride: width.next_multiple_of(lanes) }
+        HeadStep { operation, inputs, width, stride: width.next_multiple_of(lanes) }
     };
     nodes.iter().map(step).collect()
 }
@@ -218,7 +218,7 @@ fn input_offset(net: &Architecture, columns: Columns, input: usize) -> usize {
 }
 
 /// Logits of a chunk from the features, or back to the first outputs and the upper maps.
-pub(super) struct Layers<'a> {
+pub(super) struct MapLayers<'a> {
     pub maps: &'a Maps,
     pub plan: &'a ChunkPlan,
     pub head: &'a mut LayerBuffers,
@@ -226,12 +226,12 @@ pub(super) struct Layers<'a> {
     pub backward: bool,
 }
 
-impl Task for Layers<'_> {
+impl Task for MapLayers<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, simd: S) {
-        let Layers { maps, plan, head, logits, backward } = self;
+        let MapLayers { maps, plan, head, logits, backward } = self;
         if backward {
             head.upper.clear();
             head.upper.resize(maps.upper_len(), 0.0);
@@ -273,12 +273,13 @@ impl Task for FirstMapBackward<'_> {
             for KeyRange { key: bucket, range } in &plan.bucket_ranges {
                 let gradients = rows_in_range(head.gradients[0].as_slice(), map.width, range);
                 let (a, b) = (
-                    Matrix::single_panel(gradients, map.width),
+                    PanelMatrix::single_panel(gradients, map.width),
                     map.transposed_panel(*bucket, panel),
                 );
                 let c = part_mut(above, map.depth, range);
                 multiply_panels(simd, range.len(), [1, map.outputs], a, b, &head.penalty, c);
-                let a = Matrix::single_panel(rows_in_range(features, map.depth, range), map.depth);
+                let a =
+                    PanelMatrix::single_panel(rows_in_range(features, map.depth, range), map.depth);
                 let sums = &mut output[(view * maps.buckets + bucket) * share..][..share];
                 gather_products(simd, range.len(), a, gradients, map.width, sums);
             }
@@ -349,7 +350,7 @@ impl LayerBuffers {
         to.resize_unspecified(views * size);
         let to = to.get_mut();
         to.fill(0.0);
-        let is_psqt = |step: &Step| step.operation == Operation::PieceSquares;
+        let is_psqt = |step: &HeadStep| step.operation == Operation::PieceSquares;
         let step = steps.iter().position(is_psqt).expect("the net has piece-square values");
         let (gradients, stride) = (self.gradients[step].as_slice(), steps[step].stride);
         let here = columns.psqt_columns(block);
@@ -414,11 +415,14 @@ impl LayerBuffers {
                 [] => {
                     let values = &self.features.as_slice()[range.start * map.depth..];
                     let apart = self.rows * map.depth;
-                    (Matrix { values, stride: map.depth, apart }, [map.panel_count(), map.depth])
+                    (
+                        PanelMatrix { values, stride: map.depth, apart },
+                        [map.panel_count(), map.depth],
+                    )
                 }
                 [input, ..] => {
                     let values = rows_in_range(earlier[input].as_slice(), map.depth, range);
-                    (Matrix::single_panel(values, map.depth), [1, map.inputs])
+                    (PanelMatrix::single_panel(values, map.depth), [1, map.inputs])
                 }
             };
             multiply_panels(
@@ -465,7 +469,7 @@ impl LayerBuffers {
                 // None of piece-square values, whose gradients stay.
                 let inputs = rows_of(maps, &self.values, &step.inputs, range);
                 for (place, &input) in step.inputs.iter().enumerate() {
-                    let Step { stride, width, .. } = steps[input];
+                    let HeadStep { stride, width, .. } = steps[input];
                     let values = part_mut(earlier[input].get_mut(), stride, range);
                     if !std::mem::replace(&mut has_gradients[input], true) {
                         values.fill(0.0);
@@ -484,7 +488,7 @@ impl LayerBuffers {
                 [input, ..] => {
                     let all = &mut upper[bucket * map.gradient_count()..][..map.gradient_count()];
                     let (weights, bias) = all.split_at_mut(map.inputs * map.width);
-                    let a = Matrix::single_panel(
+                    let a = PanelMatrix::single_panel(
                         rows_in_range(self.values[input].as_slice(), map.depth, range),
                         map.depth,
                     );
@@ -496,7 +500,7 @@ impl LayerBuffers {
                 bias.iter_mut().zip(row).for_each(|(sum, gradient)| *sum += gradient);
             }
             let [input, ..] = step.inputs[..] else { continue };
-            let a = Matrix::single_panel(gradients, map.width);
+            let a = PanelMatrix::single_panel(gradients, map.width);
             let (b, zeros) = (map.transposed_panel(*bucket, 0), &zeros[..map.depth]);
             let to = part_mut(earlier[input].get_mut(), map.depth, range);
             let is_first = !std::mem::replace(&mut has_gradients[input], true);
@@ -525,7 +529,7 @@ fn rows_of<'a>(
 ) -> [ValueRows<'a>; MOST_INPUTS] {
     let mut rows = [ValueRows { values: &[], stride: 1, width: 0 }; MOST_INPUTS];
     for (rows, &input) in rows.iter_mut().zip(inputs) {
-        let Step { stride, width, .. } = maps.steps[input];
+        let HeadStep { stride, width, .. } = maps.steps[input];
         *rows = ValueRows {
             values: rows_in_range(values[input].as_slice(), stride, range),
             stride,

@@ -13,6 +13,6 @@ pub(super) mod simd;
 mod terms;
 
 pub use fused::{Scratch, compute_logits, loss_and_gradients};
-pub use net::{Gradients, Kernel, Precision, Weights};
-pub use simd::Level;
+pub use net::{Kernel, Precision, SliceGradients, SliceWeights};
+pub use simd::SimdLevel;
 pub use terms::{TermsGradients, TermsJob, terms_gradients, terms_logits};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Level;
-use crate::architecture::{Architecture, Array, ArrayKind, Set};
-use crate::batch::{ActiveRows, ChunkPlan, OneHot, Pairs, RowSet};
+use super::SimdLevel;
+use crate::architecture::{Architecture, ArrayKind, NetArray, Set};
+use crate::batch::{ActiveRows, ChunkPlan, InputPairs, OneHot, RowSet};
 use crate::model::grouped::Grouped;
 
 /// A net, and how it is computed.
@@ -16,7 +16,7 @@ pub struct Kernel {
     /// Above 8,191 rows the kernels are a tenth slower. Multiples of 32 neurons waste nothing.
     pub net: Architecture,
     pub precision: Precision,
-    pub level: Level,
+    pub level: SimdLevel,
     pub(in crate::model::ops) sets: Vec<SetOfKernel>,
 }
 
@@ -85,9 +85,9 @@ pub struct Slices<T> {
     pub maps: Vec<[T; 2]>,
 }
 
-pub type Weights<'a> = Slices<&'a [f32]>;
+pub type SliceWeights<'a> = Slices<&'a [f32]>;
 /// Gradients, which are overwritten.
-pub type Gradients<'a> = Slices<&'a mut [f32]>;
+pub type SliceGradients<'a> = Slices<&'a mut [f32]>;
 
 impl<T: Default + AsRef<[f32]>> Slices<T> {
     /// Slices in the order of [`Architecture::arrays`]. Panics if a slice does not fit its array.
@@ -101,7 +101,7 @@ impl<T: Default + AsRef<[f32]>> Slices<T> {
         };
         for array in net.list_arrays() {
             let slice = slices.next().unwrap_or_default();
-            let Array { part, name, .. } = &array;
+            let NetArray { part, name, .. } = &array;
             let (found, wanted) = (slice.as_ref().len(), array.len());
             // Gradients may have only some rows.
             let of_some = matches!(part, ArrayKind::Rows(_)) && found.is_multiple_of(net.hidden);
@@ -125,16 +125,16 @@ impl<T: Default + AsRef<[f32]>> Slices<T> {
     }
 }
 
-pub(super) fn pairs_of(inputs: OneHot, net: &Architecture) -> Arc<Pairs> {
+pub(super) fn pairs_of(inputs: OneHot, net: &Architecture) -> Arc<InputPairs> {
     match inputs {
         OneHot::Plans([plan, ..]) => plan.pairs.clone(),
         OneHot::First(views) => views.pairs.clone(),
-        _ => Arc::new(Pairs::without_pairs(net.row_count())),
+        _ => Arc::new(InputPairs::without_pairs(net.row_count())),
     }
 }
 
 impl Kernel {
-    pub fn new(net: &Architecture, precision: Precision, level: Level) -> Self {
+    pub fn new(net: &Architecture, precision: Precision, level: SimdLevel) -> Self {
         let set = |(place, set): (usize, &Set)| {
             let first = net.inputs.first_row(place);
             let factor_rows = net.inputs.factor_rows(place);
@@ -176,7 +176,7 @@ impl Kernel {
 
     /// Numbers of each array's gradients, which may have touched rows only.
     pub fn gradient_lens(&self, touched: Option<&RowSet>) -> Vec<usize> {
-        let of = |array: Array| match array.part {
+        let of = |array: NetArray| match array.part {
             ArrayKind::Rows(set) => match self.sets[set].touched_rows(touched) {
                 None => array.len(),
                 Some(rows) => rows.len() * self.net.hidden,

@@ -7,14 +7,14 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::format::Number;
-use super::forward::Block;
+use super::format::WeightNumber;
+use super::forward::ForwardBlock;
 use super::head::Maps;
-use super::net::{FactorRows, Kernel, NO_FACTOR, Weights};
+use super::net::{FactorRows, Kernel, NO_FACTOR, SliceWeights};
 use super::simd::{Lanes, Task};
 use crate::architecture::Architecture;
 use crate::batch::plan::LINE;
-use crate::batch::{Pairs, RowSet};
+use crate::batch::{InputPairs, RowSet};
 use crate::prefetch::prefetch_line;
 
 /// Weights in the layout of the kernels. Columns beyond the hidden neurons hold zeros.
@@ -107,12 +107,12 @@ impl Columns {
     }
 }
 
-impl<F: Number> PackedWeights<F> {
+impl<F: WeightNumber> PackedWeights<F> {
     pub fn pack_weights(
         &mut self,
         kernel: &Kernel,
-        weights: &Weights,
-        (pairs, touched): (&Pairs, Option<&RowSet>),
+        weights: &SliceWeights,
+        (pairs, touched): (&InputPairs, Option<&RowSet>),
         [each, lanes]: [usize; 2],
     ) {
         let net = &kernel.net;
@@ -207,13 +207,13 @@ impl<F: Number> PackedWeights<F> {
 
     /// The weights of a block; `next` is computed after this one.
     #[inline(always)]
-    pub fn block_of(&self, net: &Architecture, block: usize, next: usize) -> Block<'_, F> {
+    pub fn block_of(&self, net: &Architecture, block: usize, next: usize) -> ForwardBlock<'_, F> {
         let each = self.columns.each;
         let output = match net.walks_graph() {
             true => &[],
             false => part_of(self.output.as_slice(), net.buckets * net.views() * each, block),
         };
-        Block {
+        ForwardBlock {
             rows: part_of(self.rows.as_slice(), self.block, block),
             next: part_of(self.rows.as_slice(), self.block, next),
             bias: part_of(self.bias.as_slice(), each, block),
@@ -241,7 +241,7 @@ const TILE: usize = 8;
 /// Packs some rows of a set, in all blocks; returns whether a weight is not finite.
 struct PackedRows<'a, F> {
     kernel: &'a Kernel,
-    weights: &'a Weights<'a>,
+    weights: &'a SliceWeights<'a>,
     columns: Columns,
     /// Those of each block.
     neurons: &'a [Range<usize>],
@@ -254,7 +254,7 @@ struct PackedRows<'a, F> {
     blocks: Vec<&'a mut [F]>,
 }
 
-impl<F: Number> Task for PackedRows<'_, F> {
+impl<F: WeightNumber> Task for PackedRows<'_, F> {
     type Output = bool;
 
     #[inline(always)]
@@ -305,11 +305,11 @@ struct Derived<'a, F> {
     /// `[rows + 1, columns]`
     rows: &'a mut [F],
     each: usize,
-    pairs: &'a Pairs,
+    pairs: &'a InputPairs,
     touched: Option<&'a RowSet>,
 }
 
-impl<F: Number> Task for Derived<'_, F> {
+impl<F: WeightNumber> Task for Derived<'_, F> {
     type Output = ();
 
     #[inline(always)]
@@ -336,7 +336,7 @@ impl<F: Number> Task for Derived<'_, F> {
 }
 
 #[inline(always)]
-fn add_up<F: Number>(rows: &mut [F], each: usize, parents: [usize; 2], pair: usize) {
+fn add_up<F: WeightNumber>(rows: &mut [F], each: usize, parents: [usize; 2], pair: usize) {
     let (before, pair_and_others) = rows.split_at_mut(pair * each);
     let [one, other] = parents.map(|it| &before[it * each..][..each]);
     for ((sum, &one), &other) in pair_and_others[..each].iter_mut().zip(one).zip(other) {
@@ -363,7 +363,7 @@ impl SharedRows<'_> {
 
 /// Writes a row of a block, and raises the largest bits of its weights.
 #[inline(always)]
-fn pack_row<F: Number>(
+fn pack_row<F: WeightNumber>(
     row: &mut [F],
     weights: &[f32],
     shared: Option<&[f32]>,
@@ -395,7 +395,7 @@ fn find_largest(largest: &mut [u32; 16], weights: &[f32]) {
 
 /// Copies the neurons of a block, and zeros into unused columns.
 #[inline(always)]
-fn copy_neurons<F: Number>(to: &mut [F], from: &[f32], convert: impl Fn(f32) -> F) {
+fn copy_neurons<F: WeightNumber>(to: &mut [F], from: &[f32], convert: impl Fn(f32) -> F) {
     let (there, missing) = to.split_at_mut(from.len());
     for (to, &from) in there.iter_mut().zip(from) {
         *to = convert(from);

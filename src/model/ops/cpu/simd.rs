@@ -4,7 +4,7 @@ use pulp::{NullaryFnOnce, Simd};
 
 /// A set of vector instructions. Results are the same up to rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum SimdLevel {
     /// x86-64 with AVX-512 F, BW, CD, DQ and VL.
     Avx512,
     /// x86-64 with AVX2 and FMA.
@@ -14,28 +14,28 @@ pub enum Level {
 }
 
 // Fastest first.
-words!(Level: Avx512 = "avx512", Avx2 = "avx2", Neon = "neon", Portable = "portable");
+words!(SimdLevel: Avx512 = "avx512", Avx2 = "avx2", Neon = "neon", Portable = "portable");
 
-impl Level {
+impl SimdLevel {
     /// The fastest level of this machine.
-    pub fn detect_fastest() -> Level {
-        Level::list_available()[0]
+    pub fn detect_fastest() -> SimdLevel {
+        SimdLevel::list_available()[0]
     }
 
     /// The levels of this machine, fastest first.
-    pub fn list_available() -> Vec<Level> {
-        Level::ALL.into_iter().filter(|level| level.is_available()).collect()
+    pub fn list_available() -> Vec<SimdLevel> {
+        SimdLevel::ALL.into_iter().filter(|level| level.is_available()).collect()
     }
 
     pub fn is_available(self) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => pulp::x86::V4::is_available(),
+            SimdLevel::Avx512 => pulp::x86::V4::is_available(),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => pulp::x86::V3::is_available(),
+            SimdLevel::Avx2 => pulp::x86::V3::is_available(),
             #[cfg(target_arch = "aarch64")]
             Level::Neon => pulp::aarch64::Neon::is_available(),
-            Level::Portable => true,
+            SimdLevel::Portable => true,
             #[allow(unreachable_patterns)]
             _ => false,
         }
@@ -45,12 +45,12 @@ impl Level {
     pub(in crate::model::ops) fn run<T: Task>(self, task: T) -> T::Output {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => run_task::<_, _, 1>(pulp::x86::V4::try_new(), task),
+            SimdLevel::Avx512 => run_task::<_, _, 1>(pulp::x86::V4::try_new(), task),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => run_task::<_, _, 2>(pulp::x86::V3::try_new(), task),
+            SimdLevel::Avx2 => run_task::<_, _, 2>(pulp::x86::V3::try_new(), task),
             #[cfg(target_arch = "aarch64")]
             Level::Neon => run::<_, _, 4>(pulp::aarch64::Neon::try_new(), task),
-            Level::Portable => Bound::<_, _, 4> { task, simd: pulp::Scalar128b }.call(),
+            SimdLevel::Portable => BoundTask::<_, _, 4> { task, simd: pulp::Scalar128b }.call(),
             #[allow(unreachable_patterns)]
             _ => panic!("{MISSING}"),
         }
@@ -60,7 +60,7 @@ impl Level {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn run_task<T: Task, S: Lanes, const R: usize>(simd: Option<S>, task: T) -> T::Output {
     let simd = simd.expect(MISSING);
-    simd.vectorize(Bound::<_, _, R> { task, simd })
+    simd.vectorize(BoundTask::<_, _, R> { task, simd })
 }
 
 const MISSING: &str = "this machine lacks the requested instructions";
@@ -72,12 +72,12 @@ pub(in crate::model::ops) trait Task {
     fn run<S: Lanes, const R: usize>(self, simd: S) -> Self::Output;
 }
 
-struct Bound<T, S, const R: usize> {
+struct BoundTask<T, S, const R: usize> {
     task: T,
     simd: S,
 }
 
-impl<T: Task, S: Lanes, const R: usize> NullaryFnOnce for Bound<T, S, R> {
+impl<T: Task, S: Lanes, const R: usize> NullaryFnOnce for BoundTask<T, S, R> {
     type Output = T::Output;
 
     #[inline(always)]

@@ -12,22 +12,22 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use self::block::{BLOCK, Block};
-use super::Level;
+use self::block::{BLOCK, TermBlock};
+use super::SimdLevel;
 use super::simd::{Lanes, Task};
-use crate::batch::{COLUMN, FrozenSums, SUMS, TermColumn, TermRows, Terms};
+use crate::batch::{COLUMN, FrozenSums, SUMS, TermBatch, TermColumn, TermRows};
 use crate::model::Aim;
 
 #[derive(Clone, Copy, Debug)]
 pub struct TermsJob<'a> {
-    pub pieces: &'a [Arc<Terms>],
+    pub pieces: &'a [Arc<TermBatch>],
     /// One number a position, in the order of the blocks; logits need none.
     pub aim: Aim<'a>,
     /// Centipawns per logit.
     pub scale: f32,
     /// Whether the tempo is trained; its gradient is 0 otherwise.
     pub tempo: bool,
-    pub level: Level,
+    pub level: SimdLevel,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -80,22 +80,22 @@ impl TermsJob<'_> {
         for piece in self.pieces {
             for start in (0..piece.len()).step_by(COLUMN) {
                 let rows = start..piece.len().min(start + COLUMN);
-                units.push(Unit { piece, first: first + start, rows });
+                units.push(TermsUnit { piece, first: first + start, rows });
             }
             first += piece.len();
         }
         let shards = units.par_chunks(units.len().div_ceil(SHARDS).max(1)).with_max_len(1);
-        let workspace = || Workspace {
+        let workspace = || TermsWorkspace {
             sums: Box::new([[[0.0; 2]; COLUMN]; SUMS]),
-            block: Block::new(),
+            block: TermBlock::new(),
             gradients: vec![[0.0; 2]; weights.len()],
         };
-        let shard = |work: &mut Workspace, units: &[Unit]| {
+        let shard = |work: &mut TermsWorkspace, units: &[TermsUnit]| {
             let terms = if slopes { weights.len() } else { 0 };
             let mut shard = Shard { gradients: vec![[0.0; 2]; terms], ..Shard::default() };
             for unit in units {
                 let (job, shard, work) = (self, &mut shard, &mut *work);
-                self.level.run(Pass { job, unit, weights, tempo, slopes, work, shard });
+                self.level.run(TermsPass { job, unit, weights, tempo, slopes, work, shard });
             }
             shard
         };
@@ -105,8 +105,8 @@ impl TermsJob<'_> {
 
 type Pair = [f32; 2];
 
-struct Unit<'a> {
-    piece: &'a Terms,
+struct TermsUnit<'a> {
+    piece: &'a TermBatch,
     rows: Range<usize>,
     /// Number of the first row in the batch.
     first: usize,
@@ -123,33 +123,35 @@ struct Shard {
     logits: Vec<f32>,
 }
 
-struct Workspace {
+struct TermsWorkspace {
     /// Sums of each kind of the positions of a unit, then the derivatives by them.
     sums: Box<[[Pair; COLUMN]; SUMS]>,
-    block: Block,
+    block: TermBlock,
     /// `[terms]`, zero between units.
     gradients: Vec<Pair>,
 }
 
-struct Pass<'a> {
+struct TermsPass<'a> {
     job: &'a TermsJob<'a>,
-    unit: &'a Unit<'a>,
+    unit: &'a TermsUnit<'a>,
     /// `[terms]`
     weights: &'a [Pair],
     tempo: f32,
     /// Whether gradients are needed, not logits.
     slopes: bool,
-    work: &'a mut Workspace,
+    work: &'a mut TermsWorkspace,
     shard: &'a mut Shard,
 }
 
-impl Task for Pass<'_> {
+impl Task for TermsPass<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, _: S) {
-        let Pass { job, unit: Unit { piece, rows, first }, weights, tempo, slopes, .. } = self;
-        let (Workspace { sums, block, gradients }, shard) = (self.work, self.shard);
+        let TermsPass {
+            job, unit: TermsUnit { piece, rows, first }, weights, tempo, slopes, ..
+        } = self;
+        let (TermsWorkspace { sums, block, gradients }, shard) = (self.work, self.shard);
         let judged = job.aim.loss_inputs();
         let column = piece.columns.get(rows.start / COLUMN);
         if let Some(column) = column {

@@ -12,13 +12,13 @@ use super::form::{UNITS, launch_grid};
 use super::gpu::{Buffer, Gpu};
 use super::pairs::PairSums;
 use crate::architecture::MOST_PIECES;
-use crate::batch::{ChunkPlan, ListShape, Pairs, expand_lists};
+use crate::batch::{ChunkPlan, InputPairs, ListShape, expand_lists};
 
 /// Words of a cached list, however short it is.
 const WORDS: usize = MOST_PIECES / 2;
 
 /// The lists of chunks on their device, `[positions, views, 32]`, two rows a word.
-pub(super) struct Chunks {
+pub(super) struct DeviceChunks {
     gpu: Gpu,
     views: usize,
     room: usize,
@@ -34,25 +34,25 @@ pub(super) fn with_chunks<T>(
     gpu: &Gpu,
     kept: &GradientMemory,
     views: usize,
-    act: impl FnOnce(&mut Chunks) -> T,
+    act: impl FnOnce(&mut DeviceChunks) -> T,
 ) -> T {
     let mut kept = kept.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let there = kept.take().and_then(|any| any.downcast::<Chunks>().ok());
+    let there = kept.take().and_then(|any| any.downcast::<DeviceChunks>().ok());
     let there = there.filter(|it| it.views == views && it.gpu.device == gpu.device);
-    let mut chunks = there.unwrap_or_else(|| Box::new(Chunks::new(gpu.clone(), views)));
+    let mut chunks = there.unwrap_or_else(|| Box::new(DeviceChunks::new(gpu.clone(), views)));
     let result = act(&mut chunks);
     *kept = Some(chunks);
     result
 }
 
-impl Chunks {
+impl DeviceChunks {
     fn new(gpu: Gpu, views: usize) -> Self {
         let (buffer, places) = (gpu.empty_buffer(0), HashMap::new());
         Self { gpu, views, room: 0, buffer, taken: 0, places, pair_sums: None }
     }
 
     /// The sums of the pairs that lists name.
-    pub fn pair_sums(&mut self, pairs: &Arc<Pairs>) -> &PairSums {
+    pub fn pair_sums(&mut self, pairs: &Arc<InputPairs>) -> &PairSums {
         let there = self.pair_sums.take().filter(|it| Arc::ptr_eq(&it.pairs, pairs));
         self.pair_sums.insert(there.unwrap_or_else(|| PairSums::new(pairs)))
     }

@@ -9,17 +9,17 @@ use cubecl::prelude::*;
 use burn_cubecl::cubecl;
 
 use super::super::FusedGradients;
-use super::form::{Positions, TILE, Tiles, UNITS, launch_grid};
+use super::form::{PositionRange, TILE, Tiles, UNITS, launch_grid};
 use super::gpu::{Buffer, make_contiguous};
 use super::head::{self, FeatureShape, HeadPlacesLaunch, HeadTable};
-use super::net::Pass;
-use super::slope::{LossForm, Written};
+use super::net::CubePass;
+use super::slope::{LossForm, WrittenGradients};
 use super::sums;
 use crate::architecture::{Architecture, ArrayKind};
 use crate::loss::Loss;
 
 /// The head of a net in a batch.
-pub(super) struct Head {
+pub(super) struct DeepHead {
     table: HeadTable,
     tiles: Tiles,
     /// Places in the words of the batch, see [`head::HeadPlaces`].
@@ -29,7 +29,7 @@ pub(super) struct Head {
     columns: usize,
 }
 
-impl Head {
+impl DeepHead {
     /// Appends its tables to the words of a batch, whose first are `labels`.
     pub fn new(
         net: &Architecture,
@@ -58,13 +58,13 @@ impl Head {
 }
 
 /// Loss and gradients.
-pub(super) fn compute_gradients(pass: &Pass, head: &Head) -> FusedGradients<Cube> {
+pub(super) fn compute_gradients(pass: &CubePass, head: &DeepHead) -> FusedGradients<Cube> {
     let (gpu, net) = (&pass.gpu, &pass.job.kernel.net);
     let (count, first_map) = (head.table.sum_count(), first_map(pass));
     let tile_sums = gpu.empty_buffer(head.tiles.len() * count);
     let output = match pass.job.aim.loss_inputs() {
-        Some(judged) => Written::Gradients(LossForm::from_inputs(judged)),
-        None => Written::Pull,
+        Some(judged) => WrittenGradients::Gradients(LossForm::from_inputs(judged)),
+        None => WrittenGradients::Pull,
     };
     let features_of_batch = (pass.listed.positions * net.feature_count()) as f32;
     let sparsity = if net.is_deep() { pass.job.aim.sparsity_weight() } else { 0.0 };
@@ -141,12 +141,12 @@ pub(super) fn compute_gradients(pass: &Pass, head: &Head) -> FusedGradients<Cube
     pass.all_gradients(make_contiguous(to_primitive(loss)), rows, others)
 }
 
-pub(super) fn compute_logits(pass: &Pass, head: &Head) -> CubeTensor {
+pub(super) fn compute_logits(pass: &CubePass, head: &DeepHead) -> CubeTensor {
     let (weights, first_map) = (pack_head(pass), first_map(pass));
     let parts = pass.tiles.parts.iter().zip(&head.tiles.parts).map(|(part, tiles)| {
         let accumulators = sum_accumulators(pass, part);
         let sums = sums_of(&first_map_inputs(pass, part, &accumulators), &first_map);
-        let logits = Written::Logits;
+        let logits = WrittenGradients::Logits;
         let [logits, ..] = walk_head(pass, head, tiles, &weights, &sums, &accumulators, logits);
         let shape = Shape::new([part.positions.len()]);
         Tensor::<1>::from_primitive::<Cube>(pass.gpu.shaped_tensor(logits, shape))
@@ -155,15 +155,15 @@ pub(super) fn compute_logits(pass: &Pass, head: &Head) -> CubeTensor {
 }
 
 /// `[positions * views, columns]` of a part.
-fn sum_accumulators(pass: &Pass, part: &Positions) -> Buffer {
+fn sum_accumulators(pass: &CubePass, part: &PositionRange) -> Buffer {
     let net = &pass.job.kernel.net;
     let values = pass.gpu.empty_buffer(part.positions.len() * net.views() * net.column_count());
-    pass.launch_positions(part, Written::Accumulators, &values, &pass.gpu.empty_buffer(1));
+    pass.launch_positions(part, WrittenGradients::Accumulators, &values, &pass.gpu.empty_buffer(1));
     values
 }
 
 /// `[positions, features]`, the inputs of the first map.
-fn first_map_inputs(pass: &Pass, part: &Positions, accumulators: &Buffer) -> Tensor<2> {
+fn first_map_inputs(pass: &CubePass, part: &PositionRange, accumulators: &Buffer) -> Tensor<2> {
     let net = &pass.job.kernel.net;
     let (positions, features) = (part.positions.len(), net.feature_count());
     let (len, to) = (positions * features, pass.gpu.empty_buffer(positions * features));
@@ -190,17 +190,17 @@ fn sums_of(features: &Tensor<2>, first_map: &Tensor<2>) -> Buffer {
 /// Walks the head; returns the gradients of the sums, or logits, what the kernel writes, and the
 /// gradients of piece-square values, `[positions, buckets]`.
 fn walk_head(
-    pass: &Pass,
-    head: &Head,
-    part: &Positions,
+    pass: &CubePass,
+    head: &DeepHead,
+    part: &PositionRange,
     weights: &Buffer,
     sums: &Buffer,
     accumulators: &Buffer,
-    output: Written,
+    output: WrittenGradients,
 ) -> [Buffer; 3] {
     let (gpu, shape, positions) = (&pass.gpu, head.table.shape, part.positions.len());
     let widths = match output {
-        Written::Logits => [1, 0, 0],
+        WrittenGradients::Logits => [1, 0, 0],
         _ => {
             let psqt = pass.job.kernel.net.psqt_columns();
             [shape.buckets * shape.outputs, shape.written, psqt]
@@ -238,7 +238,7 @@ fn walk_head(
 }
 
 /// Sums what the kernel has written over the positions of each tile.
-fn add_up(pass: &Pass, head: &Head, part: &Positions, written: &Buffer, sums: &Buffer) {
+fn add_up(pass: &CubePass, head: &DeepHead, part: &PositionRange, written: &Buffer, sums: &Buffer) {
     // SAFETY: the tiles name no position beyond the part, the columns no number beyond those written.
     unsafe {
         head::sums_of_tiles::launch_unchecked(
@@ -262,8 +262,8 @@ fn add_up(pass: &Pass, head: &Head, part: &Positions, written: &Buffer, sums: &B
 /// `[positions * views, columns]`, the gradients of accumulators from those of the features and of
 /// piece-square values.
 fn accumulator_gradients(
-    pass: &Pass,
-    part: &Positions,
+    pass: &CubePass,
+    part: &PositionRange,
     [accumulators, gradients, psqt]: [&Buffer; 3],
     penalty: f32,
 ) -> Buffer {
@@ -289,7 +289,7 @@ fn accumulator_gradients(
 }
 
 /// `[buckets * outputs, features]`
-fn first_map(pass: &Pass) -> Tensor<2> {
+fn first_map(pass: &CubePass) -> Tensor<2> {
     let net = &pass.job.kernel.net;
     let [weights, _] = net.parts_of_map(0);
     let flat = Tensor::<1>::from_primitive::<Cube>(pass.array_tensor(weights));
@@ -298,7 +298,7 @@ fn first_map(pass: &Pass) -> Tensor<2> {
 }
 
 /// The biases of the first map, and weights and biases of the others, one behind the other.
-fn pack_head(pass: &Pass) -> Buffer {
+fn pack_head(pass: &CubePass) -> Buffer {
     let net = &pass.job.kernel.net;
     let arrays = (0..net.maps().len()).flat_map(|map| net.parts_of_map(map)).skip(1);
     let arrays = arrays.map(|part| Tensor::<1>::from_primitive::<Cube>(pass.array_tensor(part)));

@@ -9,7 +9,7 @@ use crate::architecture::Curve;
 
 /// Constants of the kernel of positions, which is compiled for each form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Form {
+pub(super) struct KernelForm {
     pub rows: usize,
     pub views: usize,
     pub places: usize,
@@ -56,7 +56,7 @@ impl UnitLayout {
     }
 }
 
-impl Form {
+impl KernelForm {
     /// Places per list, rounded up so that inputs can be loaded side by side.
     pub fn padded_width(&self) -> usize {
         self.places.next_multiple_of(ABREAST)
@@ -91,12 +91,12 @@ pub(super) fn is_nan(a: f32) -> bool {
 pub(super) struct Tiles {
     /// `[tiles, 1 + TILE]`: bucket and positions, padded with [`NONE`]; empty for one bucket.
     pub table: Vec<u32>,
-    pub parts: Vec<Positions>,
+    pub parts: Vec<PositionRange>,
     /// The tiles of each bucket, `[buckets, parts]`; for one bucket a single range.
     pub runs: Vec<Range<usize>>,
 }
 
-pub(super) struct Positions {
+pub(super) struct PositionRange {
     pub positions: Range<usize>,
     pub tiles: Range<usize>,
 }
@@ -111,7 +111,7 @@ impl Tiles {
         if buckets == 1 {
             let parts = parts.map(|positions| {
                 let tiles = positions.start / TILE..positions.end.div_ceil(TILE);
-                Positions { positions, tiles }
+                PositionRange { positions, tiles }
             });
             let runs = std::iter::once(0..batch.div_ceil(TILE)).collect();
             return Self { table: Vec::new(), parts: parts.collect(), runs };
@@ -134,7 +134,7 @@ impl Tiles {
                 }
                 runs[bucket].push(begin..next);
             }
-            Positions { positions, tiles: first..next }
+            PositionRange { positions, tiles: first..next }
         });
         let parts = parts.collect();
         Self { table, parts, runs: runs.concat() }

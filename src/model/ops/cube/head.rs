@@ -12,7 +12,7 @@ use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
 use super::form::{NONE, TILE, UNITS};
-use super::slope::{Written, activate, derivative, judge};
+use super::slope::{WrittenGradients, activate, derivative, judge};
 use crate::architecture::{Architecture, Combination, Curve, Node, Operation};
 
 /// Words of a step of the table: its kind, and seven numbers.
@@ -259,7 +259,7 @@ pub(super) fn head(
     power: f32,
     over_rated: f32,
     #[comptime] shape: HeadShape,
-    #[comptime] output: Written,
+    #[comptime] output: WrittenGradients,
 ) {
     let HeadShape { buckets, outputs, values, written: width, psqt, .. } = comptime!(shape);
     let unit = CUBE_POS * UNITS + UNIT_POS_X as usize;
@@ -288,15 +288,15 @@ pub(super) fn head(
             step += 1;
         }
         let logit = x[comptime!(values - 1)];
-        if comptime!(output == Written::Logits) {
+        if comptime!(output == WrittenGradients::Logits) {
             gradients[position] = logit;
         } else {
             let at = first as usize + position;
             let mut gradient = f32::reinterpret(batch[at]);
             let mut loss = 0.0f32;
-            if comptime!(output != Written::Pull) {
+            if comptime!(output != WrittenGradients::Pull) {
                 let form = comptime!(match output {
-                    Written::Gradients(form) => form,
+                    WrittenGradients::Gradients(form) => form,
                     _ => unreachable!(),
                 });
                 let labels = places.labels as usize;

@@ -10,8 +10,8 @@ use super::gpu::{Buffer, Gpu};
 use crate::model::ops::strips::{ROUND, Strips};
 
 /// The strips of some lists on their device, with their bits.
-pub(super) struct Index {
-    pub shape: Shape,
+pub(super) struct RowIndex {
+    pub shape: IndexShape,
     pub strips: usize,
     /// `[strips, inputs, places / 32]`
     pub bits: Buffer,
@@ -19,7 +19,7 @@ pub(super) struct Index {
 
 /// Shape of the strips, a constant of the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Shape {
+pub(super) struct IndexShape {
     pub rows: usize,
     /// Rows of a king bucket.
     pub inputs: usize,
@@ -41,7 +41,7 @@ pub(super) struct ListRange {
 /// Words of bits per cube and input: 1,024 inputs take half of the memory that WGSL guarantees.
 const WORDS: usize = 2;
 
-impl Index {
+impl RowIndex {
     /// Builds the index of some of the lists `[lists, places]` that begin at a word of a batch.
     pub fn new(
         gpu: &Gpu,
@@ -52,7 +52,7 @@ impl Index {
     ) -> Self {
         let inputs = rows / (strips.starts.len() - 1);
         let words = strips.length / 32;
-        let shape = Shape { rows, inputs, words, ordered: !strips.order.is_empty() };
+        let shape = IndexShape { rows, inputs, words, ordered: !strips.order.is_empty() };
         let strips = strips.strip_count();
         let bits = gpu.empty_buffer(strips * inputs * words);
         let cubes = strips * words / WORDS;
@@ -88,9 +88,9 @@ fn set(
     order: u32,
     cubes: u32,
     #[comptime] places: usize,
-    #[comptime] shape: Shape,
+    #[comptime] shape: IndexShape,
 ) {
-    let Shape { rows, inputs, words, ordered } = comptime!(shape);
+    let IndexShape { rows, inputs, words, ordered } = comptime!(shape);
     let all = comptime!(inputs * WORDS);
     let unit = UNIT_POS_X as usize;
     let cube = CUBE_POS;
@@ -132,7 +132,7 @@ fn set(
 
 /// The lists of an input among [`ROUND`] places of a strip, in their order.
 #[derive(CubeType)]
-pub(super) struct Round {
+pub(super) struct BitRound {
     words: Shared<[u32]>,
     lists: Shared<[u32]>,
     count: Shared<[u32]>,
@@ -141,9 +141,9 @@ pub(super) struct Round {
 const ROUND_WORDS: usize = ROUND / 32;
 
 #[cube]
-impl Round {
-    pub fn new() -> Round {
-        Round {
+impl BitRound {
+    pub fn new() -> BitRound {
+        BitRound {
             words: Shared::<[u32]>::new_slice(ROUND_WORDS),
             lists: Shared::<[u32]>::new_slice(ROUND),
             count: Shared::<[u32]>::new_slice(1usize),

@@ -24,20 +24,24 @@ mod sums;
 use burn::backend::Cube;
 use burn::backend::tensor::FloatTensor;
 
-use super::cpu::Level;
-use super::steps::Step;
-use super::{Arrays, FusedGradients, FusedOps, Job};
+use super::cpu::SimdLevel;
+use super::steps::OptimizerStep;
+use super::{FusedGradients, FusedOps, KernelJob, TensorArrays};
 
 impl FusedOps for Cube {
-    fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> FusedGradients<Self> {
+    fn net_gradients(arrays: TensorArrays<Self>, job: KernelJob<'_>) -> FusedGradients<Self> {
         net::net_gradients(arrays, job)
     }
 
-    fn net_logits(arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self> {
+    fn net_logits(arrays: TensorArrays<Self>, job: KernelJob<'_>) -> FloatTensor<Self> {
         net::net_logits(arrays, job)
     }
 
-    fn take_step(arrays: Arrays<Self>, step: Step, _: Level) -> Arrays<Self> {
-        Arrays(self::steps::step_tensors(arrays.0, step))
+    fn take_step(
+        arrays: TensorArrays<Self>,
+        step: OptimizerStep,
+        _: SimdLevel,
+    ) -> TensorArrays<Self> {
+        TensorArrays(self::steps::step_tensors(arrays.0, step))
     }
 }

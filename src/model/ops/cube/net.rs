@@ -13,15 +13,15 @@ use burn_cubecl::tensor::CubeTensor;
 use rayon::prelude::*;
 
 use super::super::strips::Strips;
-use super::super::{Arrays, FusedGradients, Job, Stage};
+use super::super::{FusedGradients, KernelJob, KernelStage, TensorArrays};
 use super::chunks;
-use super::deep::{self, Head};
-use super::form::{Form, Positions, TILE, Tiles, UnitLayout, launch_grid};
+use super::deep::{self, DeepHead};
+use super::form::{KernelForm, PositionRange, TILE, Tiles, UnitLayout, launch_grid};
 use super::gpu::{Buffer, Gpu, make_contiguous};
-use super::index::{Index, ListRange};
-use super::pairs::{self, Tables};
-use super::sets::{self, Columns};
-use super::slope::{self, LossForm, Written};
+use super::index::{ListRange, RowIndex};
+use super::pairs::{self, PairTables};
+use super::sets::{self, ColumnRange};
+use super::slope::{self, LossForm, WrittenGradients};
 use super::sort::RowLists;
 use super::sums::{self, FinalSums};
 use crate::architecture::{ArrayKind, PIECES};
@@ -32,18 +32,18 @@ use crate::model::memory::floats_of_position;
 /// Entries of lists that a thread copies at a time.
 const COPIED_TOGETHER: usize = 1 << 16;
 
-pub(super) struct Pass<'a> {
+pub(super) struct CubePass<'a> {
     pub gpu: Gpu,
-    pub job: Job<'a>,
+    pub job: KernelJob<'a>,
     pub listed: ListShape,
-    form: Form,
+    form: KernelForm,
     pub tiles: Tiles,
     arrays: BTreeMap<ArrayKind, CubeTensor>,
     /// `[rows, columns]` of all sets with their factors; those of pairs are behind those of inputs.
     weight: CubeTensor,
     /// `[columns]`
     bias: CubeTensor,
-    pub head: Option<Head>,
+    pub head: Option<DeepHead>,
     /// Targets or forces with bases and weights, the tables of tiles, strips and pairs, and lists.
     pub batch: Buffer,
     lists: usize,
@@ -52,7 +52,7 @@ pub(super) struct Pass<'a> {
     /// By set: the rows that share each row of its factor, as a table of the batch.
     sharing: Vec<Option<[usize; 2]>>,
     /// The tables of pairs, if lists name any.
-    pairs: Option<Tables>,
+    pairs: Option<PairTables>,
 }
 
 /// The lists that contain each row.
@@ -63,40 +63,40 @@ enum Inverse {
     Entries(Range<usize>),
 }
 
-pub(super) fn net_gradients(arrays: Arrays<Cube>, job: Job) -> FusedGradients<Cube> {
+pub(super) fn net_gradients(arrays: TensorArrays<Cube>, job: KernelJob) -> FusedGradients<Cube> {
     let part = positions_per_part(&arrays, &job);
-    let pass = Pass::new(arrays, job, part, true);
+    let pass = CubePass::new(arrays, job, part, true);
     match &pass.head {
         Some(head) => deep::compute_gradients(&pass, head),
         None => pass.simple_gradients(),
     }
 }
 
-pub(super) fn net_logits(arrays: Arrays<Cube>, job: Job) -> CubeTensor {
+pub(super) fn net_logits(arrays: TensorArrays<Cube>, job: KernelJob) -> CubeTensor {
     if job.kernel.net.walks_graph() {
         let part = positions_per_part(&arrays, &job);
-        let pass = Pass::new(arrays, job, part, false);
+        let pass = CubePass::new(arrays, job, part, false);
         return deep::compute_logits(&pass, pass.head.as_ref().expect("a deep net has a head"));
     }
-    let pass = Pass::new(arrays, job, usize::MAX, false);
+    let pass = CubePass::new(arrays, job, usize::MAX, false);
     let batch = pass.listed.positions;
     let logits = pass.gpu.empty_buffer(batch);
     for part in &pass.tiles.parts {
-        pass.launch_positions(part, Written::Logits, &pass.gpu.empty_buffer(1), &logits);
+        pass.launch_positions(part, WrittenGradients::Logits, &pass.gpu.empty_buffer(1), &logits);
     }
     pass.gpu.shaped_tensor(logits, Shape::new([batch]))
 }
 
 /// Positions that fit in memory at a time: whole tiles, at least one.
-fn positions_per_part(arrays: &Arrays<Cube>, job: &Job) -> usize {
+fn positions_per_part(arrays: &TensorArrays<Cube>, job: &KernelJob) -> usize {
     let largest = usize::try_from(arrays.0[0].client.properties().memory.max_page_size);
     let room = job.room.min(largest.unwrap_or(usize::MAX));
     let position = floats_of_position(&job.kernel.net) * size_of::<f32>();
     (room / position / TILE).max(1) * TILE
 }
 
-impl<'a> Pass<'a> {
-    fn new(arrays: Arrays<Cube>, job: Job<'a>, part: usize, learns: bool) -> Self {
+impl<'a> CubePass<'a> {
+    fn new(arrays: TensorArrays<Cube>, job: KernelJob<'a>, part: usize, learns: bool) -> Self {
         let (one_hot, net) = (job.inputs.one_hot(), &job.kernel.net);
         let (listed, pairs) = match one_hot {
             OneHot::Plans(plans) => {
@@ -114,7 +114,7 @@ impl<'a> Pass<'a> {
         if net.buckets > 1 {
             assert_eq!(buckets.len(), positions, "a bucket a position");
         }
-        let form = Form {
+        let form = KernelForm {
             rows,
             views,
             places,
@@ -138,7 +138,7 @@ impl<'a> Pass<'a> {
         let floats = job.aim.target_arrays().into_iter().flatten().map(|float| float.to_bits());
         let mut words: Vec<u32> = floats.chain(tiles.table.iter().copied()).collect();
         let parts = if learns { &tiles.parts[..] } else { &[] };
-        let inverse = |Positions { positions, .. }: &Positions| {
+        let inverse = |PositionRange { positions, .. }: &PositionRange| {
             let lists = positions.start * views..positions.end * views;
             if !net.inputs.is_pieces() {
                 return Inverse::Entries(lists.start * places..lists.end * places);
@@ -170,7 +170,7 @@ impl<'a> Pass<'a> {
         let labels = job.aim.target_arrays().iter().map(|array| array.len()).sum();
         let head = net
             .walks_graph()
-            .then(|| Head::new(net, buckets, [positions, part], labels, &mut words));
+            .then(|| DeepHead::new(net, buckets, [positions, part], labels, &mut words));
         let send = |words: Vec<u32>| {
             let lists = words.len();
             let entries = positions * views * places;
@@ -218,10 +218,11 @@ impl<'a> Pass<'a> {
                     false => array(ArrayKind::Rows(place)),
                 };
                 let factor = factors[place].map(|(of, _)| (array(ArrayKind::Factor(place)), of));
-                let to = Columns { rows: set.rows.clone(), first: 0, width: net.hidden, columns };
+                let to =
+                    ColumnRange { rows: set.rows.clone(), first: 0, width: net.hidden, columns };
                 sets::copy_set_rows(&gpu, &batch, own, factor, &all, to.clone());
                 if net.psqt {
-                    let to = Columns { first: net.hidden, width: net.buckets, ..to };
+                    let to = ColumnRange { first: net.hidden, width: net.buckets, ..to };
                     sets::copy_set_rows(
                         &gpu,
                         &batch,
@@ -252,7 +253,7 @@ impl<'a> Pass<'a> {
             sharing,
             pairs,
         };
-        pass.finish_stage(Stage::Upload);
+        pass.finish_stage(KernelStage::Upload);
         if let Some(tables) = &pass.pairs {
             let weights = pass.weight.clone().into_buffer_arg();
             let made = pairs::add_up(&pass.gpu, &pass.batch, weights, tables.made, form.spread);
@@ -264,13 +265,13 @@ impl<'a> Pass<'a> {
     /// Loss and gradients of a net with one output layer.
     fn simple_gradients(self) -> FusedGradients<Cube> {
         let Self { gpu, form, job, tiles, .. } = &self;
-        let Form { views, buckets, spread: UnitLayout { hidden, .. }, .. } = *form;
+        let KernelForm { views, buckets, spread: UnitLayout { hidden, .. }, .. } = *form;
         let batch = self.listed.positions;
         let most = tiles.parts.iter().map(|part| part.positions.len()).max().unwrap_or(0);
         let slopes = gpu.empty_buffer(most * views * hidden);
         let tile_sums = gpu.empty_buffer(tiles.len() * form.sum_count());
         let judging = job.aim.loss_inputs().map(LossForm::from_inputs);
-        let written = judging.map_or(Written::Pull, Written::Gradients);
+        let written = judging.map_or(WrittenGradients::Pull, WrittenGradients::Gradients);
         let rows = self.row_gradients(|part| {
             self.launch_positions(part, written, &slopes, &tile_sums);
             slopes.clone()
@@ -282,7 +283,7 @@ impl<'a> Pass<'a> {
         let share = 1.0 / batch as f32;
         let FinalSums { output, bias, output_bias, loss } =
             FinalSums::new(gpu, &sums, share, buckets, views * hidden, hidden);
-        self.finish_stage(Stage::Backward);
+        self.finish_stage(KernelStage::Backward);
         let others = [
             (ArrayKind::AccumulatorBias, bias),
             (ArrayKind::Output, output),
@@ -291,7 +292,7 @@ impl<'a> Pass<'a> {
         self.all_gradients(gpu.shaped_tensor(loss, Shape::new([1])), rows, others)
     }
 
-    pub fn finish_stage(&self, stage: Stage) {
+    pub fn finish_stage(&self, stage: KernelStage) {
         if let Some(done) = self.job.done {
             Cube::sync(&self.gpu.device).expect("the device has not failed");
             done(stage);
@@ -305,18 +306,18 @@ impl<'a> Pass<'a> {
     /// Launches the kernel of positions for a part of the batch.
     pub fn launch_positions(
         &self,
-        part: &Positions,
-        written: Written,
+        part: &PositionRange,
+        written: WrittenGradients,
         slopes: &Buffer,
         results: &Buffer,
     ) {
         let none = self.gpu.empty_buffer(1);
         let [output, output_bias] = match written {
-            Written::Accumulators => [none.launch_arg(), none.launch_arg()],
+            WrittenGradients::Accumulators => [none.launch_arg(), none.launch_arg()],
             _ => [ArrayKind::Output, ArrayKind::OutputBias]
                 .map(|part| self.array_tensor(part).into_buffer_arg()),
         };
-        let Positions { positions, tiles } = part;
+        let PositionRange { positions, tiles } = part;
         let labels: usize = self.job.aim.target_arrays().iter().map(|array| array.len()).sum();
         let loss = self.job.aim.loss_inputs().map_or(Loss::SQUARED, |judged| judged.loss);
         // SAFETY: the kernel reads and writes within the shapes that it names; no bucket of the
@@ -350,30 +351,30 @@ impl<'a> Pass<'a> {
 
     /// Gradients of the accumulators' weights, `[rows, columns]`, from those of the accumulators of
     /// each part, `[positions, views, columns]`, which `slopes` computes.
-    pub fn row_gradients(&self, mut slopes: impl FnMut(&Positions) -> Buffer) -> Buffer {
+    pub fn row_gradients(&self, mut slopes: impl FnMut(&PositionRange) -> Buffer) -> Buffer {
         let Self { gpu, form, batch, .. } = self;
-        let Form { rows, places, spread, .. } = *form;
+        let KernelForm { rows, places, spread, .. } = *form;
         let mut gradients = gpu.empty_buffer(rows * spread.hidden);
         let parts = self.tiles.parts.iter().zip(&self.inverses);
         for (i, (part, inverse)) in parts.enumerate() {
             let slopes = slopes(part);
-            self.finish_stage(Stage::Forward);
+            self.finish_stage(KernelStage::Forward);
             let (strips, place) = match inverse {
                 Inverse::Strips(strips, place) => (strips, place),
                 Inverse::Entries(entries) => {
                     let lists = (batch, self.lists);
                     let lists = RowLists::new(gpu, lists, entries.clone(), *form);
-                    self.finish_stage(Stage::Index);
+                    self.finish_stage(KernelStage::Index);
                     let here = lists.add_up(gpu, &slopes, spread);
                     gradients = if i == 0 { here } else { add_buffers(gpu, gradients, here) };
-                    self.finish_stage(Stage::Backward);
+                    self.finish_stage(KernelStage::Backward);
                     continue;
                 }
             };
             let words = (batch, self.lists);
-            let Index { shape, strips: count, bits } =
-                Index::new(gpu, words, *place, strips, [places, rows]);
-            self.finish_stage(Stage::Index);
+            let RowIndex { shape, strips: count, bits } =
+                RowIndex::new(gpu, words, *place, strips, [places, rows]);
+            self.finish_stage(KernelStage::Index);
             let (order, adding) = (place.order, i > 0);
             // A single strip has all sums.
             let alone = count == 1 && shape.rows == shape.inputs && !adding;
@@ -415,7 +416,7 @@ impl<'a> Pass<'a> {
                     );
                 }
             }
-            self.finish_stage(Stage::Backward);
+            self.finish_stage(KernelStage::Backward);
         }
         match &self.pairs {
             None => gradients,
@@ -473,7 +474,7 @@ impl<'a> Pass<'a> {
             let gradient = gradients.remove(&array.part).expect("each array has a gradient");
             gpu.shaped_tensor(gradient, Shape::new([arrays[&array.part].shape().num_elements()]))
         });
-        FusedGradients { loss, gradients: Arrays(in_order.collect()) }
+        FusedGradients { loss, gradients: TensorArrays(in_order.collect()) }
     }
 }
 

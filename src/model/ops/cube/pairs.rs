@@ -9,11 +9,11 @@ use cubecl::prelude::*;
 use super::form::{UnitLayout, launch_grid};
 use super::gpu::{Buffer, Gpu};
 use super::sets;
-use crate::batch::Pairs;
+use crate::batch::InputPairs;
 use crate::model::grouped::Grouped;
 
 /// Tables in the words of a batch: start and number of rows of each.
-pub(super) struct Tables {
+pub(super) struct PairTables {
     /// Inputs and pairs: the inputs of each.
     pub made: [usize; 2],
     /// Inputs: the rows that contain each.
@@ -22,14 +22,14 @@ pub(super) struct Tables {
 
 /// The inputs of each pair's row, and the rows that contain each input: constant over steps.
 pub(super) struct PairSums {
-    pub pairs: Arc<Pairs>,
+    pub pairs: Arc<InputPairs>,
     made: Grouped,
     inverse: Grouped,
 }
 
 impl PairSums {
     /// Pairs of pairs are sums of inputs, too.
-    pub fn new(pairs: &Arc<Pairs>) -> Self {
+    pub fn new(pairs: &Arc<InputPairs>) -> Self {
         let inputs = pairs.input_count();
         let (starts, numbers) = ((0..=inputs).collect(), (0..inputs as u32).collect());
         let mut made = Grouped { starts, numbers };
@@ -46,10 +46,10 @@ impl PairSums {
     }
 
     /// Writes the tables behind the words of a batch.
-    pub fn write_tables(&self, words: &mut Vec<u32>) -> Tables {
+    pub fn write_tables(&self, words: &mut Vec<u32>) -> PairTables {
         let [made, inverse] = [&self.made, &self.inverse]
             .map(|sums| sets::append_table(words, &sums.starts, sums.numbers.iter().copied()));
-        Tables {
+        PairTables {
             made: [made, self.pairs.row_count()],
             inverse: [inverse, self.pairs.input_count()],
         }

@@ -23,7 +23,7 @@ pub(super) fn append_table(
 
 /// Rows and columns of an array, where it has `columns` columns in all.
 #[derive(Clone)]
-pub(super) struct Columns {
+pub(super) struct ColumnRange {
     pub rows: Range<usize>,
     pub first: usize,
     pub width: usize,
@@ -38,9 +38,9 @@ pub(super) fn copy_set_rows(
     weight: BufferArg,
     factor: Option<(BufferArg, usize)>,
     to: &Buffer,
-    place: Columns,
+    place: ColumnRange,
 ) {
-    let Columns { rows, first, width, columns } = place;
+    let ColumnRange { rows, first, width, columns } = place;
     let (len, has_factor) = (rows.len() * width, factor.is_some());
     let (shared, table) = factor.unwrap_or_else(|| (gpu.empty_buffer(1).launch_arg(), 0));
     // SAFETY: the table names no row of the factor that is not there, and the array has the columns.

@@ -3,14 +3,14 @@
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::form::{ABREAST, Form, NONE, TILE, UnitLayout, is_nan};
+use super::form::{ABREAST, KernelForm, NONE, TILE, UnitLayout, is_nan};
 use crate::architecture::Curve;
 use crate::loss::LossShape;
 use crate::model::LossInputs;
 
 /// Values that the kernels of positions and of heads write; these never accumulators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Written {
+pub(super) enum WrittenGradients {
     /// Writes accumulators into `slopes`, `[positions, views, hidden]`.
     Accumulators,
     /// Writes logits into `results`, `[batch]`.
@@ -71,19 +71,19 @@ pub(super) fn positions(
     share: f32,
     power: f32,
     over_rated: f32,
-    #[comptime] form: Form,
-    #[comptime] written: Written,
+    #[comptime] form: KernelForm,
+    #[comptime] written: WrittenGradients,
 ) {
-    let Form { rows, views, places, wide, curve, buckets, spread } = comptime!(form);
+    let KernelForm { rows, views, places, wide, curve, buckets, spread } = comptime!(form);
     let UnitLayout { hidden, units, columns } = comptime!(spread);
     let padded = comptime!(form.padded_width());
     let unrolled = comptime!(spread.is_unrolled());
-    let judged = comptime!(written != Written::Accumulators);
+    let judged = comptime!(written != WrittenGradients::Accumulators);
     let judging = comptime!(match written {
-        Written::Gradients(judging) => Some(judging),
+        WrittenGradients::Gradients(judging) => Some(judging),
         _ => None,
     });
-    let gradients = comptime!(judging.is_some() || written == Written::Pull);
+    let gradients = comptime!(judging.is_some() || written == WrittenGradients::Pull);
     let listed = comptime!(buckets > 1);
     let none = comptime!(rows as u32);
     let last = comptime!(hidden - 1);
@@ -348,8 +348,8 @@ fn by_logit(expected: f32, target: f32, power: f32, #[comptime] shape: LossShape
 }
 
 #[cube]
-fn row(weight: &[f32], input: u32, column: usize, #[comptime] form: Form) -> f32 {
-    let Form { rows, spread, .. } = comptime!(form);
+fn row(weight: &[f32], input: u32, column: usize, #[comptime] form: KernelForm) -> f32 {
+    let KernelForm { rows, spread, .. } = comptime!(form);
     let there = min(input as usize, comptime!(rows - 1));
     let number = weight[there * comptime!(spread.hidden) + column];
     select(input < comptime!(rows as u32), number, 0.0f32)

@@ -9,7 +9,7 @@ use std::ops::Range;
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::form::{Form, UNITS, UnitLayout, launch_grid};
+use super::form::{KernelForm, UNITS, UnitLayout, launch_grid};
 use super::gpu::{Buffer, Gpu};
 use super::pairs;
 
@@ -39,9 +39,9 @@ impl RowLists {
         gpu: &Gpu,
         (batch, lists): (&Buffer, usize),
         entries: Range<usize>,
-        form: Form,
+        form: KernelForm,
     ) -> Self {
-        let Form { rows, .. } = form;
+        let KernelForm { rows, .. } = form;
         let (count, blocks) = (entries.len(), entries.len().div_ceil(BLOCK).max(1));
         let most_segments = count / SEGMENT + rows;
         let starts_of_segments = most_segments + 1;
@@ -178,10 +178,10 @@ fn key(
     i: usize,
     entries: usize,
     place: &SortPlace,
-    #[comptime] form: Form,
+    #[comptime] form: KernelForm,
     #[comptime] is_first: bool,
 ) -> u32 {
-    let Form { rows, wide, .. } = comptime!(form);
+    let KernelForm { rows, wide, .. } = comptime!(form);
     let mut row = comptime!(rows as u32).runtime();
     if i < entries {
         let entry = place.first as usize + i;
@@ -210,7 +210,7 @@ fn count_digits(
     before: &[u32],
     counts: &mut [u32],
     place: SortPlace,
-    #[comptime] form: Form,
+    #[comptime] form: KernelForm,
     #[comptime] is_first: bool,
 ) {
     let mut own = Shared::<[u32]>::new_slice(comptime!(DIGITS * SORTERS));
@@ -236,7 +236,7 @@ fn count_own(
     block: usize,
     unit: usize,
     place: &SortPlace,
-    #[comptime] form: Form,
+    #[comptime] form: KernelForm,
     #[comptime] is_first: bool,
 ) {
     let entries = entries_of(before, place, is_first);
@@ -263,7 +263,7 @@ fn move_entries(
     next_keys: &mut [u32],
     next_numbers: &mut [u32],
     place: SortPlace,
-    #[comptime] form: Form,
+    #[comptime] form: KernelForm,
     #[comptime] is_first: bool,
 ) {
     let mut own = Shared::<[u32]>::new_slice(comptime!(DIGITS * SORTERS));

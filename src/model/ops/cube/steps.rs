@@ -7,13 +7,13 @@ use cubecl::prelude::*;
 
 use super::form::{UNITS, is_finite, launch_grid};
 use super::gpu::{Buffer, Gpu, make_contiguous};
-use crate::model::ops::steps::{AdaGrad, AdamFactors, Mean, Sgd, Step};
+use crate::model::ops::steps::{AdaGrad, AdamFactors, Mean, OptimizerStep, Sgd};
 
 /// Returns the next parameter and states.
-pub(super) fn step_tensors(tensors: Vec<CubeTensor>, step: Step) -> Vec<CubeTensor> {
+pub(super) fn step_tensors(tensors: Vec<CubeTensor>, step: OptimizerStep) -> Vec<CubeTensor> {
     let (rule, [decay, rate, epsilon, clip], [beta1, rest1, beta2, rest2], shrink, unbias) =
         match step {
-            Step::Adam(AdamFactors {
+            OptimizerStep::Adam(AdamFactors {
                 shrink,
                 coupled,
                 beta1,
@@ -26,16 +26,16 @@ pub(super) fn step_tensors(tensors: Vec<CubeTensor>, step: Step) -> Vec<CubeTens
                 clip,
             }) => {
                 let betas = [beta1, rest1, beta2, rest2];
-                (Rule::Adam, [coupled, rate, epsilon, clip], betas, shrink, unbias)
+                (StepRule::Adam, [coupled, rate, epsilon, clip], betas, shrink, unbias)
             }
-            Step::AdaGrad(AdaGrad { epsilon, decay, rate, clip }) => {
-                (Rule::AdaGrad, [decay, rate, epsilon, clip], [0.0; 4], 1.0, 1.0)
+            OptimizerStep::AdaGrad(AdaGrad { epsilon, decay, rate, clip }) => {
+                (StepRule::AdaGrad, [decay, rate, epsilon, clip], [0.0; 4], 1.0, 1.0)
             }
-            Step::Sgd(Sgd { beta, decay, rate, clip }) => {
-                (Rule::Sgd, [decay, rate, 0.0, clip], [beta, 0.0, 0.0, 0.0], 1.0, 1.0)
+            OptimizerStep::Sgd(Sgd { beta, decay, rate, clip }) => {
+                (StepRule::Sgd, [decay, rate, 0.0, clip], [beta, 0.0, 0.0, 0.0], 1.0, 1.0)
             }
-            Step::Mean(Mean { share }) => {
-                (Rule::Mean, [0.0, share, 0.0, f32::INFINITY], [0.0; 4], 1.0, 1.0)
+            OptimizerStep::Mean(Mean { share }) => {
+                (StepRule::Mean, [0.0, share, 0.0, f32::INFINITY], [0.0; 4], 1.0, 1.0)
             }
         };
     let factors =
@@ -78,9 +78,9 @@ pub(super) fn step_tensors(tensors: Vec<CubeTensor>, step: Step) -> Vec<CubeTens
     to.into_iter().map(|it| gpu.shaped_tensor(it, shape.clone())).collect()
 }
 
-/// The formulas of [`Step`].
+/// The formulas of [`OptimizerStep`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Rule {
+enum StepRule {
     Adam,
     AdaGrad,
     Sgd,
@@ -123,7 +123,7 @@ fn take_step(
     next_v: &mut [f32],
     factors: Factors,
     len: u32,
-    #[comptime] rule: Rule,
+    #[comptime] rule: StepRule,
     #[comptime] clipped: bool,
 ) {
     let i = CUBE_POS * UNITS + UNIT_POS_X as usize;
@@ -131,7 +131,7 @@ fn take_step(
         let p = p[i];
         let g = factors.decay * p + g[i];
         let next = match comptime!(rule) {
-            Rule::Adam => {
+            StepRule::Adam => {
                 let m = factors.rest1 * g + factors.beta1 * m[i];
                 let v = factors.beta2 * v[i] + factors.rest2 * g * g;
                 next_m[i] = m;
@@ -139,17 +139,17 @@ fn take_step(
                 let root = (v * factors.unbias).sqrt();
                 p * factors.shrink - m * factors.rate / (root + factors.epsilon)
             }
-            Rule::AdaGrad => {
+            StepRule::AdaGrad => {
                 let sum = m[i] + g * g;
                 next_m[i] = sum;
                 p - factors.rate * (g / (sum.sqrt() + factors.epsilon))
             }
-            Rule::Sgd => {
+            StepRule::Sgd => {
                 let m = factors.beta1 * m[i] + g;
                 next_m[i] = m;
                 p - factors.rate * m
             }
-            Rule::Mean => p + factors.rate * (g - p),
+            StepRule::Mean => p + factors.rate * (g - p),
         };
         next_p[i] = bounded(next, factors.clip, clipped);
     }

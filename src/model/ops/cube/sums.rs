@@ -7,7 +7,7 @@ use cubecl::prelude::*;
 
 use super::form::{UnitLayout, launch_grid};
 use super::gpu::{Buffer, Gpu};
-use super::index::{Round, Shape};
+use super::index::{BitRound, IndexShape};
 use crate::model::ops::strips::ROUND;
 
 /// Lists whose gradients are loaded side by side, so that their latencies overlap.
@@ -19,7 +19,7 @@ const ABREAST: u32 = 8;
 ///
 /// # Buffers
 /// - `slopes`: `[lists, hidden]`
-/// - `bits`: those of [`Index`](super::index::Index)
+/// - `bits`: those of [`Index`](super::index::RowIndex)
 /// - `batch`: from `order` on the list at each place of the strips, where they have an order
 #[cube(launch_unchecked)]
 pub(super) fn strips(
@@ -29,10 +29,10 @@ pub(super) fn strips(
     sums: &mut [f32],
     order: u32,
     strips: u32,
-    #[comptime] shape: Shape,
+    #[comptime] shape: IndexShape,
     #[comptime] spread: UnitLayout,
 ) {
-    let Shape { inputs, words, ordered, .. } = comptime!(shape);
+    let IndexShape { inputs, words, ordered, .. } = comptime!(shape);
     let UnitLayout { hidden, units, columns } = comptime!(spread);
     let cube = CUBE_POS;
     let input = cube % inputs;
@@ -42,7 +42,7 @@ pub(super) fn strips(
     // All units take part in the search.
     let readable = min(strip, strips as usize - 1);
     let read = min(column, comptime!(hidden - 1));
-    let mut round = Round::new();
+    let mut round = BitRound::new();
     let mut sum = 0.0f32;
     for i in 0..comptime!(words * 32 / ROUND) {
         let word = (readable * inputs + input) * words + i * comptime!(ROUND / 32);
@@ -75,7 +75,7 @@ pub(super) fn strips(
 #[cube]
 fn slope(
     slopes: &[f32],
-    round: &Round,
+    round: &BitRound,
     number: u32,
     count: u32,
     column: usize,
@@ -94,11 +94,11 @@ pub(super) fn rows_of_strips(
     gradients: &mut [f32],
     starts: u32,
     strips: u32,
-    #[comptime] shape: Shape,
+    #[comptime] shape: IndexShape,
     #[comptime] spread: UnitLayout,
     #[comptime] adding: bool,
 ) {
-    let Shape { rows, inputs, .. } = comptime!(shape);
+    let IndexShape { rows, inputs, .. } = comptime!(shape);
     let UnitLayout { hidden, units, columns, .. } = comptime!(spread);
     let row = CUBE_POS;
     if row < rows {

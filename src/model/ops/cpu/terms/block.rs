@@ -7,23 +7,23 @@ use crate::loss::{Loss, LossShape};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 
 pub(super) const BLOCK: usize = 128;
-type Numbers = [f32; BLOCK];
+type BlockNumbers = [f32; BLOCK];
 
 /// Numbers of positions; those behind the last position are stale.
-pub(super) struct Block {
-    pub middlegame: Numbers,
-    pub endgame: Numbers,
-    pub turn: Numbers,
+pub(super) struct TermBlock {
+    pub middlegame: BlockNumbers,
+    pub endgame: BlockNumbers,
+    pub turn: BlockNumbers,
     /// Targets, or forces.
-    pub numbers: Numbers,
-    pub weights: Numbers,
-    pub logits: Numbers,
-    pub losses: Numbers,
+    pub numbers: BlockNumbers,
+    pub weights: BlockNumbers,
+    pub logits: BlockNumbers,
+    pub losses: BlockNumbers,
     /// Derivatives of the losses by the logits.
-    pub slopes: Numbers,
+    pub slopes: BlockNumbers,
 }
 
-struct LossInput {
+struct BlockLoss {
     logit: f32,
     /// `e^-|logit|`
     small: f32,
@@ -37,11 +37,11 @@ struct LossInput {
 const MIDDLEGAME: f32 = SAFETY_MIDDLEGAME as f32;
 const ENDGAME: f32 = SAFETY_ENDGAME as f32;
 
-impl Block {
+impl TermBlock {
     pub fn new() -> Self {
         let [middlegame, endgame, turn, numbers, logits, losses, slopes] = [[0.0; BLOCK]; 7];
         let weights = [1.0; BLOCK];
-        Block { middlegame, endgame, turn, numbers, weights, logits, losses, slopes }
+        TermBlock { middlegame, endgame, turn, numbers, weights, logits, losses, slopes }
     }
 
     /// Computes the logits, in units of `scale` centipawns.
@@ -86,7 +86,7 @@ impl Block {
     }
 
     #[inline(always)]
-    fn compare_by(&mut self, loss: Loss, of: impl Fn(LossInput) -> (f32, f32)) {
+    fn compare_by(&mut self, loss: Loss, of: impl Fn(BlockLoss) -> (f32, f32)) {
         let over_rated = 1.0 + loss.asymmetry as f32;
         for i in 0..BLOCK {
             let logit = self.logits[i];
@@ -98,7 +98,7 @@ impl Block {
             let target = self.numbers[i];
             let error = p - target;
             let (cost, slope) =
-                of(LossInput { logit, small, target, error, steepness: less * more });
+                of(BlockLoss { logit, small, target, error, steepness: less * more });
             let weight = self.weights[i] * if error > 0.0 { over_rated } else { 1.0 };
             self.losses[i] = cost * weight;
             self.slopes[i] = slope * weight;
