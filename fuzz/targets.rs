@@ -448,7 +448,7 @@ fn terms(data: &[u8]) -> bool {
     for _ in 0..=data.len() {
         match traces.read_position() {
             Ok(Some(traced)) => {
-                drop(black_box(traced.evaluate_white(&own, &weights, own.list.tempo)))
+                black_box(traced.evaluate_white(&own, &weights, own.list.tempo));
             }
             Ok(None) => return is_valid,
             Err(_) => {}

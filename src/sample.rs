@@ -161,10 +161,10 @@ impl Position {
 
     /// Converts to a position for move generation; an error if it is illegal.
     pub fn to_chess(&self) -> Result<Chess, IllegalPosition> {
-        check_legal(self.to_setup())
+        check_legal(self.setup())
     }
 
-    fn to_setup(&self) -> Setup {
+    fn setup(&self) -> Setup {
         let mut setup = Setup::empty();
         setup.board = self.to_board();
         setup.castling_rights = Bitboard(self.planes().castling_rooks());
@@ -189,7 +189,7 @@ impl Position {
     pub fn to_fen(&self) -> String {
         match self.to_chess() {
             Ok(chess) => Fen::from_position(&chess, EnPassantMode::PseudoLegal).to_string(),
-            Err(_) => Fen::try_from(self.to_setup())
+            Err(_) => Fen::try_from(self.setup())
                 .map_or_else(|_| "(no FEN)".to_string(), |fen| fen.to_string()),
         }
     }

@@ -125,7 +125,7 @@ fn parse_range(text: &str) -> Result<(u32, u32), String> {
 }
 
 impl Beginning {
-    pub fn to_openings(self) -> Openings {
+    pub fn into_openings(self) -> Openings {
         let usual = if self.book.is_some() { (0, 0) } else { Openings::default().plies };
         let start = match (self.book, self.chess960) {
             (Some(book), _) => StartPosition::Book(book),
@@ -140,7 +140,7 @@ impl Beginning {
     /// The same for a match, in which both sides play all openings of a book.
     pub fn of_match(self) -> Result<Openings> {
         let is_given = self.bound.is_some();
-        let openings = self.to_openings();
+        let openings = self.into_openings();
         ensure!(
             !is_given || openings.plies.1 > 0 || !matches!(openings.start, StartPosition::Book(_)),
             "a match plays a book as it is, whatever --bound; leave it out, or give --random-plies"

@@ -44,7 +44,7 @@ impl ChunkPlans {
         let count = (POSITIONS_PER_BUCKET * kings.min(MAX_BUCKETS)).min(records.len());
         // With several king buckets, positions are sorted by them.
         let step = if kings > 1 { (records.len() / count.max(1)).max(1) } else { 1 };
-        let sample = records.iter().step_by(step).take(count).map(Packed::to_position);
+        let sample = records.iter().step_by(step).take(count).map(Packed::position);
         let pairs = Arc::new(select_from(net, sample, max_pairs, InputPairs::select_most_frequent));
         let cache = (0..records.len() / chunk).map(|_| OnceLock::new()).collect();
         Self { chunk, pairs, inverted, cache, free_bytes: AtomicUsize::new(max_bytes) }
@@ -113,7 +113,7 @@ impl PlanWorkspace {
         order: &[u32],
     ) -> PlannedChunk {
         let records: Vec<Packed> = order.iter().map(|index| records[*index as usize]).collect();
-        self.writer.fill_lists(net, records.iter().map(Packed::to_position));
+        self.writer.fill_lists(net, records.iter().map(Packed::position));
         let point_of_view = net.inputs.views.point_of_view();
         let labels = records.iter().map(|record| Label::new(record, point_of_view)).collect();
         let chosen: Vec<u32> = (0..order.len() as u32).collect();

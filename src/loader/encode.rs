@@ -108,7 +108,7 @@ impl Encoder {
     /// Logits of the base for the side to move, one a record; empty without one.
     pub(super) fn logits_of_base(&self, records: &[Packed]) -> Vec<f32> {
         let Some(base) = self.base() else { return Vec::new() };
-        records.par_iter().with_min_len(64).map(|it| base.base_logit(&it.to_position())).collect()
+        records.par_iter().with_min_len(64).map(|it| base.base_logit(&it.position())).collect()
     }
 
     pub fn point_of_view(&self) -> PointOfView {
@@ -184,7 +184,7 @@ impl Encoder {
         let logits = slices.iter().flat_map(|RecordSlice { of, order }| {
             order.iter().map(|index| {
                 let index = *index as usize;
-                of.bases[index] * self.sign_of_target(&of.records[index].to_position()) as f32
+                of.bases[index] * self.sign_of_target(&of.records[index].position()) as f32
             })
         });
         logits.collect()
@@ -220,7 +220,7 @@ impl TermsEncoder {
         let piece = |trace: &mut Trace, records: R| {
             let (mut terms, records) = (TermBatch::default(), records.as_ref());
             for record in records {
-                self.coding.encode_position(&record.to_position(), trace, &mut terms);
+                self.coding.encode_position(&record.position(), trace, &mut terms);
             }
             let label = |record| Label::new(record, PointOfView::White);
             self.encode_block(terms, records.iter().map(label).collect())

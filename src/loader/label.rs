@@ -22,7 +22,7 @@ pub(super) struct Label {
 impl Label {
     pub fn new(record: &Packed, point_of_view: PointOfView) -> Self {
         let (result, score) = (record.result(), record.score().map_or(f32::NAN, f32::from));
-        let (result, score) = match point_of_view.sign_for(record.to_position().turn()) {
+        let (result, score) = match point_of_view.sign_for(record.position().turn()) {
             1 => (result, score),
             _ => (1.0 - result, -score),
         };

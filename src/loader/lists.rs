@@ -29,7 +29,7 @@ pub(super) fn write_lists(net: &Architecture, records: &[Packed]) -> ActiveRows 
         .zip(buckets.par_chunks_mut(ENCODED_TOGETHER))
         .zip(records.par_chunks(ENCODED_TOGETHER))
         .for_each(|(((indices, kings), buckets), records)| {
-            write_pieces(net, records.iter().map(Packed::to_position), indices, kings, buckets);
+            write_pieces(net, records.iter().map(Packed::position), indices, kings, buckets);
         });
     let indices = Indices::U16(indices);
     let mut lists = ActiveRows { rows, views, width, indices, king_buckets, buckets };
@@ -54,11 +54,10 @@ pub(super) fn write_first_views(
     pairs: &Arc<InputPairs>,
 ) -> FirstViews {
     let records = records.par_iter().with_min_len(FIRST_VIEWS_BLOCK);
-    let lists =
-        records.clone().map(|record| net.inputs.first_view(&record.to_position())).collect();
+    let lists = records.clone().map(|record| net.inputs.first_view(&record.position())).collect();
     let buckets = match net.buckets {
         1 => Vec::new(),
-        _ => records.map(|record| net.bucket_of(&record.to_position()) as u8).collect(),
+        _ => records.map(|record| net.bucket_of(&record.position()) as u8).collect(),
     };
     FirstViews { lists, buckets, pairs: pairs.clone() }
 }
@@ -164,7 +163,7 @@ const WIDTH_STEP: usize = 16;
 fn write_lists_of_sets(net: &Architecture, records: &[Packed]) -> ActiveRows {
     let write_block = |records: &[Packed]| {
         let mut writer = ListWriter::default();
-        writer.fill_lists(net, records.iter().map(Packed::to_position));
+        writer.fill_lists(net, records.iter().map(Packed::position));
         writer
     };
     let blocks: Vec<ListWriter> = records.par_chunks(ENCODED_TOGETHER).map(write_block).collect();

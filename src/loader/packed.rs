@@ -35,7 +35,7 @@ impl Packed {
     const NO_SCORE: i16 = i16::MIN;
 
     /// The position without its counters.
-    pub fn to_position(&self) -> Position {
+    pub fn position(&self) -> Position {
         Position::of_board_and_turn(self.occupied, self.nibbles, self.turn_and_ep)
     }
 
@@ -50,7 +50,7 @@ impl Packed {
 
     /// Replaces the position; result and score stay.
     pub fn replace_position(&mut self, position: &Position) {
-        if position.turn() != self.to_position().turn() {
+        if position.turn() != self.position().turn() {
             self.labels = pack_labels(1.0 - self.result(), self.source());
             self.score = self.score().map_or(Self::NO_SCORE, |score| -score);
         }

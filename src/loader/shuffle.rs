@@ -42,7 +42,7 @@ impl ChunkOrder {
             && net.inputs.kings().bucket_count() > 1
         {
             sorts = (pass.batch.min(records.len()) / pass.chunk).max(1);
-            let kings = |record: &Packed| net.inputs.kings_of(&record.to_position()) as u16;
+            let kings = |record: &Packed| net.inputs.kings_of(&record.position()) as u16;
             let kings: Vec<u16> = records.par_iter().map(kings).collect();
             let whole = records.len() / pass.chunk * pass.chunk;
             let batches = order[..whole].par_chunks_mut(sorts * pass.chunk);

@@ -116,7 +116,7 @@ impl PositionEvaluator<'_> {
             list_sets(net, position, lists);
             let perspectives = of_colours(views, net).zip(lists.iter().zip(&*before)).zip(slots);
             for (((_, view), (lists, before)), slot) in perspectives {
-                if let Some(_) = inputs.pieces() {
+                if inputs.pieces().is_some() {
                     view.copy_from_slice(&cache[slot].sums);
                     collect_rows(lists, rows);
                 } else if !collect_changes(net, [before, lists], counts, rows) {

@@ -76,7 +76,7 @@ fn begin_run(
     let host = context.open_host(&config)?;
     let (recipe, start) = start::prepare_recipe(config, &host)?;
     join::broadcast_recipe(&recipe, None, &host, context.ranks)?;
-    let (mut run, mut weights) = OpenRun::open_run(recipe, None, host, context)?;
+    let (mut run, mut weights) = OpenRun::open(recipe, None, host, context)?;
     let mut optimizer = Vec::new();
     if let Some(start) = start {
         // Without the optimiser's state, terms that are trained with a net come from its base.
@@ -179,7 +179,7 @@ struct OpenRun<'a> {
 
 impl<'a> OpenRun<'a> {
     /// Reads the data and starting weights of a run; `begun` are those of a resumed one.
-    fn open_run(
+    fn open(
         mut recipe: Recipe,
         begun: Option<&Weights>,
         host: Host<'a>,

@@ -39,7 +39,7 @@ pub struct LabelArgs {
     #[command(flatten)]
     search: SearchArgs,
     /// Score each position by the value of --with alone, as `eval` prints it, without a search
-    #[arg(long = "static", group = "Search", help_heading = "Length of a search")]
+    #[arg(long = "static", group = "SearchArgs", help_heading = "Length of a search")]
     #[arg(conflicts_with_all = ["nodes", "soft_nodes", "depth", "movetime", "part", "engines"])]
     #[arg(conflicts_with_all = ["engine", "hash"])]
     is_static: bool,
@@ -173,7 +173,7 @@ pub fn selfplay_file(args: Selfplay) -> Result<ExitCode> {
         range: args.part.item_range(args.games),
         seed: args.seed,
         limit: args.search.search_limit(&args.engines)?,
-        openings: args.beginning.to_openings(),
+        openings: args.beginning.into_openings(),
         adjudication: args.rules.to_adjudication(),
         crew,
     };

@@ -179,12 +179,12 @@ impl StockfishGeneration {
         )
     }
 
-    fn to_form(&self) -> NetForm {
+    fn to_form(self) -> NetForm {
         let text = format!("{}merged_kings = {}\n", self.config_text(), self.by_king);
         toml::from_str(&text).expect("it is a description")
     }
 
-    fn to_architecture(&self) -> Architecture {
+    fn to_architecture(self) -> Architecture {
         self.to_form().try_into().expect("a generation is a net")
     }
 

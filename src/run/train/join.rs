@@ -63,7 +63,7 @@ pub fn join_run(context: &RunContext) -> Result<End> {
         first.map_or("nothing", String::as_str)
     );
     let begun = Some(&draft.weights).filter(|weights| !weights.0.is_empty());
-    let (mut run, _) = OpenRun::open_run(recipe, begun, host, context)?;
+    let (mut run, _) = OpenRun::open(recipe, begun, host, context)?;
     let checkpoint;
     (checkpoint, run.recipe) = receive()?;
     run.require_same_data()?;

@@ -44,7 +44,7 @@ pub fn resume_run(
         .context("a run goes on with its best weights; restore them, or begin a new run")?;
     let host = context.open_host(&recipe.config)?;
     join::broadcast_recipe(&recipe, Some(&checkpoint), &host, context.ranks)?;
-    let (mut run, _) = OpenRun::open_run(recipe, Some(&checkpoint.weights), host, context)?;
+    let (mut run, _) = OpenRun::open(recipe, Some(&checkpoint.weights), host, context)?;
     run.require_same_data()?;
     let is_longer = longer.is_some();
     if let Some(config) = longer {
