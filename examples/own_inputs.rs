@@ -32,8 +32,8 @@ impl FeatureSet for KingDistance {
     }
 
     fn add_active_rows(&self, board: &Board, perspective: Color, rows: &mut Rows) {
-        let (seen, king) =
-            (Perspective::mirrored_by_king(board, perspective), board.king_square(perspective));
+        let seen = Perspective::mirrored_by_king(board, perspective);
+        let king = board.king_square(perspective);
         for piece in board.pieces().filter(|piece| piece.role != Role::King) {
             rows.push(8 * seen.piece_kind(piece) as u32 + king.distance(piece.square));
         }

@@ -141,7 +141,7 @@ pub use shakmaty;
 /// ```
 pub fn train(config: Config, folder: impl AsRef<Path>) -> Result<FinishedRun, Error> {
     let (listener, device) = (&SilentProgress, &DeviceOptions::default());
-    let folder = RunFolder::take_folder(folder.as_ref(), false, listener)?;
+    let folder = RunFolder::lock_new(folder.as_ref(), false, listener)?;
     let context = RunContext { device, listener, page: true, ranks: &SingleRank };
     let finished = run::train::begin_training(config, &folder, &context)?;
     Ok(finished.expect("nothing stops it"))

@@ -39,7 +39,7 @@ enum OutputTarget {
 
 impl Output {
     /// Creates a file, and its folder. A link stays, and its target is replaced. Fails for `-`,
-    /// too: see [`Output::stream`].
+    /// too: see [`Output::create_stream`].
     pub fn create_file(path: &Path) -> Result<Self, OutputError> {
         if path == Path::new(STANDARD) {
             let reason = "standard output is not possible here; name a file (./- for one of that \
@@ -51,7 +51,7 @@ impl Output {
         Ok(Self::over_target(path, target))
     }
 
-    /// As [`Output::create`], but standard output is allowed, see [`is_standard`].
+    /// As [`Output::create_file`], but standard output is allowed, see [`is_standard`].
     pub fn create_stream(path: &Path) -> Result<Self, OutputError> {
         match is_standard(path) {
             true => Ok(Self::over_target(path, OutputTarget::Direct(Box::new(io::stdout())))),

@@ -46,7 +46,7 @@ impl Sums {
         shares[0] * mg + shares[1] * eg
     }
 
-    /// Derivatives of [`Sums::white`]. At its kinks: `eg = 0` and `|eg| + complexity = 0` count as
+    /// Derivatives of [`Sums::white_centipawns`]. At its kinks: `eg = 0` and `|eg| + complexity = 0` count as
     /// not crossed, and a SAFETY sum of 0 as not positive.
     pub fn derivatives(&self, shares: [f64; 2]) -> SumDerivatives {
         let [_, eg] = self.tapered_values();

@@ -114,7 +114,7 @@ impl Default for FirstPlanner {
     }
 }
 
-/// Converts between rows of both views; numbers of pairs follow from [images](Pairs::select_images).
+/// Converts between rows of both views; numbers of pairs follow from [images](InputPairs::select_images).
 #[inline(always)]
 fn image_of_row(row: u16, mirrored: bool, blank: u16) -> u16 {
     let (of_pair, mirror) = if mirrored { (3, MIRRORED) } else { (1, 0) };
@@ -130,7 +130,7 @@ impl FirstPlanner {
         Self { vectors: false, ..Self::default() }
     }
 
-    /// Plans both passes of some positions, all of which [fit](FirstViews::check) the net. Panics
+    /// Plans both passes of some positions, all of which [fit](FirstViews::check_net) the net. Panics
     /// if there are too many.
     pub fn plan_chunk(
         &mut self,
@@ -603,7 +603,7 @@ mod vectors {
         *list[entry..].first_chunk_mut::<MAX_ACTIVE>().expect("room") = pulp::cast(rows);
     }
 
-    /// See [`transpose`](super::transpose_bits): three steps at a time.
+    /// See [`transpose_bits`](super::transpose_bits): three steps at a time.
     #[target_feature(enable = "avx512f")]
     fn transpose_bits(squares: &mut [[u64; WORDS]; 64]) {
         for first in 0..8 {

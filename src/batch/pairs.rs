@@ -79,8 +79,9 @@ impl InputPairs {
     }
 
     /// The same with the images of each pair, for [plans of first views](super::FirstPlanner): the
-    /// number of the pair of [`flipped`] rows differs in the last bit, and that of mirrored rows in
-    /// the last but one. A pair may be its own image, and occurs twice then. Panics if the lists
+    /// number of the pair of [flipped](crate::architecture::flip_row) rows differs in the last bit,
+    /// and that of mirrored rows in the last but one. A pair may be its own image, and occurs twice
+    /// then. Panics if the lists
     /// are not those of both views.
     pub fn select_images(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
         assert!(net.inputs.is_uniform() && net.views() == 2, "lists of two views");
@@ -154,7 +155,7 @@ impl InputPairs {
         &self.parents
     }
 
-    /// Whether each pair has its [images](Pairs::select_images).
+    /// Whether each pair has its [images](InputPairs::select_images).
     pub(super) fn have_images(&self, net: &Architecture) -> bool {
         let image_of = |row: u32, which: usize| match row.checked_sub(PIECES as u32) {
             None => image_of_row(row as u16, which).into(),

@@ -407,7 +407,7 @@ impl Planner {
         find_ranges(buckets, &mut plan.bucket_ranges);
     }
 
-    /// Finds the lists that contain each row; call it after [`order`](Planner::order).
+    /// Finds the lists that contain each row; call it after [`order`](Planner::order_items).
     #[inline(always)]
     pub fn invert_lists(&mut self, plan: &mut ChunkPlan) {
         let entries = std::mem::take(&mut plan.entries);

@@ -329,7 +329,7 @@ impl Bench<'_> {
         let pass = self.positions;
         let laps = Laps { start: Instant::now(), lap: self.lap, rows, marks, pass, passed };
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
-        let run_folder = RunFolder::take_folder(folder.path(), false, &laps)?;
+        let run_folder = RunFolder::lock_new(folder.path(), false, &laps)?;
         let (device, ranks) = (self.options, &SingleRank);
         begin_training(
             config,

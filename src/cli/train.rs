@@ -70,7 +70,7 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
         (None, Some(path)) => {
             let config = Config::read_file(path, &args.overrides)?;
             let folder = args.out.unwrap_or_else(|| default_folder(path));
-            let folder = RunFolder::take_folder(&folder, args.overwrite, &terminal)?;
+            let folder = RunFolder::lock_new(&folder, args.overwrite, &terminal)?;
             begin_training(config, &folder, &means)?
         }
         (None, None) => bail!("name a config, or a run folder with --resume"),

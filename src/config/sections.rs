@@ -252,7 +252,7 @@ pub enum Objective {
     Moves,
 }
 
-/// Optimiser; see [`Settings`](crate::train::optimizer::OptimizerSettings).
+/// Optimiser; see [`OptimizerSettings`](crate::train::optimizer::OptimizerSettings).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Optimizer {

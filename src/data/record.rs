@@ -25,7 +25,7 @@ impl Record {
         Self(bytes)
     }
 
-    /// Unpacks the sample; an error only if the bytes do not come from [`Record::pack`].
+    /// Unpacks the sample; an error only if the bytes do not come from [`Record::pack_sample`].
     pub fn unpack_sample(&self) -> Result<Sample, IllegalPosition> {
         let bytes = &self.0;
         let two = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);

@@ -81,7 +81,8 @@ pub struct JobReport {
     pub skipped: Vec<SkippedItem>,
     /// Items that earlier runs finished.
     pub resumed_at: u64,
-    /// Whether [`Progress::stop`](crate::progress::Progress::should_stop) ended the job; the same call resumes it.
+    /// Whether [`Progress::should_stop`](crate::progress::Progress::should_stop) ended the job; the same call
+    /// resumes it.
     pub stopped: bool,
     /// Bad records of the input, in this run.
     pub bad_records: BadRecords,

@@ -1,11 +1,11 @@
 //! The proof that engines' integers cannot overflow, for one net and every legal position.
 //!
 //! **Accumulator (i16).** The bias and the bounds of each feature set
-//! ([`FeatureSet::bounds`](crate::features::FeatureSet::bound_sums)) bound it together.
+//! ([`FeatureSet::bound_sums`](crate::features::FeatureSet::bound_sums)) bound it together.
 //!
 //! **Intermediate sums.** Of pieces on squares a move adds at most two rows and removes at most
 //! two, so that every intermediate sum is bounded, too
-//! ([`Kings::bounds`](crate::architecture::Kings::bound_sums)). Other sets may change as many rows as
+//! ([`Kings::bound_sums`](crate::architecture::Kings::bound_sums)). Other sets may change as many rows as
 //! are active: there adds must wrap, as SIMD adds and those of the engine code do. Then the sum is
 //! right after the last of them, and intermediate bounds are those of legal positions.
 //!

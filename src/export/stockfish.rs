@@ -25,7 +25,7 @@ pub fn is_stockfish(path: &Path) -> bool {
 pub fn fit_stockfish(source: &mut ImportedWeights) -> Result<StockfishGeneration, Unfit> {
     let ImportedWeights { weights, architecture, scales, write, header, .. } = source;
     let generation = StockfishGeneration::of_net(architecture, *scales).map_err(Unfit::Keys)?;
-    if generation.merges_kings() && !architecture.inputs.has_merged_kings() {
+    if generation.merges_kings && !architecture.inputs.has_merged_kings() {
         (*weights, *architecture) = with_kings(weights, architecture, true)?;
     }
     *write = stockfish::write_net;

@@ -1,4 +1,4 @@
-//! Largest sums over legal positions, for [`FeatureSet::bounds`](super::FeatureSet::bound_sums).
+//! Largest sums over legal positions, for [`FeatureSet::bound_sums`](super::FeatureSet::bound_sums).
 
 use std::array::from_fn;
 

@@ -22,7 +22,7 @@ pub trait FeatureSet: Send + Sync + 'static {
     fn row_count(&self) -> usize;
     /// Upper bound of the active rows of one perspective, with repetitions.
     fn max_active(&self) -> usize;
-    /// Adds the active rows of one perspective, each below [`rows`](Self::row_count).
+    /// Adds the active rows of one perspective, each below [`row_count`](Self::row_count).
     fn add_active_rows(&self, board: &Board, perspective: Color, rows: &mut Rows);
 
     /// Whether a move may change the active rows of one perspective; if not, they are not listed.

@@ -102,7 +102,7 @@ impl Filter {
         require_facts(path, format, &needs)
     }
 
-    /// The first key that skips a position. A missing fact skips nothing, see [`Filter::check`].
+    /// The first key that skips a position. A missing fact skips nothing, see [`Filter::check_format`].
     pub fn rejecting_key(&self, sample: &Sample) -> Option<&'static str> {
         let (pieces, played) = (sample.position.piece_count(), sample.played);
         let beyond = |(max, score): (u16, i16)| score.unsigned_abs() > max;

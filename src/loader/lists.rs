@@ -97,7 +97,7 @@ pub(super) struct ListWriter {
 
 impl ListWriter {
     /// Fills the lists of positions; those of several feature sets get their rows by
-    /// [`ListWriter::substitute`].
+    /// [`ListWriter::substitute_pairs`].
     pub fn fill_lists(
         &mut self,
         net: &Architecture,
@@ -134,7 +134,7 @@ impl ListWriter {
         clear_single_buckets(net, lists);
     }
 
-    /// Substitutes pairs for rows in the lists that were [filled](ListWriter::fill).
+    /// Substitutes pairs for rows in the lists that were [filled](ListWriter::fill_lists).
     #[inline(always)]
     pub fn substitute_pairs(&mut self, net: &Architecture, pairs: &InputPairs) {
         let Self { lists, rows, ends, bits } = self;

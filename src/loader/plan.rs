@@ -103,7 +103,7 @@ impl ReadPlan {
         })
     }
 
-    /// The subset of a game of `files`, by its [hash](crate::sample::Sample::group).
+    /// The subset of a game of `files`, by its [hash](crate::sample::Sample::split_group).
     pub fn subset_of_game(&self, group: u64) -> Subset {
         match self.split.holds_out(group) {
             true if !self.validation.is_empty() || self.test.takes_group(group) => Subset::Test,

@@ -14,7 +14,7 @@ pub struct Split {
 }
 
 impl Split {
-    /// Whether a game with this [hash](Sample::group) is held out.
+    /// Whether a game with this [hash](Sample::split_group) is held out.
     pub fn holds_out(&self, group: u64) -> bool {
         self.share > 0.0 && draw_share(mix_hash(0, self.seed), group) <= self.share
     }

@@ -182,7 +182,7 @@ impl Model {
         self.collect_weights(None)
     }
 
-    /// The loss, and the derivative by every parameter in the form of [`Model::weights`]. Panics as
+    /// The loss, and the derivative by every parameter in the form of [`Model::to_weights`]. Panics as
     /// [`Model::loss_gradients`] does.
     pub fn compute_gradients(&self, inputs: &BatchInputs, aim: Aim) -> (f32, Weights) {
         let LossGradients { loss, gradients, .. } =

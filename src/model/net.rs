@@ -237,7 +237,7 @@ impl NetModel {
         head::head_outputs(&self.net, &self.head_maps(), sums + bias.unsqueeze(), buckets)
     }
 
-    /// The arrays in the order of [`Architecture::arrays`], for the fused operations.
+    /// The arrays in the order of [`Architecture::list_arrays`], for the fused operations.
     fn list_arrays(&self) -> TensorArrays<Dispatch> {
         let mut arrays = BTreeMap::new();
         self.visit(&mut VisitArrays(|id, values: Tensor<1>| {

@@ -60,7 +60,7 @@ pub struct Means {
 }
 
 impl Means {
-    /// Creates means from columns of [sums](Groups::sums) by group, bundled beyond 16,384.
+    /// Creates means from columns of [sums](Groups::sum_groups) by group, bundled beyond 16,384.
     pub fn new(groups: &Groups, columns: &[Vec<f64>]) -> Self {
         let bundles = groups.counts.len().min(MOST);
         let bundled = |values: &mut dyn Iterator<Item = f64>| {

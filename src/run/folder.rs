@@ -75,11 +75,11 @@ impl Drop for RunFolder {
 
 impl RunFolder {
     /// Locks a folder for a new run. Fails if it has other files, or a run that must stay.
-    pub fn take_folder(path: &Path, overwrite: bool, listener: &dyn Progress) -> Result<Self> {
+    pub fn lock_new(path: &Path, overwrite: bool, listener: &dyn Progress) -> Result<Self> {
         let (folder, config) = (path.display(), path.join(CONFIG));
         // Opened and dropped: this creates the folder.
         Output::create_file(&config)?;
-        let taken = Self::open_folder(path, listener)?;
+        let taken = Self::lock_existing(path, listener)?;
         let ours =
             input::read_text(&config, input::TEXT).is_ok_and(|text| text.starts_with(RUN_HEADER));
         let foreign = config.exists() || FILES.iter().any(|name| path.join(name).exists());
@@ -103,10 +103,10 @@ impl RunFolder {
              with `nnuance train CONFIG`",
             path.display()
         );
-        Self::open_folder(path, listener)
+        Self::lock_existing(path, listener)
     }
 
-    fn open_folder(path: &Path, listener: &dyn Progress) -> Result<Self> {
+    fn lock_existing(path: &Path, listener: &dyn Progress) -> Result<Self> {
         let name = path.join(LOCK);
         let lock =
             File::create(&name).with_context(|| format!("cannot write {}", name.display()))?;

@@ -100,7 +100,7 @@ pub fn begin_or_resume(config: &Config, path: &Path, context: &RunContext) -> Re
     let finished = if folder::has_run(path) {
         resume_run(path, &[], context)?
     } else {
-        let folder = RunFolder::take_folder(path, false, context.listener)?;
+        let folder = RunFolder::lock_new(path, false, context.listener)?;
         begin_training(config.clone(), &folder, context)?
     };
     let Some(finished) = finished else { return Ok(false) };

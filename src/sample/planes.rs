@@ -86,7 +86,7 @@ impl Planes {
         Self { occupied, bits }
     }
 
-    /// Checks the rules of [`Position::check`](super::Position::check_rules).
+    /// Checks the rules of [`Position::check_rules`](super::Position::check_rules).
     pub fn check_rules(&self, turn: Color) -> Result<(), String> {
         for color in Color::ALL {
             let kings = Bitboard(self.kings() & self.of_color(color));

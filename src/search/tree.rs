@@ -96,7 +96,7 @@ impl<'a> SearchTree<'a> {
     }
 
     /// Searches a position to `depth` half-moves: the score is exact between `alpha` and `beta`,
-    /// else a bound. The best line of the root is in [`Tree::pv`].
+    /// else a bound. The best line of the root is in [`SearchTree::pv`].
     pub fn search_node(
         &mut self,
         chess: &Chess,

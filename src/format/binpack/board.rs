@@ -294,7 +294,7 @@ impl BitWriter {
         }
     }
 
-    /// Appends a number as [`BitReader::number`] reads it.
+    /// Appends a number as [`BitReader::read_number`] reads it.
     pub fn write_number(&mut self, mut number: u16) {
         loop {
             let more = u32::from(number > 15);

@@ -52,7 +52,7 @@ impl OptimizerStep {
 
     /// Takes missed steps in some rows of `p` and the states, in place. `taken` counts those of
     /// every row. The gradient is zero, except in the last step if `g` is given, which has these
-    /// rows one after the other. The bits are those of [`Step::take`], step by step, for any number
+    /// rows one after the other. The bits are those of [`OptimizerStep::take_step`], step by step, for any number
     /// of rayon's threads. Panics if the steps are of several kinds, the rows are not sorted, or
     /// lengths differ.
     pub fn take_missed(

@@ -43,7 +43,7 @@ pub struct StockfishGeneration {
     sets: &'static [&'static str],
     /// Whether rows of pieces depend on the own king's square (HalfKAv2_hm), and both kings have one
     /// plane.
-    by_king: bool,
+    pub merges_kings: bool,
     /// Whether arrays are packed, but for rows in i8.
     packed: bool,
     head: StockfishHead,
@@ -83,7 +83,7 @@ const GENERATIONS: [StockfishGeneration; 8] = [
     },
     StockfishGeneration {
         inputs: 0x6f23_4cb8,
-        by_king: false,
+        merges_kings: false,
         head: StockfishHead::Both,
         ..StockfishGeneration::of_pieces("19-lite", 1024)
     },
@@ -92,7 +92,15 @@ const GENERATIONS: [StockfishGeneration; 8] = [
 impl StockfishGeneration {
     const fn of_pieces(name: &'static str, hidden: usize) -> Self {
         let (inputs, sets) = (HALF_KA, &["pieces"]);
-        Self { name, inputs, hidden, sets, by_king: true, packed: true, head: StockfishHead::Apart }
+        Self {
+            name,
+            inputs,
+            hidden,
+            sets,
+            merges_kings: true,
+            packed: true,
+            head: StockfishHead::Apart,
+        }
     }
 
     /// The generation that a config names.
@@ -137,7 +145,7 @@ impl StockfishGeneration {
     }
 
     fn qa(&self) -> i32 {
-        if self.sets == ["pieces"] && self.by_king { 127 } else { 255 }
+        if self.sets == ["pieces"] && self.merges_kings { 127 } else { 255 }
     }
 
     /// Its net as configs describe it.
@@ -166,7 +174,7 @@ impl StockfishGeneration {
         // (pieces - 1) / 4
         let buckets: Vec<usize> =
             (0..33_usize).map(|pieces| pieces.saturating_sub(1) / 4).collect();
-        let king_buckets: Vec<usize> = (0..if self.by_king { 32 } else { 0 }).collect();
+        let king_buckets: Vec<usize> = (0..if self.merges_kings { 32 } else { 0 }).collect();
         format!(
             "inputs = \"perspective\"\nsets = {:?}\nmirror = true\nking_buckets = {king_buckets:?}\n\
              hidden = {}\nactivation = \"crelu\"\n\
@@ -180,7 +188,7 @@ impl StockfishGeneration {
     }
 
     fn to_form(self) -> NetForm {
-        let text = format!("{}merged_kings = {}\n", self.config_text(), self.by_king);
+        let text = format!("{}merged_kings = {}\n", self.config_text(), self.merges_kings);
         toml::from_str(&text).expect("it is a description")
     }
 
@@ -207,16 +215,16 @@ impl StockfishGeneration {
     /// Rows of pieces in a file, by those of ours: kings are seen on files e to h, the last square's
     /// block first; a role's own plane is followed by the enemy's.
     fn rows_of_pieces(&self) -> Vec<usize> {
-        let planes = if self.by_king { 11 } else { 12 };
+        let (buckets, planes) = if self.merges_kings { (32, 11) } else { (1, 12) };
         let row = |row: usize| {
             let (bucket, kind, square) = (row / 64 / planes, row / 64 % planes, row % 64);
-            let (block, plane) = match self.by_king {
+            let (block, plane) = match self.merges_kings {
                 true => (31 - (bucket ^ 3), 2 * (kind % 6) + kind / 6),
                 false => (bucket, kind),
             };
             64 * (planes * block + plane) + (square ^ 7)
         };
-        (0..if self.by_king { 32 } else { 1 } * planes * 64).map(row).collect()
+        (0..64 * buckets * planes).map(row).collect()
     }
 
     /// An array with its rows in the order of a file, or `from` it.
@@ -243,7 +251,7 @@ impl StockfishGeneration {
         let own = Self { hidden: net.hidden, ..*self };
         let table = |form: NetForm| Table::try_from(form).expect("it has a TOML form");
         let found = table(NetForm {
-            merged_kings: self.by_king,
+            merged_kings: self.merges_kings,
             hidden: self.hidden,
             ..net.without_factoriser().into()
         });
@@ -280,11 +288,6 @@ impl StockfishGeneration {
                 it.name
             )),
         }
-    }
-
-    /// Whether its engine has both kings on one plane.
-    pub fn merges_kings(&self) -> bool {
-        self.by_king
     }
 
     /// Internal units of a pawn: `NormalizeToPawnValue` of 15.1 and 16, later a polynomial of the

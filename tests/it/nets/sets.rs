@@ -483,15 +483,13 @@ fn few_pieces() -> Vec<Position> {
 /// Each row that a set calls reachable is active in a position, and no other is in any.
 #[test]
 fn reachable_rows_are_those_of_positions() {
-    let squares: Vec<u8> = (0..32).collect();
     let some = [0, 0, 1, 1, 0, 0, 1, 1].iter().chain([2; 24].iter()).copied().collect::<Vec<u8>>();
-    let pieces = [(false, vec![]), (true, vec![]), (true, squares.clone()), (true, some)];
-    let pieces = pieces.map(|(mirror, buckets)| {
-        features::set_named("pieces", Kings::new(mirror, &buckets).unwrap()).unwrap()
-    });
-    let merged = Kings::new(true, &squares).unwrap().merge_planes().unwrap();
-    let merged = features::set_named("pieces", merged).unwrap();
-    let sets: Vec<Set> = SETS.iter().map(|name| set(name)).chain(pieces).chain([merged]).collect();
+    let kings = [(false, vec![]), (true, vec![]), (true, some)]
+        .map(|(mirror, buckets)| Kings::new(mirror, &buckets).unwrap());
+    let squares = mirrored_squares();
+    let pieces = kings.into_iter().chain([squares, squares.merge_planes().unwrap()]);
+    let pieces = pieces.map(|kings| features::set_named("pieces", kings).unwrap());
+    let sets: Vec<Set> = SETS.iter().map(|name| set(name)).chain(pieces).collect();
     let mut seen: Vec<Vec<bool>> = sets.iter().map(|set| vec![false; set.row_count()]).collect();
     for position in few_pieces().into_iter().chain(positions()) {
         let board = Board::new(&position);

@@ -13,6 +13,7 @@ use crate::cli::own_set::AttackKinds;
 use crate::nets::files::integers;
 use crate::nets::fixed_point;
 use crate::nets::integers::follow;
+use crate::nets::sets::mirrored_squares;
 use crate::support::kit::*;
 use crate::support::playouts::{GAMES, Game};
 use crate::support::random_nets::{Drawn, TWENTY};
@@ -550,10 +551,8 @@ static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let names = features::set_names();
     let alone = names[1..].iter().map(|name| net(Views::Perspective, &[name], Kings::NONE));
     let alone = alone.filter(|net| net.inputs.sets()[0].engine_code(Language::C).is_some());
-    let squares: Vec<u8> = (0..32).collect();
-    let squares = Kings::new(true, &squares).unwrap();
     let merged = [&["pieces"][..], &["pieces", "threat-kinds"]].map(|names| {
-        let net = net(Views::Perspective, names, squares);
+        let net = net(Views::Perspective, names, mirrored_squares());
         Architecture { inputs: net.inputs.clone().merge_kings().unwrap(), ..net }
     });
     let some = [deep, plain].into_iter().chain(merged).chain(alone);

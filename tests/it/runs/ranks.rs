@@ -175,7 +175,7 @@ fn train(text: &str, out: &Path, size: usize, stopper: Option<(usize, u64)>) {
             resume_run(out, &[], &means)
         } else {
             let config = Config::parse_text(text, "test", &[]).unwrap();
-            begin_training(config, &RunFolder::take_folder(out, false, &listener).unwrap(), &means)
+            begin_training(config, &RunFolder::lock_new(out, false, &listener).unwrap(), &means)
         };
         assert_eq!(finished.unwrap().is_none(), stopper.is_some());
     };

@@ -22,7 +22,7 @@ macro_rules! groups {
 
 use groups;
 
-/// Kinds stand in the order of [`Kind`](crate::terms::TermKind).
+/// Kinds stand in the order of [`TermKind`](crate::terms::TermKind).
 const TABLES: [&[Group]; 6] =
     [pieces::GROUPS, pawns::GROUPS, threats::GROUPS, king::GROUPS, king::SAFETY, king::COMPLEXITY];
 

@@ -183,7 +183,7 @@ impl Maps {
         self.maps.last_mut().expect("a net has an output").bias.fill(f32::NAN);
     }
 
-    /// Size of the gradients that [`Maps::spread`] takes.
+    /// Size of the gradients that [`Maps::spread_gradients`] takes.
     pub fn upper_len(&self) -> usize {
         self.starts[self.maps.len()]
     }

@@ -90,7 +90,7 @@ pub type SliceWeights<'a> = Slices<&'a [f32]>;
 pub type SliceGradients<'a> = Slices<&'a mut [f32]>;
 
 impl<T: Default + AsRef<[f32]>> Slices<T> {
-    /// Slices in the order of [`Architecture::arrays`]. Panics if a slice does not fit its array.
+    /// Slices in the order of [`Architecture::list_arrays`]. Panics if a slice does not fit its array.
     pub fn new(net: &Architecture, mut slices: impl Iterator<Item = T>) -> Self {
         let mut sorted = Self {
             rows: Vec::new(),

@@ -240,7 +240,7 @@ pub(super) struct HeadPlaces {
 /// - `psqt_slopes`: by the piece-square values of the first perspective, `[positions, psqt]`
 ///
 /// `first` is the first position, `positions` their number; `first_tile` and `tiles` are those of the
-/// tiles. For `share`, `power` and `over_rated` see [`slope`](super::slope).
+/// tiles. For `share`, `power` and `over_rated` see `slope.rs`.
 #[cube(launch_unchecked)]
 pub(super) fn head(
     sums: &[f32],

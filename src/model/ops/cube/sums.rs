@@ -19,7 +19,7 @@ const ABREAST: u32 = 8;
 ///
 /// # Buffers
 /// - `slopes`: `[lists, hidden]`
-/// - `bits`: those of [`Index`](super::index::RowIndex)
+/// - `bits`: those of `RowIndex`
 /// - `batch`: from `order` on the list at each place of the strips, where they have an order
 #[cube(launch_unchecked)]
 pub(super) fn strips(
