@@ -673,6 +673,16 @@ macro_rules! numbers {
                 }
             }
 
+            /// The rows of `width` numbers that are named, in that order.
+            pub(in crate::net) fn select_rows(&self, rows: &[usize], width: usize) -> Self {
+                match self {
+                    $(Numbers::$variant(them) => {
+                        let row = |&row: &usize| &them[row * width..][..width];
+                        Numbers::$variant(rows.iter().map(row).collect::<Vec<_>>().concat())
+                    })*
+                }
+            }
+
             pub(in crate::net) fn write(&self, bytes: &mut Vec<u8>) {
                 match self {
                     $(Numbers::$variant(them) => {

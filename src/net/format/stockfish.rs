@@ -242,8 +242,7 @@ impl StockfishGeneration {
             let in_file = std::mem::replace(&mut rows, vec![0; numbers.len() / width]);
             in_file.into_iter().enumerate().for_each(|(row, in_file)| rows[in_file] = row);
         }
-        let columns = |row| (row * width..(row + 1) * width).map(|index| numbers.get(index));
-        numbers.number_type().convert_exactly(rows.into_iter().flat_map(columns))
+        numbers.select_rows(&rows, width)
     }
 
     /// The keys in which a net differs. Its kings may have one plane or two.
