@@ -350,6 +350,10 @@ pub struct ImpossibleNet {
     pub reason: String,
 }
 
+fn head_error(reason: impl Into<String>) -> ImpossibleNet {
+    ImpossibleNet { key: "head", reason: reason.into() }
+}
+
 /// Neurons of an accumulator, at most.
 pub(crate) const MOST_HIDDEN: usize = 65_536;
 /// Neurons of a layer of the head, at most.
@@ -404,8 +408,8 @@ impl Architecture {
             ("head", format!("expected at most {MOST_LAYERS} layers, found {}", head.len()))
         } else if let Some(size) = size {
             ("head", format!("a layer has 1 to {MOST_SIZE} neurons, found {size}"))
-        } else if let Err(reason) = self.connect_layers() {
-            ("head", reason)
+        } else if let Err(ImpossibleNet { key, reason }) = self.connect_layers() {
+            (key, reason)
         } else if self.psqt && self.inputs.views != Views::Perspective {
             let reason = "piece-square values need both perspectives; use `inputs = \
                  \"perspective\"`";

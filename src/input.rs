@@ -27,20 +27,21 @@ pub fn read_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// Reads a UTF-8 text file of at most `most` bytes. Fails as [`read_bytes`] and [`decode_utf8`] do.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
-    read_bytes(path, most).and_then(|bytes| decode_utf8(bytes).map_err(io::Error::other))
+    read_bytes(path, most).and_then(decode_utf8)
 }
 
 /// Converts UTF-8 to text, without the byte order mark that editors on Windows put before it. Fails
 /// if the bytes are no UTF-8.
-pub fn decode_utf8(bytes: Vec<u8>) -> Result<String, String> {
+pub fn decode_utf8(bytes: Vec<u8>) -> io::Result<String> {
     if let Some(encoding) = wide_encoding(&bytes) {
-        return Err(format!("it is {encoding} text; save it as UTF-8 text"));
+        let reason = format!("it is {encoding} text; save it as UTF-8 text");
+        return Err(io::Error::other(reason));
     }
     let mark = if bytes.starts_with(MARK) { MARK.len() } else { 0 };
     String::from_utf8(bytes[mark..].to_vec()).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-        format!("line {line} is not UTF-8; save it as UTF-8 text")
+        io::Error::other(format!("line {line} is not UTF-8; save it as UTF-8 text"))
     })
 }
 

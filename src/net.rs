@@ -22,7 +22,7 @@ pub use definition::{
 pub use format::NetError;
 pub use many::PositionEvaluator;
 
-use crate::architecture::{Activation, Architecture, FixedPoint, Graph, ImpossibleNet, Views};
+use crate::architecture::{Activation, Architecture, FixedPoint, Graph, Views};
 use crate::scales::{HeadFormat, Scales};
 
 /// The file is padded to a multiple of this, with [`PADDING`].
@@ -123,8 +123,7 @@ impl Net {
             columns.map(|(map, weights)| definition::transpose_buckets(*map, weights)).collect();
         let (graph, unit) =
             (architecture.graph(), definition::shift_and_unit(&architecture, scales));
-        let fixed = fixed_point(&architecture, scales);
-        let fixed = fixed.map_err(|reason| ImpossibleNet { key: "head", reason })?;
+        let fixed = fixed_point(&architecture, scales)?;
         let write = format::write_net;
         let header = None;
         Ok(Self { architecture, scales, write, header, numbers, maps, graph, fixed, columns, unit })
@@ -219,8 +218,7 @@ impl Net {
                 return Err(NetError::Scale { name, value });
             }
         }
-        let fixed = fixed_point(net, scales);
-        fixed.map_err(|reason| ImpossibleNet { key: "head", reason })?;
+        fixed_point(net, scales)?;
         if scales.head_format == HeadFormat::Int8 && net.is_fixed_point() {
             return Err(NetError::TwoFormats);
         }

@@ -242,7 +242,7 @@ impl Position {
     }
 
     /// Checks the rules that evaluations rely on, as [`Position::to_chess`] does.
-    pub fn check_rules(&self) -> Result<(), String> {
+    pub fn check_rules(&self) -> Result<(), IllegalPosition> {
         self.planes().check_rules(self.turn())
     }
 

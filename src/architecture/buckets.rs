@@ -3,7 +3,7 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Architecture, MOST_PIECES};
+use super::{Architecture, ImpossibleNet, MOST_PIECES};
 use crate::registry::{NamedValue, RegistryKind};
 use crate::sample::Position;
 
@@ -36,19 +36,20 @@ pub struct BucketTable(pub [u8; MOST_PIECES + 1]);
 
 impl BucketTable {
     /// Fails unless there are 33 numbers, from 0 on without gaps.
-    pub fn new(numbers: &[u8]) -> Result<Self, String> {
-        let wrong = || {
-            format!("expected 33 numbers, for 0 to 32 pieces on the board, found {}", numbers.len())
-        };
-        let table = Self(numbers.try_into().map_err(|_| wrong())?);
+    pub fn new(numbers: &[u8]) -> Result<Self, ImpossibleNet> {
+        let wrong = |reason| ImpossibleNet { key: "output_buckets", reason };
+        let table = Self(numbers.try_into().map_err(|_| {
+            let count = numbers.len();
+            wrong(format!("expected 33 numbers, for 0 to 32 pieces on the board, found {count}"))
+        })?);
         // Boards have at least two kings.
         let missing = (0..table.bucket_count() as u8).find(|bucket| !numbers[2..].contains(bucket));
         match missing {
             None => Ok(table),
-            Some(missing) => Err(format!(
+            Some(missing) => Err(wrong(format!(
                 "no number of pieces from 2 to 32 has bucket {missing}, and others have higher \
                  ones; number the buckets without gaps"
-            )),
+            ))),
         }
     }
 
@@ -116,7 +117,8 @@ impl<'de> Deserialize<'de> for Buckets {
         match Written::deserialize(deserializer)? {
             Written::Pieces(count) => Ok(Self::Pieces(count)),
             Written::Table(numbers) => {
-                BucketTable::new(&numbers).map(Self::Table).map_err(D::Error::custom)
+                let table = BucketTable::new(&numbers);
+                table.map(Self::Table).map_err(|wrong| D::Error::custom(wrong.reason))
             }
             Written::Own(name) => name.parse().map(Self::Own).map_err(D::Error::custom),
         }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Architecture, Combination, Curve, Integer, Operation};
+use super::{Architecture, Combination, Curve, ImpossibleNet, Integer, Operation, head_error};
 use crate::features::Language;
 
 /// The integers of a layer. Each number but `most` is a unit: what stands for 1.0.
@@ -201,7 +201,7 @@ impl Architecture {
 
     /// The integers of the head where 1.0 is `first_unit` in the inputs of the first layer, or why
     /// there are none.
-    pub fn fixed_point(&self, first_unit: f64) -> Result<FixedPoint, String> {
+    pub fn fixed_point(&self, first_unit: f64) -> Result<FixedPoint, ImpossibleNet> {
         let graph = self.graph();
         let layers = self.layers().enumerate().filter(|(_, layer)| layer.size.is_some());
         let layers: Vec<_> = layers.map(|(number, layer)| (number, layer.integers)).collect();
@@ -223,27 +223,33 @@ impl Architecture {
                     let Some(integers) = integers else {
                         found.maps.push(None);
                         if inputs.is_some() {
-                            return Err(format!(
+                            return Err(head_error(format!(
                                 "{name} takes integers; give it `integers`, or remove their `values`"
-                            ));
+                            )));
                         }
                         planned.push(None);
                         continue;
                     };
                     let Some(inputs) = inputs else {
-                        return Err(format!(
+                        return Err(head_error(format!(
                             "{name} has `integers`, but takes f32; give the layers before it \
                              `integers` with `values`"
-                        ));
+                        )));
                     };
                     if *map > 0 && first().is_some_and(|it| it.is_sum) {
-                        return Err(format!("{name} takes integers without an activation"));
+                        return Err(head_error(format!(
+                            "{name} takes integers without an activation"
+                        )));
                     }
                     let is_last = map + 1 == layers.len();
                     let plan = plan_map(integers, unit, &inputs, is_last);
-                    let plan = plan.map_err(|reason| format!("`integers` of {name}: {reason}"))?;
+                    let plan = plan.map_err(|ImpossibleNet { reason, .. }| {
+                        head_error(format!("`integers` of {name}: {reason}"))
+                    })?;
                     if *map == 0 && plan.weights != Integer::I8 {
-                        return Err(format!("{name} is the first, whose weights are i8"));
+                        return Err(head_error(format!(
+                            "{name} is the first, whose weights are i8"
+                        )));
                     }
                     let value = FixedValue { map: *map, unit: plan.unit };
                     let planned = (!plan.floats).then(|| Planned {
@@ -262,12 +268,15 @@ impl Architecture {
                 Operation::Activate(activation) if !found.maps.is_empty() => match first() {
                     None => None,
                     Some(it) if !it.is_sum => {
-                        return Err(format!("`{}` of activations in integers", activation.name()));
+                        return Err(head_error(format!(
+                            "`{}` of activations in integers",
+                            activation.name()
+                        )));
                     }
                     Some(Planned { value: FixedValue { map, unit }, units, .. }) => {
                         let fixed = found.maps[*map].as_ref().expect("its outputs are integers");
                         if let Some(reason) = fixed.without_integers(activation.curves()) {
-                            return Err(format!("`{}` {reason}", activation.name()));
+                            return Err(head_error(format!("`{}` {reason}", activation.name())));
                         }
                         let unit_of = |curve: &Curve| {
                             let raised = (*unit as f64).powi(curve.growth_degree() as i32);
@@ -291,7 +300,7 @@ impl Architecture {
                             let units = all.iter().flat_map(|it| it.units.clone()).collect();
                             Some(Planned { units, ..all[0].clone() })
                         }
-                        _ => return Err("values side by side need the same unit".into()),
+                        _ => return Err(head_error("values side by side need the same unit")),
                     }
                 }
                 Operation::Combine(how) => {
@@ -300,16 +309,18 @@ impl Architecture {
                         (None, None) => None,
                         (Some(x), Some(y)) if *how != Combination::Product => {
                             if !x.is_exact() || !y.is_exact() {
-                                return Err(format!(
+                                return Err(head_error(format!(
                                     "activations whose 1.0 is not exactly {} in integers cannot \
                                      be added",
                                     x.value.unit
-                                ));
+                                )));
                             }
                             Some(Planned { is_sum: x.is_sum && y.is_sum, ..x.clone() })
                         }
-                        (Some(_), Some(_)) => return Err("`multiply` is for layers of f32".into()),
-                        _ => return Err("integers and f32 cannot be combined".into()),
+                        (Some(_), Some(_)) => {
+                            return Err(head_error("`multiply` is for layers of f32"));
+                        }
+                        _ => return Err(head_error("integers and f32 cannot be combined")),
                     }
                 }
                 Operation::Neurons | Operation::Product | Operation::Activate(_) => None,
@@ -366,35 +377,40 @@ fn plan_map(
     unit: Option<i64>,
     inputs: &[f64],
     is_last: bool,
-) -> Result<FixedMap, String> {
+) -> Result<FixedMap, ImpossibleNet> {
     if let Some(unit) = it.list_units().find(|unit| !(1..=MOST_UNIT).contains(unit)) {
-        return Err(format!("{unit} is not from 1 to {MOST_UNIT}"));
+        return Err(head_error(format!("{unit} is not from 1 to {MOST_UNIT}")));
     }
     let (biases, shifted) = (it.bias_unit(), it.shifted_unit());
     let floats = it.values.is_none() && !is_last;
     let input_shift = match (it.inputs, unit) {
         (None, _) => 0,
-        (Some(_), None) => return Err("the first layer takes bytes, and has no `inputs`".into()),
+        (Some(_), None) => {
+            return Err(head_error("the first layer takes bytes, and has no `inputs`"));
+        }
         (Some(to), Some(from)) => shift_between(from, to).ok_or_else(|| {
-            format!("inputs in units of {from} cannot be shifted to the right to {to}")
+            head_error(format!("inputs in units of {from} cannot be shifted to the right to {to}"))
         })?,
     };
     if !is_last && it.psqt.is_some() {
-        return Err("`psqt` is for the output".into());
+        return Err(head_error("`psqt` is for the output"));
     }
     if is_last && (it.values.is_some() || it.most.is_some()) {
-        return Err("the output has no activation, and so no `values` and no `most`".into());
+        return Err(head_error("the output has no activation, and so no `values` and no `most`"));
     }
     if biases != it.sums && biases != shifted {
-        return Err(format!(
+        return Err(head_error(format!(
             "biases in units of {biases} are those of no sum; expected {} or {shifted}",
             it.sums
-        ));
+        )));
     }
     let shift = match is_last {
         true => None,
         false => Some(shift_between(it.sums, shifted).ok_or_else(|| {
-            format!("sums in units of {} cannot be shifted to the right to {shifted}", it.sums)
+            head_error(format!(
+                "sums in units of {} cannot be shifted to the right to {shifted}",
+                it.sums
+            ))
         })?),
     };
     let (scale, values) = (f64::from(input_shift).exp2(), it.values.unwrap_or(shifted));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Activation, Architecture, BucketChoice, Buckets, ImpossibleNet, Inputs, Kings, Layer,
-    LayerIntegers, Views,
+    LayerIntegers, Views, head_error,
 };
 use crate::features::{self, FeatureSet, Integer};
 use crate::registry::NameMissing;
@@ -129,8 +129,7 @@ impl TryFrom<NetForm> for Architecture {
                 .merge_kings()
                 .map_err(|reason| ImpossibleNet { key: "merged_kings", reason })?,
         };
-        let (head, output) =
-            parse_layers(&form.head).map_err(|reason| ImpossibleNet { key: "head", reason })?;
+        let (head, output) = parse_layers(&form.head)?;
         let architecture = Self {
             inputs,
             hidden: form.hidden,
@@ -197,19 +196,21 @@ impl From<Architecture> for NetForm {
 }
 
 /// The layers before the output, and the output, which is the last.
-fn parse_layers(written: &[LayerForm]) -> Result<(Vec<Layer>, Layer), String> {
+fn parse_layers(written: &[LayerForm]) -> Result<(Vec<Layer>, Layer), ImpossibleNet> {
     let names: Vec<String> = (written.iter().enumerate())
         .map(|(number, layer)| layer.name.clone().unwrap_or_else(|| format!("head.{number}")))
         .collect();
     if let Some(again) = (1..names.len()).find(|it| names[..*it].contains(&names[*it])) {
-        return Err(format!("two layers are named {:?}; rename one", names[again]));
+        return Err(head_error(format!("two layers are named {:?}; rename one", names[again])));
     }
     let number = |name: &String| {
         let names = &names[..names.len() - 1];
         let found = names.iter().position(|it| it == name);
         found.ok_or_else(|| {
             let names = names.join(", ");
-            format!("there is no layer {name:?} to take values of; expected one of {names}")
+            head_error(format!(
+                "there is no layer {name:?} to take values of; expected one of {names}"
+            ))
         })
     };
     let optional = |name: &Option<String>| name.as_ref().map(number).transpose();
@@ -217,7 +218,7 @@ fn parse_layers(written: &[LayerForm]) -> Result<(Vec<Layer>, Layer), String> {
         let inputs = layer.inputs.iter().map(number).collect::<Result<Vec<_>, _>>()?;
         // The usual input is not written.
         let is_usual = matches!(inputs[..], [input] if input + 1 == place);
-        Ok::<_, String>(Layer {
+        Ok::<_, ImpossibleNet>(Layer {
             name: layer.name.clone(),
             inputs: if is_usual { Vec::new() } else { inputs },
             columns: layer.columns.map(|[start, end]| start..end),
@@ -232,10 +233,10 @@ fn parse_layers(written: &[LayerForm]) -> Result<(Vec<Layer>, Layer), String> {
     let mut layers = written.iter().enumerate().map(layer).collect::<Result<Vec<_>, _>>()?;
     let output = layers.pop().unwrap_or_else(Layer::output);
     if let Some(activation) = output.activation {
-        return Err(format!(
+        return Err(head_error(format!(
             "the last layer is the output without activation, found {:?}; remove it",
             activation.name()
-        ));
+        )));
     }
     Ok((layers, output))
 }

@@ -1,7 +1,10 @@
 //! The operations behind the accumulators as a graph: each takes values of earlier ones. The graph
 //! follows from the keys of a net, and is evaluated in any [`GraphArithmetic`].
 
-use super::{Activation, Architecture, Combination, GraphArithmetic, Layer, Operation};
+use super::{
+    Activation, Architecture, Combination, GraphArithmetic, ImpossibleNet, Layer, Operation,
+    head_error,
+};
 
 /// Operations in an order in which they can be computed; the last is the output.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +44,7 @@ impl Architecture {
     }
 
     /// Connects the layers, or says why they cannot be.
-    pub(super) fn connect_layers(&self) -> Result<Graph, String> {
+    pub(super) fn connect_layers(&self) -> Result<Graph, ImpossibleNet> {
         let (mut graph, mut neurons, mut added) = (Graph::default(), 0, None);
         if self.psqt {
             added = Some(graph.push(self, Operation::PieceSquares, &[0]));
@@ -56,27 +59,31 @@ impl Architecture {
             let mut values = self.append_inputs(&mut graph, layer, number, &layers, features)?;
             if let Some(columns) = &layer.columns {
                 if number == 0 {
-                    return Err("the first layer takes all accumulators; remove `columns`".into());
+                    return Err(head_error(
+                        "the first layer takes all accumulators; remove `columns`",
+                    ));
                 }
                 let width = graph.value_width(values);
                 if columns.is_empty() || columns.end > width {
-                    return Err(format!(
+                    return Err(head_error(format!(
                         "{} takes columns {} to {} of {width} values",
                         self.name_of_layer(number),
                         columns.start,
                         columns.end
-                    ));
+                    )));
                 }
                 values = graph.push(self, Operation::Slice(columns.clone()), &[values]);
             }
             match layer.size {
-                None if number == 0 => return Err("the first layer needs a `size`".into()),
+                None if number == 0 => return Err(head_error("the first layer needs a `size`")),
                 None => {}
                 Some(size) => {
                     if let Some(before) = graph.linear_layer(values, &layers) {
                         let names = Activation::ALL.map(Activation::name).join(", ");
                         let before = self.name_of_layer(before);
-                        return Err(format!("{before} has no activation; give one of {names}"));
+                        return Err(head_error(format!(
+                            "{before} has no activation; give one of {names}"
+                        )));
                     }
                     let skips = self.skip && map == 0 && self.has_layers();
                     values = graph.push_map(map, size + usize::from(skips), values);
@@ -100,12 +107,12 @@ impl Architecture {
                 let found = *layers.get(other).ok_or_else(|| self.comes_later(number, other))?;
                 let [width, expected] = [found, values].map(|it| graph.value_width(it));
                 if width != expected {
-                    return Err(format!(
+                    return Err(head_error(format!(
                         "{} has {expected} values, and {}, which it {}, has {width}",
                         self.name_of_layer(number),
                         self.name_of_layer(other),
                         how.verb()
-                    ));
+                    )));
                 }
                 values = graph.append_combination(self, how, [values, found]);
             }
@@ -114,20 +121,21 @@ impl Architecture {
         let output = *layers.last().expect("there is an output");
         let last_map = graph.list_maps().last().map_or(1, |[_, outputs]| *outputs);
         if let Some(width) = [graph.value_width(output), last_map].into_iter().find(|it| *it != 1) {
-            return Err(format!(
+            return Err(head_error(format!(
                 "the last layer is the output with one neuron, found {}; make `{{ size = 1 }}` the \
                  last layer",
                 width
-            ));
+            )));
         }
         if let Some(added) = added {
             graph.append_combination(self, Combination::Sum, [output, added]);
         }
         graph.mark_last_uses();
         match layers.iter().position(|value| *value != output && !graph.takes_value(*value)) {
-            Some(unused) => {
-                Err(format!("nothing takes the values of {}", self.name_of_layer(unused)))
-            }
+            Some(unused) => Err(head_error(format!(
+                "nothing takes the values of {}",
+                self.name_of_layer(unused)
+            ))),
             None => Ok(Graph { layers, ..graph }),
         }
     }
@@ -140,14 +148,14 @@ impl Architecture {
         number: usize,
         layers: &[usize],
         features: usize,
-    ) -> Result<usize, String> {
+    ) -> Result<usize, ImpossibleNet> {
         let inputs = layer.inputs.iter().map(|input| {
             layers.get(*input).copied().ok_or_else(|| self.comes_later(number, *input))
         });
         let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
         if let Some(again) = (1..inputs.len()).find(|it| inputs[..*it].contains(&inputs[*it])) {
             let [name, again] = [number, layer.inputs[again]].map(|it| self.name_of_layer(it));
-            return Err(format!("{name} takes {again} twice"));
+            return Err(head_error(format!("{name} takes {again} twice")));
         }
         Ok(match inputs[..] {
             [] => layers.last().copied().unwrap_or(features),
@@ -156,9 +164,9 @@ impl Architecture {
         })
     }
 
-    fn comes_later(&self, layer: usize, other: usize) -> String {
+    fn comes_later(&self, layer: usize, other: usize) -> ImpossibleNet {
         let [layer, other] = [layer, other].map(|it| self.name_of_layer(it));
-        format!("{layer} takes values of earlier layers only, found {other}")
+        head_error(format!("{layer} takes values of earlier layers only, found {other}"))
     }
 }
 

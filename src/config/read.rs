@@ -86,8 +86,7 @@ impl Config {
             _ => {
                 let mut table: Table = text.parse().map_err(|error| wrong(toml_reason(&error)))?;
                 for text in overrides {
-                    apply_override(&mut table, text)
-                        .map_err(|reason| ConfigError(format!("--set {text}: {reason}")))?;
+                    apply_override(&mut table, text)?;
                 }
                 check(&table)?;
                 stockfish::complete_config(&mut table)
@@ -159,12 +158,13 @@ const ESCAPES: &str = "a backslash in double quotes begins an escape; write path
      single quotes, or with slashes as \"C:/games\"";
 
 /// Applies a `key=value` with a dotted key. A bare word is a string: `net.inputs=plain`.
-fn apply_override(root: &mut Table, text: &str) -> Result<(), String> {
-    let expected = "expected key=value, for example --set schedule.epochs=4";
-    let (key, value) = text.split_once('=').ok_or(expected)?;
+fn apply_override(root: &mut Table, text: &str) -> Result<(), ConfigError> {
+    let wrong = |reason: &str| ConfigError(format!("--set {text}: {reason}"));
+    let expected = || wrong("expected key=value, for example --set schedule.epochs=4");
+    let (key, value) = text.split_once('=').ok_or_else(expected)?;
     let (key, value) = (key.trim(), value.trim());
     let mut path: Vec<&str> = key.split('.').collect();
-    let last = path.pop().filter(|last| !last.is_empty()).ok_or(expected)?;
+    let last = path.pop().filter(|last| !last.is_empty()).ok_or_else(expected)?;
     let mut table = root;
     let mut parts = path.iter();
     while let Some(part) = parts.next() {
@@ -172,9 +172,9 @@ fn apply_override(root: &mut Table, text: &str) -> Result<(), String> {
         if let Value::Array(all) = inner {
             let number = parts.next().and_then(|number| number.parse::<usize>().ok());
             let place = number.and_then(|number| number.checked_sub(1));
-            inner = place.and_then(|place| all.get_mut(place)).ok_or(expected)?;
+            inner = place.and_then(|place| all.get_mut(place)).ok_or_else(expected)?;
         }
-        table = inner.as_table_mut().ok_or(expected)?;
+        table = inner.as_table_mut().ok_or_else(expected)?;
     }
     // A length from the command line replaces the file's.
     if path.last() == Some(&"schedule") && LENGTHS.contains(&last) {
@@ -183,7 +183,7 @@ fn apply_override(root: &mut Table, text: &str) -> Result<(), String> {
     let parsed = match format!("value = {value}").parse::<Table>() {
         Ok(mut table) => table.remove("value"),
         Err(error) if value.starts_with(['"', '[', '{']) => {
-            return Err(with_cure(&format!("{}: {value}", error.message())));
+            return Err(wrong(&with_cure(&format!("{}: {value}", error.message()))));
         }
         Err(_) => None,
     };

@@ -6,4 +6,4 @@ mod record;
 pub mod shuffle;
 pub mod stats;
 
-pub use record::{Record, check_fits, lost_facts};
+pub use record::{Record, is_storable, lost_facts};

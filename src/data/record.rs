@@ -59,11 +59,8 @@ pub fn lost_facts(from: &Format, to: &Format) -> Vec<&'static str> {
     lost
 }
 
-/// Writes a sample into `scratch`; an error if the format cannot store it.
-pub fn check_fits(sample: &Sample, format: &Format, scratch: &mut Vec<u8>) -> Result<(), String> {
-    let Some(writer) = format.writer else {
-        return Err(format!("{} is only read", format.name));
-    };
+/// Whether the format can store a sample, which is written into `scratch`.
+pub fn is_storable(sample: &Sample, format: &Format, scratch: &mut Vec<u8>) -> bool {
     scratch.clear();
-    writer().write_sample(sample, scratch)
+    format.writer.is_some_and(|writer| writer().write_sample(sample, scratch).is_ok())
 }

@@ -119,7 +119,7 @@ impl Manifest {
 
     /// Parses the bytes of a file.
     pub fn from_json(bytes: &[u8]) -> Result<Self, String> {
-        let text = input::decode_utf8(bytes.to_vec())?;
+        let text = input::decode_utf8(bytes.to_vec()).map_err(|error| error.to_string())?;
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|error| error.to_string())?;
         if value["format"] != FORMAT {

@@ -45,7 +45,7 @@ fn check_position(position: &Position, own: u8, theirs: u8) -> Result<(), String
     if let Some(square) = Bitboard(planes.castling_rooks()).first() {
         return Err(format!("the nibble of {square} is not a piece"));
     }
-    planes.check_rules(Color::White)?;
+    planes.check_rules(Color::White).map_err(|error| error.to_string())?;
     let king = |color| planes.king_square(color).map_or(64, |square| square as u8);
     let (our_king, their_king) = (king(Color::White), king(Color::Black) ^ 56);
     if (own, theirs) != (our_king, their_king) {

@@ -35,7 +35,7 @@ fn decode_record(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
 #[inline(always)]
 fn check_sound(position: Position) -> Result<Position, String> {
     let planes = position.planes();
-    planes.check_rules(position.turn())?;
+    planes.check_rules(position.turn()).map_err(|error| error.to_string())?;
     if position.ep_square().is_none() && castling_is_plain(&planes) {
         return Ok(position);
     }

@@ -264,8 +264,7 @@ pub(super) fn open_format(
     if head.is_empty() {
         return Err(ReadError::Empty(path_buf()));
     }
-    let format = detect_format(path, &head, given)
-        .map_err(|looks| ReadError::Unrecognised { path: path_buf(), looks })?;
+    let format = detect_format(path, &head, given)?;
     Ok((format, input, file))
 }
 
@@ -274,7 +273,8 @@ fn detect_format(
     path: &Path,
     head: &[u8],
     given: Option<&'static Format>,
-) -> Result<&'static Format, String> {
+) -> Result<&'static Format, ReadError> {
+    let unrecognised = |looks| Err(ReadError::Unrecognised { path: path.to_path_buf(), looks });
     if let Some(given) = given.filter(|format| (format.recognises)(head)) {
         return Ok(given);
     }
@@ -284,20 +284,26 @@ fn detect_format(
         [one] => Some(one),
         _ => {
             let names = alike.iter().map(|format| format.name).collect::<Vec<_>>().join(" or ");
-            return Err(format!("it may be {names}; name the format (data.format, --format)"));
+            return unrecognised(format!(
+                "it may be {names}; name the format (data.format, --format)"
+            ));
         }
     };
     match (given, found) {
         (None, Some(found)) => Ok(found),
         (Some(given), Some(found)) => {
-            Err(format!("it looks like {}, not like {}", found.name, given.name))
+            unrecognised(format!("it looks like {}, not like {}", found.name, given.name))
         }
         // Its first record may be bad; the reader then reports where and why.
         (given, None) => {
             let named = given.or_else(|| all_formats().find(|format| format.names_path(path)));
-            named.ok_or_else(|| {
-                format!("{}, which is none of {}", describe_start(head), format_names().join(", "))
-            })
+            named.map_or_else(
+                || {
+                    let (start, names) = (describe_start(head), format_names().join(", "));
+                    unrecognised(format!("{start}, which is none of {names}"))
+                },
+                Ok,
+            )
         }
     }
 }

@@ -71,7 +71,7 @@ pub fn scan(plan: &ReadPlan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<S
         return Err(LoadError::Empty(format!("in `data.validation`: {}", describe_skipped(own))));
     }
     let mut scan = read_all(plan, keep, seen)?;
-    check_scan(plan, &scan).map_err(LoadError::Empty)?;
+    check_scan(plan, &scan)?;
     if let Some(Scan { files, counts, validation, sketch, .. }) = own {
         scan.validation = validation;
         scan.validating = ValidationFacts { files, sketch, counts };
@@ -79,26 +79,26 @@ pub fn scan(plan: &ReadPlan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<S
     Ok(scan)
 }
 
-fn check_scan(plan: &ReadPlan, scan: &Scan) -> Result<(), String> {
+fn check_scan(plan: &ReadPlan, scan: &Scan) -> Result<(), LoadError> {
     let (validation, test) = (scan.validation.group_count(), scan.test.group_count());
     let (share, ReadCounts { train, left_out, games, .. }) = (plan.split.share, &scan.counts);
     if *train == 0 {
         let (why, held_out) = (describe_skipped(scan), scan.validation.total + scan.test.total);
-        Err(format!(
+        Err(LoadError::Empty(format!(
             "to train on: {why}, {held_out} held out, {left_out} beyond data.share = {}",
             plan.share.0
-        ))
+        )))
     } else if share > 0.0 && validation + test == 0 {
         let groups = if *games > 0 { *games } else { train + left_out };
-        Err(format!(
+        Err(LoadError::Empty(format!(
             "to validate with: {share} of {groups} games or positions is less than one; raise \
              `data.held_out`, or set it to 0"
-        ))
+        )))
     } else if plan.validation.is_empty() && plan.has_validation() && validation == 0 {
-        Err(format!(
+        Err(LoadError::Empty(format!(
             "to validate with: all {test} held-out games are the test; raise `data.held_out`, lower \
              `data.test`, or set it to 1 to train without a validation loss"
-        ))
+        )))
     } else {
         Ok(())
     }

@@ -45,7 +45,7 @@ use std::ops::Range;
 use super::{MOST_INPUT, Net};
 use crate::architecture::{
     self, Architecture, ArrayKind, Combination, Curve, Factor, FixedMap, FixedPoint, FixedValue,
-    GraphArithmetic, NetArray, convert_unit,
+    GraphArithmetic, ImpossibleNet, NetArray, convert_unit,
 };
 use crate::features::Integer;
 use crate::prefetch::prefetch_line;
@@ -577,7 +577,7 @@ pub(super) fn rounding_half(shift: u32, scales: Scales) -> i64 {
 }
 
 /// The integers of a head in fixed point, or why there are none.
-pub fn fixed_point(net: &Architecture, scales: Scales) -> Result<FixedPoint, String> {
+pub fn fixed_point(net: &Architecture, scales: Scales) -> Result<FixedPoint, ImpossibleNet> {
     let (shift, _) = shift_and_unit(net, scales);
     net.fixed_point(largest_input(net, scales.qa) as f64 / f64::from(shift).exp2())
 }

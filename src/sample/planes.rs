@@ -2,6 +2,8 @@
 
 use shakmaty::{Bitboard, Color, Square, attacks};
 
+use super::IllegalPosition;
+
 /// The lowest bit of each nibble.
 const LOWEST: u64 = u64::MAX / 15;
 
@@ -87,18 +89,19 @@ impl Planes {
     }
 
     /// Checks the rules of [`Position::check_rules`](super::Position::check_rules).
-    pub fn check_rules(&self, turn: Color) -> Result<(), String> {
+    pub fn check_rules(&self, turn: Color) -> Result<(), IllegalPosition> {
         for color in Color::ALL {
             let kings = Bitboard(self.kings() & self.of_color(color));
             if kings.single_square().is_none() {
-                return Err(format!("{color:?} has {} kings, expected 1", kings.count()));
+                let reason = format!("{color:?} has {} kings, expected 1", kings.count());
+                return Err(IllegalPosition(reason));
             }
         }
         if Bitboard(self.pawns()).intersects(Bitboard::BACKRANKS) {
-            return Err("a pawn stands on the first or last rank".to_string());
+            return Err(IllegalPosition("a pawn stands on the first or last rank".into()));
         }
         match self.is_king_attacked(!turn) {
-            true => Err("the side that just moved is in check".to_string()),
+            true => Err(IllegalPosition("the side that just moved is in check".into())),
             false => Ok(()),
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::direct::{Direct, DirectStep};
 use super::gradients::join_mean;
-use super::optimizer::ModelOptimizer;
+use super::optimizer::{ModelOptimizer, StateError};
 use super::{TrainError, Training};
 use crate::batch::{BatchInputs, Choices};
 use crate::model::{Model, TensorGradients, TouchedRows};
@@ -37,8 +37,7 @@ impl<'a> Learner<'a> {
         let (takes, record) = match settings.average_decay.is_some() && !record.is_empty() {
             false => (learnt.clone(), record),
             true => {
-                let file = Weights::from_bytes(&record)
-                    .map_err(|error| TrainError::Optimizer(error.to_string()))?;
+                let file = Weights::from_bytes(&record).map_err(StateError::from)?;
                 (model(&file.weights)?, file.blob)
             }
         };
@@ -51,8 +50,7 @@ impl<'a> Learner<'a> {
             let loaded = settings.build_optimizer(job.compute).load_state(&record, job.device);
             loaded.map(|optimizer| MeanRule::Gradient(optimizer.into()))
         };
-        let rule = rule.map_err(TrainError::Optimizer)?;
-        Ok(Self { job, model: Some(takes), average, rule })
+        Ok(Self { job, model: Some(takes), average, rule: rule? })
     }
 
     pub fn uses_gradients(&self) -> bool {
@@ -121,13 +119,13 @@ impl<'a> Learner<'a> {
     pub fn record_optimizer(&mut self) -> Result<Vec<u8>, TrainError> {
         self.catch_up(None);
         let record = match &self.rule {
-            MeanRule::Gradient(optimizer) => optimizer.to_bytes().map_err(TrainError::Optimizer)?,
+            MeanRule::Gradient(optimizer) => optimizer.to_bytes().map_err(StateError::from)?,
             MeanRule::Direct(direct) => direct.to_bytes(),
         };
         if self.average.is_none() {
             return Ok(record);
         }
         let bytes = self.model().to_weights().to_bytes(&BTreeMap::new(), &record);
-        bytes.map_err(|error| TrainError::Optimizer(error.to_string()))
+        Ok(bytes.map_err(StateError::from)?)
     }
 }

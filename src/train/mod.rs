@@ -37,6 +37,7 @@ use crate::weights::WeightsError;
 use checkpoint::{BestLoss, Checkpoint, CheckpointFiles, CheckpointWriter, RunState};
 use gradients::{BatchGradients, combine_ranks};
 use learner::Learner;
+use optimizer::StateError;
 use ranks::Ranks;
 pub use settings::{KeepRule, Rounding, TrainingSettings};
 use target::{blend_targets, measure_losses};
@@ -91,7 +92,7 @@ pub enum TrainError {
     #[error(transparent)]
     Weights(#[from] WeightsError),
     #[error("the optimiser's state in the checkpoint cannot be read: {0}")]
-    Optimizer(String),
+    Optimizer(#[from] StateError),
     #[error(
         "the checkpoint of step {0} has no state of the optimiser; resume from last.safetensors"
     )]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::mem::take;
+use std::num::ParseIntError;
 
 use burn::backend::DispatchTensor;
 use burn::tensor::{Device, Tensor, TensorData};
@@ -12,7 +13,7 @@ use crate::model::ops::{borrow_mut, take_step};
 use crate::model::{
     Compute, Model, SimdLevel, TensorGradients, TouchedRows, dense_rows, is_gpu, on_host, to_host,
 };
-use crate::weights::Weights;
+use crate::weights::{Weights, WeightsError};
 
 /// Typical difference of tuned weights from sensible start values; on a million positions of
 /// 300,000 games or of 12,000 it costs nothing where the data are informative.
@@ -175,6 +176,20 @@ pub struct ModelOptimizer {
     states: BTreeMap<u64, ArrayState>,
 }
 
+/// Reason why the state of an optimiser cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "its messages describe them")]
+pub enum StateError {
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    #[error(transparent)]
+    Direct(#[from] serde_json::Error),
+    #[error("{0} is missing")]
+    Missing(String),
+    #[error("{0}: {1}")]
+    Number(String, ParseIntError),
+}
+
 #[derive(Clone, Default)]
 struct ArrayState {
     steps: u64,
@@ -259,7 +274,7 @@ impl ModelOptimizer {
 
     /// Serialises the state as a file of arrays. Fails if a state cannot be written. Panics if rows
     /// have missed steps.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
+    pub fn to_bytes(&self) -> Result<Vec<u8>, WeightsError> {
         let (mut weights, mut facts) = (Weights::default(), BTreeMap::new());
         for (id, state) in &self.states {
             assert!(state.missed.is_empty(), "all rows take their steps before");
@@ -269,23 +284,24 @@ impl ModelOptimizer {
                 weights.insert(&format!("{id}.{place}"), &[values.len()], values);
             }
         }
-        weights.to_bytes(&facts, &[]).map_err(|error| error.to_string())
+        weights.to_bytes(&facts, &[])
     }
 
     /// The optimiser with the state of a file. Fails if the file does not belong to such an
     /// optimiser.
-    pub fn load_state(mut self, bytes: &[u8], device: &Device) -> Result<Self, String> {
-        let file = Weights::from_bytes(bytes).map_err(|error| error.to_string())?;
+    pub fn load_state(mut self, bytes: &[u8], device: &Device) -> Result<Self, StateError> {
+        let file = Weights::from_bytes(bytes)?;
         for (id, steps) in &file.facts {
             let array = |place: usize| {
                 let name = format!("{id}.{place}");
-                let array = file.weights.0.get(&name).ok_or(format!("{name} is missing"))?;
+                let array = file.weights.0.get(&name).ok_or(StateError::Missing(name))?;
                 let data = TensorData::new(array.values.clone(), [array.values.len()]);
-                Ok::<_, String>(Tensor::<1>::from_data(data, device).into_dispatch())
+                Ok::<_, StateError>(Tensor::<1>::from_data(data, device).into_dispatch())
             };
             let arrays = (0..self.settings.state_count()).map(array).collect::<Result<_, _>>()?;
-            let number =
-                |text: &str| text.parse::<u64>().map_err(|error| format!("{text}: {error}"));
+            let number = |text: &str| {
+                text.parse::<u64>().map_err(|error| StateError::Number(text.into(), error))
+            };
             let state = ArrayState { steps: number(steps)?, arrays, ..ArrayState::default() };
             self.states.insert(number(id)?, state);
         }

@@ -46,7 +46,7 @@ pub fn convert_files(Convert { files, skip_unfit, skip_forfeits }: Convert) -> R
         for sample in block {
             if filter.rejecting_key(sample).is_some() {
                 forfeited += 1;
-            } else if skip_unfit && data::check_fits(sample, format, &mut scratch).is_err() {
+            } else if skip_unfit && !data::is_storable(sample, format, &mut scratch) {
                 unfit += 1;
             } else {
                 written.write_sample(sample)?;

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::TrainError;
-use super::optimizer::{OptimizerName, OptimizerSettings};
+use super::optimizer::{OptimizerName, OptimizerSettings, StateError};
 use crate::batch::{BatchInputs, Choices, TermBatch};
 use crate::loss::Loss;
 use crate::model::{HceShape, ModelKind};
@@ -51,11 +51,11 @@ pub struct DirectStep {
 
 impl Direct {
     /// `state` comes from [`Direct::to_bytes`], or is empty at the beginning.
-    pub fn new(settings: &OptimizerSettings, state: &[u8]) -> Result<Self, String> {
+    pub fn new(settings: &OptimizerSettings, state: &[u8]) -> Result<Self, StateError> {
         let state = match (state, settings.name) {
             ([], OptimizerName::GaussNewton) => DirectState::GaussNewton { damping: FIRST_DAMPING },
             ([], _) => DirectState::LocalSearch { step: settings.step as u16 },
-            (bytes, _) => serde_json::from_slice(bytes).map_err(|error| error.to_string())?,
+            (bytes, _) => serde_json::from_slice(bytes)?,
         };
         Ok(Self { state, prior: settings.prior, search: None })
     }
