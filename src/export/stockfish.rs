@@ -4,14 +4,14 @@ use std::path::Path;
 
 use super::{ImportedWeights, Proof, with_kings};
 use crate::net::Net;
-use crate::net::format::stockfish::{self, StockfishGeneration};
+use crate::net::format::stockfish::{self, GenerationError, StockfishGeneration};
 use crate::sample::Position;
 
 /// Reason why a net is none of Stockfish's.
 #[derive(Debug, thiserror::Error)]
 pub enum Unfit {
-    #[error("{0}")]
-    Keys(String),
+    #[error(transparent)]
+    Keys(#[from] GenerationError),
     #[error(transparent)]
     Kings(#[from] super::ImportError),
 }
@@ -24,7 +24,7 @@ pub fn is_stockfish(path: &Path) -> bool {
 /// Makes weights those of a file of Stockfish: both kings on one plane. Returns the generation.
 pub fn fit_stockfish(source: &mut ImportedWeights) -> Result<StockfishGeneration, Unfit> {
     let ImportedWeights { weights, architecture, scales, write, header, .. } = source;
-    let generation = StockfishGeneration::of_net(architecture, *scales).map_err(Unfit::Keys)?;
+    let generation = StockfishGeneration::of_net(architecture, *scales)?;
     if generation.merges_kings && !architecture.inputs.has_merged_kings() {
         (*weights, *architecture) = with_kings(weights, architecture, true)?;
     }

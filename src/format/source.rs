@@ -274,7 +274,7 @@ fn detect_format(
     head: &[u8],
     given: Option<&'static Format>,
 ) -> Result<&'static Format, ReadError> {
-    let unrecognised = |looks| Err(ReadError::Unrecognised { path: path.to_path_buf(), looks });
+    let unrecognised = |looks| ReadError::Unrecognised { path: path.to_path_buf(), looks };
     if let Some(given) = given.filter(|format| (format.recognises)(head)) {
         return Ok(given);
     }
@@ -284,26 +284,22 @@ fn detect_format(
         [one] => Some(one),
         _ => {
             let names = alike.iter().map(|format| format.name).collect::<Vec<_>>().join(" or ");
-            return unrecognised(format!(
-                "it may be {names}; name the format (data.format, --format)"
-            ));
+            let looks = format!("it may be {names}; name the format (data.format, --format)");
+            return Err(unrecognised(looks));
         }
     };
     match (given, found) {
         (None, Some(found)) => Ok(found),
         (Some(given), Some(found)) => {
-            unrecognised(format!("it looks like {}, not like {}", found.name, given.name))
+            Err(unrecognised(format!("it looks like {}, not like {}", found.name, given.name)))
         }
         // Its first record may be bad; the reader then reports where and why.
         (given, None) => {
             let named = given.or_else(|| all_formats().find(|format| format.names_path(path)));
-            named.map_or_else(
-                || {
-                    let (start, names) = (describe_start(head), format_names().join(", "));
-                    unrecognised(format!("{start}, which is none of {names}"))
-                },
-                Ok,
-            )
+            named.ok_or_else(|| {
+                let (start, names) = (describe_start(head), format_names().join(", "));
+                unrecognised(format!("{start}, which is none of {names}"))
+            })
         }
     }
 }

@@ -224,7 +224,7 @@ pub enum NetError {
     )]
     Stockfish(&'static str),
     #[error("it begins as a net of Stockfish {name}, but {reason}")]
-    DamagedStockfish { name: &'static str, reason: String },
+    DamagedStockfish { name: &'static str, reason: stockfish::Damage },
     #[error(
         "no net of this shape has {size} bytes; the nearest sizes are {nearest}. Check that the \
          file is complete, or describe another shape in a file beside it with the ending .toml"

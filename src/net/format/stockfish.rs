@@ -89,6 +89,21 @@ const GENERATIONS: [StockfishGeneration; 8] = [
     },
 ];
 
+/// Reason why a net, or a `net.format`, is none of Stockfish's.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "its messages describe them")]
+pub enum GenerationError {
+    #[error("there is no {format:?}; expected one of {names}")]
+    Unknown { format: String, names: String },
+    #[error(
+        "it is no net of Stockfish: of those, {name} is nearest, and differs in {keys}; train one \
+         with `net.format = \"{PREFIX}{name}\"`"
+    )]
+    Nearest { name: &'static str, keys: String },
+    #[error("{format} has other keys than this net: {keys}; remove these")]
+    Keys { format: String, keys: String },
+}
+
 impl StockfishGeneration {
     const fn of_pieces(name: &'static str, hidden: usize) -> Self {
         let (inputs, sets) = (HALF_KA, &["pieces"]);
@@ -104,12 +119,12 @@ impl StockfishGeneration {
     }
 
     /// The generation that a config names.
-    fn named(format: &str) -> Result<Self, String> {
+    fn named(format: &str) -> Result<Self, GenerationError> {
         let name = format.strip_prefix(PREFIX).unwrap_or_default();
         let found = GENERATIONS.into_iter().find(|it| it.name == name);
         found.ok_or_else(|| {
             let names = GENERATIONS.map(|it| format!("{PREFIX}{}", it.name)).join(", ");
-            format!("there is no {format:?}; expected one of {names}")
+            GenerationError::Unknown { format: format.into(), names }
         })
     }
 
@@ -273,19 +288,13 @@ impl StockfishGeneration {
     }
 
     /// The generation of a net, of which both kings may have their planes; or why it is none.
-    pub fn of_net(net: &Architecture, scales: Scales) -> Result<Self, String> {
+    pub fn of_net(net: &Architecture, scales: Scales) -> Result<Self, GenerationError> {
         let differing = |it: Self| (it.differing_keys(net, scales), it);
         let nearest = GENERATIONS.map(differing).into_iter().min_by_key(|(keys, _)| keys.len());
         let (keys, it) = nearest.expect("there are generations");
         match keys[..] {
             [] => Ok(Self { hidden: net.hidden, ..it }),
-            _ => Err(format!(
-                "it is no net of Stockfish: of those, {} is nearest, and differs in {}; train one \
-                 with `net.format = \"{PREFIX}{}\"`",
-                it.name,
-                keys.join(", "),
-                it.name
-            )),
+            _ => Err(GenerationError::Nearest { name: it.name, keys: keys.join(", ") }),
         }
     }
 
@@ -345,7 +354,7 @@ impl Net {
 }
 
 /// Adds the keys of `net.format` that a config leaves out, and the scale.
-pub fn complete_config(config: &mut Table) -> Result<(), String> {
+pub fn complete_config(config: &mut Table) -> Result<(), GenerationError> {
     let net = config.get("net").and_then(Value::as_table);
     let Some(Value::String(format)) = net.and_then(|net| net.get("format")) else { return Ok(()) };
     let generation = StockfishGeneration::named(format)?;
@@ -363,13 +372,11 @@ pub fn complete_config(config: &mut Table) -> Result<(), String> {
 }
 
 /// Fails with the keys in which a net differs from its `net.format`.
-pub fn check_keys(format: &str, net: &Architecture, scales: Scales) -> Result<(), String> {
+pub fn check_keys(format: &str, net: &Architecture, scales: Scales) -> Result<(), GenerationError> {
     let keys = StockfishGeneration::named(format)?.differing_keys(net, scales);
     match keys[..] {
         [] => Ok(()),
-        _ => {
-            Err(format!("{format} has other keys than this net: {}; remove these", keys.join(", ")))
-        }
+        _ => Err(GenerationError::Keys { format: format.into(), keys: keys.join(", ") }),
     }
 }
 
@@ -400,14 +407,30 @@ fn read_net(bytes: &[u8]) -> Result<Net, NetError> {
     generation.read_body(ByteReader { rest: bytes, at: "its header" }).map_err(wrong)?
 }
 
-type Damage = String;
+/// Reason why a file that begins as a net of Stockfish cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "its messages describe them")]
+pub enum Damage {
+    #[error("its version is {0:08x}, expected {1:08x}")]
+    Version(u32, u32),
+    #[error("{0} bytes follow its last layer")]
+    Rest(usize),
+    #[error("the file ends within {0}; is it complete?")]
+    Ends(&'static str),
+    #[error("{0} has the hash {1:08x}, expected {2:08x}")]
+    Hash(&'static str, u32, u32),
+    #[error("{0} is not packed as LEB128")]
+    NotPacked(&'static str),
+    #[error("{0} has a block of numbers that are not its own")]
+    Numbers(&'static str),
+}
 
 impl StockfishGeneration {
     fn read_body(&self, mut from: ByteReader) -> Result<Result<Net, NetError>, Damage> {
         let (net, scales) = (self.to_architecture(), self.scales());
         let (version, expected) = (from.read_word()?, self.file_version());
         if version != expected {
-            return Err(format!("its version is {version:08x}, expected {expected:08x}"));
+            return Err(Damage::Version(version, expected));
         }
         from.read_word()?;
         let length = from.read_word()? as usize;
@@ -445,7 +468,7 @@ impl StockfishGeneration {
             }
         }
         if !from.rest.is_empty() {
-            return Err(format!("{} bytes follow its last layer", from.rest.len()));
+            return Err(Damage::Rest(from.rest.len()));
         }
         // Version 15 has the same hashes, and no squares.
         if self.name == "15.1" && of_maps[1][0].chunks_exact(30).all(|row| row[15..] == [0.0; 15]) {
@@ -490,10 +513,7 @@ struct ByteReader<'a> {
 
 impl<'a> ByteReader<'a> {
     fn take_bytes(&mut self, count: usize) -> Result<&'a [u8], Damage> {
-        let (taken, rest) = self
-            .rest
-            .split_at_checked(count)
-            .ok_or_else(|| format!("the file ends within {}; is it complete?", self.at))?;
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(Damage::Ends(self.at))?;
         self.rest = rest;
         Ok(taken)
     }
@@ -506,7 +526,7 @@ impl<'a> ByteReader<'a> {
         let found = self.read_word()?;
         match found == hash {
             true => Ok(()),
-            false => Err(format!("{} has the hash {found:08x}, expected {hash:08x}", self.at)),
+            false => Err(Damage::Hash(self.at, found, hash)),
         }
     }
 
@@ -523,7 +543,7 @@ impl<'a> ByteReader<'a> {
             return arrays.collect();
         }
         if self.take_bytes(LEB128.len())? != LEB128 {
-            return Err(format!("{} is not packed as LEB128", self.at));
+            return Err(Damage::NotPacked(self.at));
         }
         let length = self.read_word()? as usize;
         let mut bytes = self.take_bytes(length)?.iter();
@@ -549,7 +569,7 @@ impl<'a> ByteReader<'a> {
         };
         let arrays: Option<Vec<Numbers>> = lens.iter().map(&mut array).collect();
         let arrays = arrays.filter(|_| bytes.len() == 0);
-        arrays.ok_or_else(|| format!("{} has a block of numbers that are not its own", self.at))
+        arrays.ok_or(Damage::Numbers(self.at))
     }
 }
 
