@@ -89,7 +89,7 @@ pub fn read(format: &Format, bytes: &[u8]) -> (Vec<Sample>, usize) {
             Ok(false) => return (samples, faults),
             Err(Fault::Io(error)) => panic!("{error}"),
             Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => {
-                assert!(!bad.to_string().is_empty() && !bad.reason.is_empty());
+                assert!(!bad.to_string().is_empty() && !bad.reason.to_string().is_empty());
                 faults += 1;
                 // An empty file may lack a header.
                 assert!(faults <= bytes.len() + 1, "{} does not move on", format.name);

@@ -109,7 +109,7 @@ fn read_lines(path: &Path) -> Result<impl Iterator<Item = Result<GivenPosition>>
             if !matches!(line, Ok("")) {
                 let read = line.and_then(parse_position);
                 failed = read.is_err();
-                let named = |error| anyhow!("{file}, {}", text.bad_record(format!("{error:#}")));
+                let named = |error| anyhow!("{file}, {}: {error:#}", text.record_place());
                 return read.map(Some).map_err(named);
             }
         }

@@ -107,7 +107,8 @@ impl Session<'_, '_> {
     fn read_commands(mut self) {
         let mut input = Text::new(Box::new(BufReader::new(io::stdin())), LONGEST);
         while let Ok(true) = input.read_line() {
-            match input.current_line().and_then(|line| interface::parse_command(line, self.mode)) {
+            let line = input.current_line().map_err(|wrong| wrong.to_string());
+            match line.and_then(|line| interface::parse_command(line, self.mode)) {
                 Ok(Some(UciCommand::Quit)) => return self.stop_search(),
                 Ok(Some(command)) => self.execute_command(command),
                 Ok(None) => {}

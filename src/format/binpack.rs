@@ -9,8 +9,8 @@ use std::io::Read;
 
 use super::Presence::Sometimes;
 use super::{
-    BadRecord, ByteInput, Facts, Fault, Format, RecordPlace, RecordStarts, SampleReader,
-    SampleWriter, fill_buffer,
+    BadRecord, ByteInput, Facts, Fault, Format, RecordError, RecordPlace, RecordStarts,
+    SampleReader, SampleWriter, fill_buffer,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -76,11 +76,13 @@ impl BinpackReader {
         let [magic @ .., _, _, _, _] = header;
         let size = u32::from_le_bytes(*header.last_chunk().expect("8 bytes"));
         let reason = if self.ended {
-            format!("the file ends after {length} of the 8 bytes that begin a chunk")
+            let reason = " of the 8 bytes that begin a chunk";
+            RecordError::Number("the file ends after ", length, reason)
         } else if magic != *MAGIC {
-            "a chunk does not begin with the bytes BINP".to_string()
+            "a chunk does not begin with the bytes BINP".into()
         } else if size > LARGEST {
-            format!("a chunk has {size} bytes, expected at most {LARGEST}")
+            let expected = " bytes, expected at most ";
+            RecordError::Limit("a chunk has ", size as usize, expected, LARGEST as usize)
         } else {
             self.chunk.clear();
             // Grows with the data: the length may be wrong.
@@ -116,10 +118,10 @@ impl BinpackReader {
         let lost = self.chunk.len() - self.at;
         self.at = self.chunk.len();
         if std::mem::take(&mut self.cut) {
-            let reason = "the file ends within the chunk".to_string();
+            let reason = "the file ends within the chunk".into();
             return Err(Fault::CutOff(BadRecord { place, reason }));
         }
-        let reason = format!("{reason}; the last {lost} bytes of the chunk are lost with it");
+        let reason = RecordError::Chain(reason.into(), lost);
         Err(Fault::Skipped(BadRecord { place, reason }))
     }
 }
@@ -129,7 +131,7 @@ impl SampleReader for BinpackReader {
         if self.at < self.chunk.len() {
             self.read_chain(out)?;
         } else if std::mem::take(&mut self.cut) {
-            let reason = "the file ends within the chunk".to_string();
+            let reason = "the file ends within the chunk".into();
             return Err(Fault::CutOff(BadRecord {
                 place: self.record_place(String::new()),
                 reason,
@@ -149,7 +151,7 @@ struct BinpackWriter {
 }
 
 impl SampleWriter for BinpackWriter {
-    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), RecordError> {
         if let Some(chain) = &mut self.chain
             && chain.append_sample(sample)?
         {

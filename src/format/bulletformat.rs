@@ -5,7 +5,7 @@ use shakmaty::{Bitboard, Color};
 
 use super::Presence::Never;
 use super::record::{self, LENGTH, Records};
-use super::{Facts, Format, SampleWriter, fields};
+use super::{Facts, Format, RecordError, SampleWriter, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
 
@@ -24,12 +24,11 @@ pub static FORMAT: Format = Format {
 };
 
 #[inline(always)]
-fn decode_record(record: &[u8; LENGTH]) -> Result<Sample, String> {
+fn decode_record(record: &[u8; LENGTH]) -> Result<Sample, RecordError> {
     let occupied = u64::from_le_bytes(*record.first_chunk().expect("32 bytes"));
     let nibbles = *record[8..].first_chunk().expect("24 bytes follow");
     let [score @ .., result, own, theirs] = record[24..].first_chunk::<5>().expect("8 follow");
-    let position = Position::from_parts(occupied, nibbles, Color::White, None, 0, 1)
-        .map_err(|error| error.to_string())?;
+    let position = Position::from_parts(occupied, nibbles, Color::White, None, 0, 1)?;
     check_position(&position, *own, *theirs)?;
     Ok(Sample {
         result: fields::byte_result(*result)?,
@@ -39,19 +38,17 @@ fn decode_record(record: &[u8; LENGTH]) -> Result<Sample, String> {
 }
 
 /// Checks the rules that take little time, and the bytes of the kings.
-fn check_position(position: &Position, own: u8, theirs: u8) -> Result<(), String> {
+fn check_position(position: &Position, own: u8, theirs: u8) -> Result<(), RecordError> {
     let planes = position.planes();
     // A rook that may castle has a nibble in other formats, never in this one.
     if let Some(square) = Bitboard(planes.castling_rooks()).first() {
-        return Err(format!("the nibble of {square} is not a piece"));
+        return Err(RecordError::AtSquare("the nibble of ", square, " is not a piece"));
     }
-    planes.check_rules(Color::White).map_err(|error| error.to_string())?;
+    planes.check_rules(Color::White)?;
     let king = |color| planes.king_square(color).map_or(64, |square| square as u8);
     let (our_king, their_king) = (king(Color::White), king(Color::Black) ^ 56);
     if (own, theirs) != (our_king, their_king) {
-        return Err(format!(
-            "king bytes {own} and {theirs}, but on the board they are {our_king} and {their_king}"
-        ));
+        return Err(RecordError::KingBytes(own, theirs, our_king, their_king));
     }
     Ok(())
 }
@@ -59,7 +56,7 @@ fn check_position(position: &Position, own: u8, theirs: u8) -> Result<(), String
 struct BulletWriter;
 
 impl SampleWriter for BulletWriter {
-    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), RecordError> {
         let position = match sample.position.turn() {
             Color::White => sample.position,
             Color::Black => sample.position.flip_colours(),
@@ -68,7 +65,7 @@ impl SampleWriter for BulletWriter {
         let result = fields::result_byte(sample.result)?;
         let (own, theirs) = (position.king(Color::White), position.king(Color::Black));
         let (Some(own), Some(theirs)) = (own, theirs) else {
-            return Err("a king is missing".to_string());
+            return Err("a king is missing".into());
         };
         let theirs = theirs.flip_vertical();
         // A rook that may castle, nibble 6, is a rook here, nibble 3.

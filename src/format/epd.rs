@@ -6,7 +6,7 @@
 use super::Presence::{Never, Sometimes};
 use super::fields::Epd;
 use super::lines::{self, ParsedLine};
-use super::{Facts, Format, SampleWriter, fields};
+use super::{Facts, Format, RecordError, SampleWriter, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
@@ -24,12 +24,11 @@ pub static FORMAT: Format = Format {
     writer: Some(|| Box::new(EpdWriter)),
 };
 
-fn parse_line(line: &str) -> Result<ParsedLine, String> {
+fn parse_line(line: &str) -> Result<ParsedLine, RecordError> {
     let unexpected = || {
-        format!(
-            "expected `FEN [result]`, `FEN result` or `FEN c9 \"result\";`, and `;` after each \
-             operation, found `{line}`"
-        )
+        let expected = "expected `FEN [result]`, `FEN result` or `FEN c9 \"result\";`, and `;` after \
+             each operation, found ";
+        fields::quote_text(expected, line, "")
     };
     let (mut score, mut result) = (None, None);
     let (head, tail) = line.split_once('[').map_or((line, None), |(it, tail)| (it, Some(tail)));
@@ -51,7 +50,7 @@ fn parse_line(line: &str) -> Result<ParsedLine, String> {
     }
     let mover_score = read_operations(&epd.operations, &mut result)?;
     if score.and(mover_score).is_some() {
-        return Err("it has two scores".to_string());
+        return Err("it has two scores".into());
     }
     let position = fields::text_fen(&epd.full_fen())?;
     let mut sample = fields::seen_by_white(position, score, result.ok_or_else(unexpected)?)?;
@@ -61,14 +60,16 @@ fn parse_line(line: &str) -> Result<ParsedLine, String> {
 
 /// Reads the result of a comment, White's, and the score of `ce` or `dm`, by their standard that of
 /// the side to move.
-fn read_operations(operations: &[&str], result: &mut Option<f32>) -> Result<Option<i16>, String> {
+fn read_operations(
+    operations: &[&str],
+    result: &mut Option<f32>,
+) -> Result<Option<i16>, RecordError> {
     let (mut score, mut mate) = (None, None);
     for operation in operations.iter().filter(|it| !it.is_empty()) {
         if !is_operation(operation) {
-            return Err(format!(
-                "`{operation}` is no operation, whose name begins with a letter; write `FEN | score \
-                 | result`"
-            ));
+            let wrong = " is no operation, whose name begins with a letter; write `FEN | score | \
+                 result`";
+            return Err(fields::quote_text("", operation, wrong));
         }
         let (name, operand) = operation.split_once(char::is_whitespace).unwrap_or((operation, ""));
         let operand = operand.trim();
@@ -76,7 +77,13 @@ fn read_operations(operations: &[&str], result: &mut Option<f32>) -> Result<Opti
             b"ce" => score = Some(parse_centipawns(operand)?),
             b"dm" => match operand.parse() {
                 Ok(moves @ 1..=999) => mate = Some(32_001 - 2 * moves),
-                _ => return Err(format!("mate in `{operand}` (dm), expected 1 to 999 moves")),
+                _ => {
+                    return Err(fields::quote_text(
+                        "mate in ",
+                        operand,
+                        " (dm), expected 1 to 999 moves",
+                    ));
+                }
             },
             // Comments; that of Zurichess may be any number.
             [b'c', digit @ b'0'..=b'9'] => {
@@ -84,7 +91,7 @@ fn read_operations(operations: &[&str], result: &mut Option<f32>) -> Result<Opti
                 let is_result = *digit == b'9' || words.contains(&operand.trim_matches('"'));
                 let found = any_share(operand, true).filter(|_| is_result);
                 if found.is_some_and(|found| result.replace(found).unwrap_or(found) != found) {
-                    return Err("it has two results that differ".to_string());
+                    return Err("it has two results that differ".into());
                 }
             }
             _ => {}
@@ -105,7 +112,7 @@ fn any_share(text: &str, bare: bool) -> Option<f32> {
 }
 
 /// The score of `ce`, in which a mate in n half-moves is 32767 - n.
-fn parse_centipawns(operand: &str) -> Result<i16, String> {
+fn parse_centipawns(operand: &str) -> Result<i16, RecordError> {
     let score = fields::score_in_range(fields::text_score(operand)?)?;
     Ok(if score.abs() > 32_000 { score - 767 * score.signum() } else { score })
 }
@@ -113,7 +120,7 @@ fn parse_centipawns(operand: &str) -> Result<i16, String> {
 struct EpdWriter;
 
 impl SampleWriter for EpdWriter {
-    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), RecordError> {
         let turn = sample.position.turn();
         let result = fields::share_text(fields::flip_result(sample.result, turn))?;
         let fen = sample.position.to_fen();

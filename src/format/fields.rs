@@ -5,22 +5,85 @@ use std::num::NonZeroU64;
 
 use shakmaty::{Board, Chess, Color, Move, Rank, Role, Square};
 
-use crate::sample::{PlayedMove, Position, Sample};
+use crate::sample::{IllegalPosition, PlayedMove, Position, Sample};
+
+/// Reason why a record is no legal position or game, or why a format cannot store a sample.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "its messages describe them")]
+pub enum RecordError {
+    #[error(transparent)]
+    Position(#[from] IllegalPosition),
+    #[error("{0}: `{1}`")]
+    Fen(Box<RecordError>, String),
+    #[error("{0}")]
+    Fixed(&'static str),
+    #[error("{0}`{1}`{2}")]
+    Quoted(&'static str, String, &'static str),
+    #[error("{0}{1}{2}")]
+    Number(&'static str, usize, &'static str),
+    #[error("{0}{1}{2}{3}")]
+    Limit(&'static str, usize, &'static str, usize),
+    #[error("{0}{1}{2}")]
+    AtSquare(&'static str, Square, &'static str),
+    #[error("{0} in {fen}", fen = .1.to_fen())]
+    Move(String, Position),
+    #[error("result {0}, expected {1}")]
+    Result(f32, &'static str),
+    #[error("score {0} is out of range, expected -{1} to {1}")]
+    Score(i64, i16),
+    #[error("king bytes {0} and {1}, but on the board they are {2} and {3}")]
+    KingBytes(u8, u8, u8, u8),
+    #[error("move {0}{1} is not legal")]
+    ChainMove(Square, Square),
+    #[error("move {0} of {1} of the piece on {2}")]
+    MoveNumber(u32, u32, Square),
+    #[error("{0}; the last {1} bytes of the chunk are lost with it")]
+    Chain(Box<RecordError>, usize),
+    #[error("the tag {0} has no closing quote")]
+    Tag(String),
+    #[error("the moves end with {0}, but the result before was {1}")]
+    Outcomes(&'static str, &'static str),
+    #[error("no {0} before the counts")]
+    TraceWord(&'static str),
+    #[error("phase {0}, expected at most `phase {1}` of the term list")]
+    TracePhase(f32, f64),
+    #[error("scale factor {0}, expected at most twice `scale {1}` of the term list")]
+    TraceScale(f32, f64),
+    #[error("term {0} is a complexity term without sides, but has {1} for Black")]
+    TraceSides(u16, i16),
+    #[error(
+        "the engine's evaluation is {0:+.2}, but its counts with the weights of the term list give \
+         {1:+.2} (centipawns for White); print list and traces with one build, without caches and \
+         early exits"
+    )]
+    TraceEvaluation(f64, f64),
+}
+
+impl From<&'static str> for RecordError {
+    fn from(text: &'static str) -> Self {
+        Self::Fixed(text)
+    }
+}
+
+/// An error with a quoted text.
+pub fn quote_text(before: &'static str, text: &str, after: &'static str) -> RecordError {
+    RecordError::Quoted(before, text.into(), after)
+}
 
 /// Converts a score between White's point of view and the side to move's; -32768 has no negative.
-pub fn flip_score(score: i16, turn: Color) -> Result<i16, String> {
+pub fn flip_score(score: i16, turn: Color) -> Result<i16, RecordError> {
     match score.checked_neg() {
-        None => Err(format!("score {score} is out of range, expected -32767 to 32767")),
+        None => Err(RecordError::Score(score.into(), i16::MAX)),
         Some(negative) => Ok(if turn == Color::Black { negative } else { score }),
     }
 }
 
-pub fn stored_score(sample: &Sample) -> Result<i16, String> {
-    sample.score.ok_or_else(|| "it has no score".to_string())
+pub fn stored_score(sample: &Sample) -> Result<i16, RecordError> {
+    sample.score.ok_or("it has no score".into())
 }
 
 /// Checks that every format can store a score.
-pub fn score_in_range(score: i16) -> Result<i16, String> {
+pub fn score_in_range(score: i16) -> Result<i16, RecordError> {
     flip_score(score, Color::White)
 }
 
@@ -30,32 +93,32 @@ pub fn flip_result(result: f32, turn: Color) -> f32 {
 }
 
 /// Converts a result of 0, 0.5, 1 to 0, 1, 2.
-pub fn result_byte(result: f32) -> Result<u8, String> {
+pub fn result_byte(result: f32) -> Result<u8, RecordError> {
     match result {
         0.0 => Ok(0),
         0.5 => Ok(1),
         1.0 => Ok(2),
-        _ => Err(format!("result {result}, expected 0, 0.5 or 1")),
+        _ => Err(RecordError::Result(result, "0, 0.5 or 1")),
     }
 }
 
 /// Converts a byte of 0, 1, 2 to 0, 0.5, 1.
-pub fn byte_result(byte: u8) -> Result<f32, String> {
+pub fn byte_result(byte: u8) -> Result<f32, RecordError> {
     match byte {
         0..=2 => Ok(f32::from(byte) / 2.0),
-        _ => Err(format!("result byte {byte}, expected 0, 1 or 2")),
+        _ => Err(RecordError::Number("result byte ", byte.into(), ", expected 0, 1 or 2")),
     }
 }
 
-pub fn text_result(text: &str) -> Result<f32, String> {
+pub fn text_result(text: &str) -> Result<f32, RecordError> {
     match text_share(text) {
         Ok(result @ (0.0 | 0.5 | 1.0)) => Ok(result),
-        _ => Err(format!("result `{text}`, expected 1.0, 0.5, 0.0, 1-0, 1/2-1/2 or 0-1")),
+        _ => Err(quote_text("result ", text, ", expected 1.0, 0.5, 0.0, 1-0, 1/2-1/2 or 0-1")),
     }
 }
 
 /// Parses a result in its usual form, or a number from 0 to 1 with up to six decimals.
-pub fn text_share(text: &str) -> Result<f32, String> {
+pub fn text_share(text: &str) -> Result<f32, RecordError> {
     match text {
         "1.0" | "1-0" => return Ok(1.0),
         "0.0" | "0-1" => return Ok(0.0),
@@ -64,33 +127,32 @@ pub fn text_share(text: &str) -> Result<f32, String> {
     }
     match text.parse::<f64>() {
         Ok(share @ 0.0..=1.0) => Ok(((share.abs() * 1e6).round() / 1e6) as f32),
-        _ => Err(format!("result `{text}`, expected 0 to 1, 1-0, 1/2-1/2 or 0-1")),
+        _ => Err(quote_text("result ", text, ", expected 0 to 1, 1-0, 1/2-1/2 or 0-1")),
     }
 }
 
 /// Formats a number from 0 to 1 with at most six decimals, `1.0`, `0.5` and `0.0` as usual.
-pub fn share_text(share: f32) -> Result<String, String> {
+pub fn share_text(share: f32) -> Result<String, RecordError> {
     if let Ok(text) = result_text(share) {
         return Ok(text.to_string());
     }
     if !(0.0..=1.0).contains(&share) {
-        return Err(format!("result {share}, expected 0 to 1"));
+        return Err(RecordError::Result(share, "0 to 1"));
     }
     Ok(format!("{}", (f64::from(share) * 1e6).round() / 1e6))
 }
 
 /// Formats a result as `1.0`, `0.5` or `0.0`.
-pub fn result_text(result: f32) -> Result<&'static str, String> {
+pub fn result_text(result: f32) -> Result<&'static str, RecordError> {
     result_byte(result).map(|byte| ["0.0", "0.5", "1.0"][usize::from(byte)])
 }
 
 /// Parses a score in whole centipawns.
-pub fn text_score(text: &str) -> Result<i16, String> {
+pub fn text_score(text: &str) -> Result<i16, RecordError> {
     let score: i64 = text
         .parse()
-        .map_err(|_| format!("score `{text}`, expected a whole number of centipawns"))?;
-    i16::try_from(score)
-        .map_err(|_| format!("score {score} is out of range, expected -32767 to 32767"))
+        .map_err(|_| quote_text("score ", text, ", expected a whole number of centipawns"))?;
+    i16::try_from(score).map_err(|_| RecordError::Score(score, i16::MAX))
 }
 
 /// A line of EPD.
@@ -163,25 +225,26 @@ pub fn fen_of_line(line: &str) -> String {
 }
 
 /// Parses a FEN of four to six fields, without the extras of chess variants.
-pub fn text_fen(text: &str) -> Result<Position, String> {
+pub fn text_fen(text: &str) -> Result<Position, RecordError> {
     if let Some(position) = Position::from_plain_fen(text) {
         return Ok(position);
     }
+    let wrong = |reason: RecordError| RecordError::Fen(reason.into(), text.into());
     let count = text.split_ascii_whitespace().count();
     if !(4..=6).contains(&count) {
-        return Err(format!("FEN of {count} fields, expected 4 to 6: `{text}`"));
+        return Err(wrong(RecordError::Number("FEN of ", count, " fields, expected 4 to 6")));
     }
     // shakmaty would accept pockets, promoted pieces and counts of checks.
     let slashes = text.bytes().filter(|&byte| byte == b'/').count();
     let variant = |byte| matches!(byte, b'[' | b'~' | b'+' | b'_');
     if slashes != 7 || text.bytes().fold(false, |found, byte| found | variant(byte)) {
-        return Err(format!("not a FEN of chess: `{text}`"));
+        return Err(wrong("not a FEN of chess".into()));
     }
-    Position::from_fen(text).map_err(|error| format!("{error}: `{text}`"))
+    Position::from_fen(text).map_err(|error| wrong(error.into()))
 }
 
 /// Checks that a pawn has just made a double step over the en passant square.
-pub fn check_ep(board: &Board, turn: Color, square: Square) -> Result<(), String> {
+pub fn check_ep(board: &Board, turn: Color, square: Square) -> Result<(), RecordError> {
     let [pawn, start] = [8, 24].map(|bits| Square::try_from(square as u32 ^ bits).ok());
     let empty = |square| board.piece_at(square).is_none();
     let stands = |pawn| board.piece_at(pawn) == Some(Role::Pawn.of(!turn));
@@ -189,8 +252,8 @@ pub fn check_ep(board: &Board, turn: Color, square: Square) -> Result<(), String
         && pawn.is_some_and(stands)
         && empty(square)
         && start.is_some_and(empty);
-    let wrong = || format!("en passant square {square}, but no pawn has just passed it");
-    fits.then_some(()).ok_or_else(wrong)
+    let after = ", but no pawn has just passed it";
+    fits.then_some(()).ok_or(RecordError::AtSquare("en passant square ", square, after))
 }
 
 /// Half-moves since the start of the game, by the move number if a sample has no ply.
@@ -208,15 +271,15 @@ pub fn half_moves(fullmove: u32, turn: Color) -> u16 {
 /// The score that means none in Stockfish's data.
 pub const NO_SCORE: i16 = 32_002;
 
-pub fn stockfish_score(score: Option<i16>) -> Result<i16, String> {
+pub fn stockfish_score(score: Option<i16>) -> Result<i16, RecordError> {
     match score {
         None => Ok(NO_SCORE),
-        Some(NO_SCORE) => Err(format!("score {NO_SCORE} means no score in this format")),
+        Some(NO_SCORE) => Err("score 32002 means no score in this format".into()),
         Some(score) => score_in_range(score),
     }
 }
 
-pub fn score_of_stockfish(score: i16) -> Result<Option<i16>, String> {
+pub fn score_of_stockfish(score: i16) -> Result<Option<i16>, RecordError> {
     match score {
         NO_SCORE => Ok(None),
         score => score_in_range(score).map(Some),
@@ -228,7 +291,7 @@ pub fn seen_by_white(
     position: Position,
     score: Option<i16>,
     result: f32,
-) -> Result<Sample, String> {
+) -> Result<Sample, RecordError> {
     let turn = position.turn();
     Ok(Sample {
         result: flip_result(result, turn),
@@ -252,7 +315,7 @@ impl MoveChain {
     pub fn follow_move(
         game: Option<&Self>,
         sample: &Sample,
-    ) -> Result<(Move, Option<Self>), String> {
+    ) -> Result<(Move, Option<Self>), RecordError> {
         let (Some(number), Some(played)) = (sample.game, sample.played) else {
             return Err("its game or the move played is unknown".into());
         };
@@ -265,18 +328,19 @@ impl MoveChain {
         if let Some(game) = game.filter(leads) {
             return Ok((legal_move(played, &game.chess)?, None));
         }
-        let chess = sample.position.to_chess().map_err(|error| error.to_string())?;
+        let chess = sample.position.to_chess()?;
         let start = Position::from_chess(&chess);
         Ok((legal_move(played, &chess)?, Some(Self { start, chess, white_result, game: number })))
     }
 }
 
-pub fn legal_move(played: PlayedMove, chess: &Chess) -> Result<Move, String> {
+pub fn legal_move(played: PlayedMove, chess: &Chess) -> Result<Move, RecordError> {
     played.legal_move(chess).ok_or_else(|| {
-        format!("move {:#06x} is not legal in {}", played.0, Position::from_chess(chess).to_fen())
+        let what = format!("move {:#06x} is not legal", played.0);
+        RecordError::Move(what, Position::from_chess(chess))
     })
 }
 
-fn white_result(sample: &Sample) -> Result<u8, String> {
+fn white_result(sample: &Sample) -> Result<u8, RecordError> {
     result_byte(flip_result(sample.result, sample.position.turn()))
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, Read as _};
 
-use super::{BadRecord, ByteInput, Fault, RecordPlace, RecordStarts, SampleReader};
+use super::{BadRecord, ByteInput, Fault, RecordError, RecordPlace, RecordStarts, SampleReader};
 use crate::sample::Sample;
 
 /// A line begins behind the end of another one.
@@ -44,15 +44,19 @@ impl Text {
         Ok(true)
     }
 
-    pub fn current_line(&self) -> Result<&str, String> {
+    pub fn current_line(&self) -> Result<&str, RecordError> {
         match self.line.len() > self.longest {
-            true => Err(format!("the line is longer than {} bytes", self.longest)),
+            true => Err(RecordError::Number("the line is longer than ", self.longest, " bytes")),
             false => trim_line(&self.line),
         }
     }
 
-    pub fn bad_record(&self, reason: String) -> BadRecord {
-        BadRecord { place: RecordPlace::Line(self.number), reason }
+    pub fn record_place(&self) -> RecordPlace {
+        RecordPlace::Line(self.number)
+    }
+
+    pub fn bad_record(&self, reason: RecordError) -> BadRecord {
+        BadRecord { place: self.record_place(), reason }
     }
 }
 
@@ -62,12 +66,12 @@ pub type ParsedLine = (Sample, bool);
 /// Reader of lines, with a function that parses a trimmed, non-blank line.
 pub struct Lines {
     text: Text,
-    parse: fn(&str) -> Result<ParsedLine, String>,
+    parse: fn(&str) -> Result<ParsedLine, RecordError>,
     has_mover_score: bool,
 }
 
 impl Lines {
-    pub fn new(input: ByteInput, parse: fn(&str) -> Result<ParsedLine, String>) -> Self {
+    pub fn new(input: ByteInput, parse: fn(&str) -> Result<ParsedLine, RecordError>) -> Self {
         Self { text: Text::new(input, LONGEST), parse, has_mover_score: false }
     }
 }
@@ -93,8 +97,8 @@ impl SampleReader for Lines {
     }
 }
 
-fn trim_line(line: &[u8]) -> Result<&str, String> {
-    let line = std::str::from_utf8(line).map_err(|_| "the line is not UTF-8".to_string())?;
+fn trim_line(line: &[u8]) -> Result<&str, RecordError> {
+    let line = std::str::from_utf8(line).map_err(|_| "the line is not UTF-8")?;
     // Editors on Windows put a byte order mark before the first line.
     Ok(line.trim_start_matches('\u{feff}').trim())
 }
@@ -106,6 +110,6 @@ pub fn first_lines(head: &[u8]) -> impl Iterator<Item = &str> {
 }
 
 /// Whether any of the first lines can be read: one line may be bad, and the last one incomplete.
-pub fn can_parse_first(head: &[u8], parse: fn(&str) -> Result<ParsedLine, String>) -> bool {
+pub fn can_parse_first(head: &[u8], parse: fn(&str) -> Result<ParsedLine, RecordError>) -> bool {
     first_lines(head).any(|line| parse(line).is_ok())
 }

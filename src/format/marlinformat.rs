@@ -4,7 +4,7 @@ use shakmaty::{Bitboard, Color};
 
 use super::Presence::Never;
 use super::record::{self, LENGTH, Records};
-use super::{Facts, Format, SampleWriter, fields};
+use super::{Facts, Format, RecordError, SampleWriter, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Planes, Position, Sample};
 
@@ -26,20 +26,20 @@ pub static FORMAT: Format = Format {
 };
 
 #[inline(always)]
-fn decode_record(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
+fn decode_record(bytes: &[u8; LENGTH]) -> Result<Sample, RecordError> {
     let (position, white_score, white_result) = fields_of(bytes)?;
     fields::seen_by_white(check_sound(position)?, Some(white_score), white_result)
 }
 
 /// Checks a position, and drops castling rights and en passant squares that the board contradicts.
 #[inline(always)]
-fn check_sound(position: Position) -> Result<Position, String> {
+fn check_sound(position: Position) -> Result<Position, RecordError> {
     let planes = position.planes();
-    planes.check_rules(position.turn()).map_err(|error| error.to_string())?;
+    planes.check_rules(position.turn())?;
     if position.ep_square().is_none() && castling_is_plain(&planes) {
         return Ok(position);
     }
-    let chess = position.to_chess().map_err(|error| error.to_string())?;
+    let chess = position.to_chess()?;
     Ok(Position::from_chess(&chess))
 }
 
@@ -60,7 +60,7 @@ fn castling_is_plain(planes: &Planes) -> bool {
 }
 
 /// Decodes a record with a valid en passant square: other formats have arbitrary numbers there.
-fn decode_plausible(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
+fn decode_plausible(bytes: &[u8; LENGTH]) -> Result<Sample, RecordError> {
     let (position, ..) = fields_of(bytes)?;
     if let Some(square) = position.ep_square() {
         fields::check_ep(&position.to_board(), position.turn(), square)?;
@@ -70,9 +70,8 @@ fn decode_plausible(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
 
 /// Decodes a position, which is not checked against the rules, and White's score and result.
 #[inline(always)]
-pub(super) fn fields_of(bytes: &[u8; LENGTH]) -> Result<(Position, i16, f32), String> {
-    let position = Position::from_bytes(bytes.first_chunk().expect("32 bytes"))
-        .map_err(|error| error.to_string())?;
+pub(super) fn fields_of(bytes: &[u8; LENGTH]) -> Result<(Position, i16, f32), RecordError> {
+    let position = Position::from_bytes(bytes.first_chunk().expect("32 bytes"))?;
     let white_score = i16::from_le_bytes([bytes[28], bytes[29]]);
     Ok((position, white_score, fields::byte_result(bytes[30])?))
 }
@@ -91,7 +90,7 @@ pub(super) fn encode_record(
 struct MarlinWriter;
 
 impl SampleWriter for MarlinWriter {
-    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), RecordError> {
         let turn = sample.position.turn();
         let white_score = fields::flip_score(fields::stored_score(sample)?, turn)?;
         let white_result = fields::result_byte(fields::flip_result(sample.result, turn))?;

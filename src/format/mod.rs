@@ -35,7 +35,7 @@ pub mod view;
 #[doc(hidden)]
 pub mod viriformat;
 
-pub use fields::fen_of_line;
+pub use fields::{RecordError, fen_of_line};
 pub use pieces::{FileBlocks, RecordStarts};
 pub use sink::{FileSink, WriteError, write_all};
 pub use source::{BadRecords, ReadError, SampleSource};
@@ -239,18 +239,18 @@ impl fmt::Display for UnreadComments {
 /// Writer of samples to one file.
 pub trait SampleWriter: Send {
     /// Appends the bytes of a sample, now or later. A writer that failed cannot be used again.
-    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String>;
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), RecordError>;
 
     /// Appends the remaining bytes after the last sample.
     fn finish_output(&mut self, _out: &mut Vec<u8>) {}
 }
 
 /// A record that is no legal position or game.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "their names describe them")]
 pub struct BadRecord {
     pub place: RecordPlace,
-    pub reason: String,
+    pub reason: RecordError,
 }
 
 /// Place of a record in a reader's input. Lines and records count from 1, bytes from 0.
@@ -280,7 +280,8 @@ impl fmt::Display for BadRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let escaped = |letter: char| letter.is_control().then(|| letter.escape_debug().to_string());
         write!(f, "{}: ", self.place)?;
-        self.reason.chars().try_for_each(|it| write!(f, "{}", escaped(it).unwrap_or(it.into())))
+        let reason = self.reason.to_string();
+        reason.chars().try_for_each(|it| write!(f, "{}", escaped(it).unwrap_or(it.into())))
     }
 }
 

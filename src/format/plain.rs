@@ -5,7 +5,9 @@ use shakmaty::uci::UciMove;
 
 use super::Presence::{Never, Sometimes};
 use super::lines::{self, Text};
-use super::{BadRecord, Facts, Fault, Format, RecordStarts, SampleReader, SampleWriter, fields};
+use super::{
+    BadRecord, Facts, Fault, Format, RecordError, RecordStarts, SampleReader, SampleWriter, fields,
+};
 use crate::point_of_view::PointOfView;
 use crate::sample::{PlayedMove, Position, Sample};
 
@@ -65,7 +67,7 @@ impl SampleReader for PlainReader {
             }
         }
         if begun {
-            let reason = "the file ends before the line `e` of a record".to_string();
+            let reason = "the file ends before the line `e` of a record".into();
             return Err(Fault::CutOff(wrong.unwrap_or_else(|| self.text.bad_record(reason))));
         }
         Ok(false)
@@ -82,7 +84,7 @@ struct PlainEntry {
 }
 
 impl PlainEntry {
-    fn take_line(&mut self, line: &str) -> Result<(), String> {
+    fn take_line(&mut self, line: &str) -> Result<(), RecordError> {
         let (name, value) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let value = value.trim();
         let again = match name {
@@ -90,21 +92,23 @@ impl PlainEntry {
             "move" => self.played.replace(value.to_string()).is_some(),
             "score" => self.score.replace(fields::text_score(value)?).is_some(),
             "ply" => {
-                let wrong = |_| format!("ply `{value}`, expected a number from 0 to 65535");
+                let expected = ", expected a number from 0 to 65535";
+                let wrong = |_| fields::quote_text("ply ", value, expected);
                 self.ply.replace(value.parse().map_err(wrong)?).is_some()
             }
             "result" => self.result.replace(parse_result(value)?).is_some(),
             _ => {
-                return Err(format!(
-                    "expected a line of fen, move, score, ply, result or e, found `{line}`"
-                ));
+                let expected = "expected a line of fen, move, score, ply, result or e, found ";
+                return Err(fields::quote_text(expected, line, ""));
             }
         };
-        if again { Err(format!("`{name}` occurs twice before the line `e`")) } else { Ok(()) }
+        let wrong = || fields::quote_text("", name, " occurs twice before the line `e`");
+        if again { Err(wrong()) } else { Ok(()) }
     }
 
-    fn to_sample(&self) -> Result<Sample, String> {
-        let missing = |name| move || format!("the record has no `{name}`");
+    fn to_sample(&self) -> Result<Sample, RecordError> {
+        let missing =
+            |name: &'static str| move || fields::quote_text("the record has no ", name, "");
         let position = self.position.ok_or_else(missing("fen"))?;
         let played = match self.played.as_deref() {
             None | Some("0000") => None,
@@ -120,28 +124,28 @@ impl PlainEntry {
     }
 }
 
-fn parse_result(text: &str) -> Result<f32, String> {
+fn parse_result(text: &str) -> Result<f32, RecordError> {
     match text {
         "1" => Ok(1.0),
         "0" => Ok(0.5),
         "-1" => Ok(0.0),
-        _ => Err(format!("result `{text}`, expected 1, 0 or -1")),
+        _ => Err(fields::quote_text("result ", text, ", expected 1, 0 or -1")),
     }
 }
 
 /// Parses a legal move in UCI notation.
-fn parse_move(text: &str, position: &Position) -> Result<PlayedMove, String> {
-    let chess = position.to_chess().map_err(|error| error.to_string())?;
+fn parse_move(text: &str, position: &Position) -> Result<PlayedMove, RecordError> {
+    let chess = position.to_chess()?;
     let legal = text.parse::<UciMove>().ok().and_then(|uci| uci.to_move(&chess).ok());
     legal
         .and_then(|legal| PlayedMove::from_move(&legal))
-        .ok_or_else(|| format!("move `{text}` is not legal in {}", position.to_fen()))
+        .ok_or_else(|| RecordError::Move(format!("move `{text}` is not legal"), *position))
 }
 
 struct PlainWriter;
 
 impl SampleWriter for PlainWriter {
-    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), RecordError> {
         let score = fields::stockfish_score(sample.score)?;
         let result = i16::from(fields::result_byte(sample.result)?) - 1;
         let played = sample.played.map_or_else(|| "0000".to_string(), format_move);

@@ -3,7 +3,8 @@
 use std::io::{BufRead as _, ErrorKind};
 
 use super::{
-    BLOCK, BadRecord, ByteInput, Fault, RecordPlace, RecordStarts, SampleReader, fill_buffer,
+    BLOCK, BadRecord, ByteInput, Fault, RecordError, RecordPlace, RecordStarts, SampleReader,
+    fill_buffer,
 };
 use crate::sample::Sample;
 
@@ -17,12 +18,12 @@ pub struct Records<D> {
     records: u64,
 }
 
-impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, String>> Records<D> {
+impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, RecordError>> Records<D> {
     pub fn new(input: ByteInput, decode: D) -> Self {
         Self { input, decode, records: 0 }
     }
 
-    fn bad_record(&self, reason: String) -> BadRecord {
+    fn bad_record(&self, reason: RecordError) -> BadRecord {
         BadRecord { place: RecordPlace::Record(self.records), reason }
     }
 
@@ -35,7 +36,7 @@ impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, String>> Records<D> {
         }
         self.records += 1;
         if length < LENGTH {
-            let reason = format!("the file ends after {length} of its {LENGTH} bytes");
+            let reason = RecordError::Number("the file ends after ", length, " of its 32 bytes");
             return Err(Fault::CutOff(self.bad_record(reason)));
         }
         out.push((self.decode)(&record).map_err(|reason| Fault::Skipped(self.bad_record(reason)))?);
@@ -43,7 +44,7 @@ impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, String>> Records<D> {
     }
 }
 
-impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, String> + Send> SampleReader for Records<D> {
+impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, RecordError> + Send> SampleReader for Records<D> {
     fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         let mut left = BLOCK;
         while left > 0 {
@@ -76,7 +77,7 @@ impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, String> + Send> SampleReader for Rec
 /// Whether most of the first records are sound.
 pub fn is_mostly_sound(
     head: &[u8],
-    decode: impl Fn(&[u8; LENGTH]) -> Result<Sample, String>,
+    decode: impl Fn(&[u8; LENGTH]) -> Result<Sample, RecordError>,
 ) -> bool {
     let (records, _) = head.as_chunks::<LENGTH>();
     let first = &records[..records.len().min(1024)];

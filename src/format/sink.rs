@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::GzEncoder};
 
-use super::{Format, SampleWriter};
+use super::{Format, RecordError, SampleWriter};
 use crate::output::{Output, OutputError};
 use crate::sample::Sample;
 
@@ -17,7 +17,7 @@ const BLOCK: usize = 1 << 16;
 #[allow(missing_docs, reason = "its messages describe them")]
 pub enum WriteError {
     #[error("cannot write position {number} to {path} as {format}: {reason}")]
-    Sample { path: PathBuf, format: &'static str, number: u64, reason: String },
+    Sample { path: PathBuf, format: &'static str, number: u64, reason: RecordError },
     #[error(
         "cannot write {path} as {format}: positions lack facts that it needs; choose another format"
     )]

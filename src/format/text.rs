@@ -3,7 +3,7 @@
 
 use super::Presence::Never;
 use super::lines::{self, ParsedLine};
-use super::{Facts, Format, SampleWriter, fields};
+use super::{Facts, Format, RecordError, SampleWriter, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
@@ -20,12 +20,12 @@ pub static FORMAT: Format = Format {
     writer: Some(|| Box::new(TextWriter)),
 };
 
-fn parse_line(line: &str) -> Result<ParsedLine, String> {
+fn parse_line(line: &str) -> Result<ParsedLine, RecordError> {
     let mut parts = line.split('|').map(str::trim);
     let (Some(fen), Some(score), Some(result), None) =
         (parts.next(), parts.next(), parts.next(), parts.next())
     else {
-        return Err(format!("expected `FEN | score | result`, found `{line}`"));
+        return Err(fields::quote_text("expected `FEN | score | result`, found ", line, ""));
     };
     let position = fields::text_fen(fen)?;
     let score = fields::text_score(score)?;
@@ -38,7 +38,7 @@ fn parse_line(line: &str) -> Result<ParsedLine, String> {
 struct TextWriter;
 
 impl SampleWriter for TextWriter {
-    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), RecordError> {
         let turn = sample.position.turn();
         let score = fields::flip_score(fields::stored_score(sample)?, turn)?;
         let result = fields::result_text(fields::flip_result(sample.result, turn))?;

@@ -20,7 +20,8 @@ use super::Presence::{Never, Sometimes};
 use super::lines::{self, Text};
 use super::source::open_format;
 use super::{
-    BadRecords, ByteInput, Facts, Fault, Format, GivenViews, ReadError, SampleReader, fields,
+    BadRecords, ByteInput, Facts, Fault, Format, GivenViews, ReadError, RecordError, SampleReader,
+    fields,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::{Sample, mix_hash};
@@ -90,30 +91,23 @@ impl TracedPosition {
         white + self.sample.position.turn().fold_wb(tempo, -tempo)
     }
 
-    fn check_terms(&self, own: &EngineTerms) -> Result<(), String> {
+    fn check_terms(&self, own: &EngineTerms) -> Result<(), RecordError> {
         let Self { phase, scale, eval, entries, .. } = self;
         if f64::from(*phase) > own.phase {
-            return Err(format!(
-                "phase {phase}, expected at most `phase {}` of the term list",
-                own.phase
-            ));
+            return Err(RecordError::TracePhase(*phase, own.phase));
         }
         if f64::from(*scale) > 2.0 * own.scale {
-            let normal = own.scale;
-            return Err(format!(
-                "scale factor {scale}, expected at most twice `scale {normal}` of the term list"
-            ));
+            return Err(RecordError::TraceScale(*scale, own.scale));
         }
         for TraceEntry { term, black, .. } in entries {
             match own.list.terms.get(usize::from(*term)).map(|term| term.kind) {
                 None => {
                     let last = own.list.len() - 1;
-                    return Err(format!("term {term}, but the term list ends with term {last}"));
+                    let ends = ", but the term list ends with term ";
+                    return Err(RecordError::Limit("term ", usize::from(*term), ends, last));
                 }
                 Some(TermKind::Complexity) if *black != 0 => {
-                    return Err(format!(
-                        "term {term} is a complexity term without sides, but has {black} for Black"
-                    ));
+                    return Err(RecordError::TraceSides(*term, *black));
                 }
                 Some(_) => {}
             }
@@ -122,11 +116,7 @@ impl TracedPosition {
         let found = self.evaluate_white(own, &weights, own.list.tempo);
         match eval.filter(|eval| (eval - found).abs() > TOLERANCE + 1e-4) {
             None => Ok(()),
-            Some(eval) => Err(format!(
-                "the engine's evaluation is {eval:+.2}, but its counts with the weights of the term \
-                 list give {found:+.2} (centipawns for White); print list and traces with one \
-                 build, without caches and early exits"
-            )),
+            Some(eval) => Err(RecordError::TraceEvaluation(eval, found)),
         }
     }
 }
@@ -157,7 +147,7 @@ impl TraceReader {
             }
             if !self.begun || line.as_ref().is_ok_and(|line| line.starts_with(BEGIN)) {
                 if line != Ok(HEADER) {
-                    let reason = format!("expected the first line `{HEADER}`");
+                    let reason = fields::quote_text("expected the first line ", HEADER, "");
                     return Err(Fault::CutOff(self.text.bad_record(reason)));
                 }
                 self.begun = true;
@@ -224,38 +214,48 @@ pub fn read_traces(
     }
 }
 
-fn parse_line(line: &str) -> Result<(TracedPosition, Option<NonZeroU64>), String> {
+fn parse_line(line: &str) -> Result<(TracedPosition, Option<NonZeroU64>), RecordError> {
     let parts: Vec<&str> = line.splitn(3, '|').collect();
     let [head, counts, fen] = parts[..] else {
         return Err("expected `RESULT w|b PHASE SCALE | TERM:WHITE:BLACK ... | FEN`".into());
     };
     let mut words = head.split_ascii_whitespace();
-    let mut next = |what: &str| words.next().ok_or_else(|| format!("no {what} before the counts"));
+    let mut next = |what| words.next().ok_or(RecordError::TraceWord(what));
     let result = fields::text_result(next("result")?)?;
     let turn = match next("side to move")? {
         "w" => Color::White,
         "b" => Color::Black,
-        other => return Err(format!("side to move `{other}`, expected w or b")),
+        other => {
+            return Err(fields::quote_text("side to move ", other, ", expected w or b"));
+        }
     };
-    let phase = parse_amount("phase", next("phase")?)?;
-    let scale = parse_amount("scale factor", next("scale factor")?)?;
+    let phase = parse_amount("phase ", next("phase")?)?;
+    let scale = parse_amount("scale factor ", next("scale factor")?)?;
     let (mut score, mut eval, mut game) = (None, None, None);
     for word in words {
         match word.split_once('=') {
             Some(("cp", text)) => score = Some(fields::text_score(text)?),
             Some(("eval", text)) => {
                 let value = text.parse().ok().filter(|value: &f64| value.is_finite());
-                eval = Some(value.ok_or_else(|| format!("evaluation `{text}`"))?);
+                eval = Some(value.ok_or_else(|| fields::quote_text("evaluation ", text, ""))?);
             }
             Some(("game", text)) => {
-                game = Some(text.parse().map_err(|_| format!("game `{text}`"))?);
+                game = Some(text.parse().map_err(|_| fields::quote_text("game ", text, ""))?);
             }
-            _ => return Err(format!("`{word}`, expected cp=SCORE, eval=VALUE or game=NUMBER")),
+            _ => {
+                return Err(fields::quote_text(
+                    "",
+                    word,
+                    ", expected cp=SCORE, eval=VALUE or game=NUMBER",
+                ));
+            }
         }
     }
     let position = fields::text_fen(fen.trim())?;
     if position.turn() != turn {
-        return Err(format!("{turn} is to move, but not in the FEN `{}`", fen.trim()));
+        let [white, black] =
+            ["white is to move, but not in the FEN ", "black is to move, but not in the FEN "];
+        return Err(fields::quote_text(turn.fold_wb(white, black), fen.trim(), ""));
     }
     let sample = fields::seen_by_white(position, score, result)?;
     let entries = counts.split_ascii_whitespace().map(parse_entry).collect::<Result<_, _>>()?;
@@ -263,12 +263,12 @@ fn parse_line(line: &str) -> Result<(TracedPosition, Option<NonZeroU64>), String
 }
 
 /// Parses a number that is finite and not negative.
-fn parse_amount(what: &str, text: &str) -> Result<f32, String> {
+fn parse_amount(what: &'static str, text: &str) -> Result<f32, RecordError> {
     let value = text.parse().ok().filter(|value: &f32| value.is_finite() && *value >= 0.0);
-    value.ok_or_else(|| format!("{what} `{text}`, expected a number from 0"))
+    value.ok_or_else(|| fields::quote_text(what, text, ", expected a number from 0"))
 }
 
-fn parse_entry(text: &str) -> Result<TraceEntry, String> {
+fn parse_entry(text: &str) -> Result<TraceEntry, RecordError> {
     let read = || {
         let (term, counts) = text.split_once(':')?;
         let (white, black) = counts.split_once(':')?;
@@ -276,8 +276,8 @@ fn parse_entry(text: &str) -> Result<TraceEntry, String> {
         Some(TraceEntry { term: term.parse().ok()?, white, black })
     };
     read().ok_or_else(|| {
-        format!(
-            "`{text}`, expected TERM:WHITE:BLACK, whole numbers from 0 to 65535 and -32768 to 32767"
-        )
+        let expected = ", expected TERM:WHITE:BLACK, whole numbers from 0 to 65535 and -32768 to \
+             32767";
+        fields::quote_text("", text, expected)
     })
 }

@@ -10,8 +10,8 @@ use super::Presence::Sometimes;
 use super::fields::MoveChain;
 use super::marlinformat;
 use super::{
-    BadRecord, ByteInput, Facts, Fault, Format, RecordPlace, RecordStarts, SampleReader,
-    SampleWriter, fields, fill_array,
+    BadRecord, ByteInput, Facts, Fault, Format, RecordError, RecordPlace, RecordStarts,
+    SampleReader, SampleWriter, fields, fill_array,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
@@ -101,12 +101,13 @@ impl ViriReader {
         if length == 0 {
             return Ok(false);
         }
-        let bad = |moves: usize, reason: String| {
+        let bad = |moves: usize, reason: RecordError| {
             let rest = if moves == 0 { String::new() } else { format!(", move {moves}") };
             BadRecord { place: RecordPlace::Byte("game", from, rest), reason }
         };
         if length < START {
-            let reason = format!("the file ends after {length} of the start's {START} bytes");
+            let reason = " of the start's 32 bytes";
+            let reason = RecordError::Number("the file ends after ", length, reason);
             return Err(Fault::CutOff(bad(0, reason)));
         }
         let start = parse_start(&record).map_err(|reason| Fault::Skipped(bad(0, reason)));
@@ -123,7 +124,8 @@ impl ViriReader {
             let turn = chess.turn();
             let white_score = i16::from_le_bytes([entry[2], entry[3]]);
             if moves > LONGEST {
-                return Err(Fault::Skipped(bad(moves, format!("more than {LONGEST} moves"))));
+                let reason = RecordError::Number("more than ", LONGEST, " moves");
+                return Err(Fault::Skipped(bad(moves, reason)));
             }
             let legal =
                 parse_legal_move(&entry, &chess).map_err(|it| Fault::Skipped(bad(moves, it)));
@@ -139,8 +141,7 @@ impl ViriReader {
             chess.play_unchecked(legal);
             ply = ply.saturating_add(1);
         }
-        let reason = "the file ends within the game".to_string();
-        Err(Fault::CutOff(bad(out.len() - first, reason)))
+        Err(Fault::CutOff(bad(out.len() - first, "the file ends within the game".into())))
     }
 
     /// The next four bytes, or none at the end of the file.
@@ -153,15 +154,15 @@ impl ViriReader {
 }
 
 /// The start of a game, and its result for White.
-fn parse_start(bytes: &[u8; START]) -> Result<(Chess, f32), String> {
+fn parse_start(bytes: &[u8; START]) -> Result<(Chess, f32), RecordError> {
     let (position, _, white_result) = marlinformat::fields_of(bytes)?;
-    Ok((position.to_chess().map_err(|error| error.to_string())?, white_result))
+    Ok((position.to_chess()?, white_result))
 }
 
 fn parse_legal_move(
     entry: &[u8; MOVE],
     chess: &Chess,
-) -> Result<(PlayedMove, shakmaty::Move), String> {
+) -> Result<(PlayedMove, shakmaty::Move), RecordError> {
     let played = NonZeroU16::new(u16::from_le_bytes([entry[0], entry[1]]));
     let played = PlayedMove(played.ok_or("move 0x0000 is none")?);
     let legal = fields::legal_move(played, chess)?;
@@ -178,7 +179,7 @@ struct ViriWriter {
 }
 
 impl SampleWriter for ViriWriter {
-    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), RecordError> {
         let score = match sample.score {
             Some(score) => fields::flip_score(score, sample.position.turn())?,
             None => NO_SCORE,
@@ -190,7 +191,7 @@ impl SampleWriter for ViriWriter {
             self.game = Some(game);
         }
         if self.bytes.len() >= START + LONGEST * MOVE {
-            return Err(format!("its game has more than {LONGEST} moves"));
+            return Err(RecordError::Number("its game has more than ", LONGEST, " moves"));
         }
         let played = PlayedMove::from_move(&legal).expect("a move of chess");
         self.bytes.extend_from_slice(&played.0.get().to_le_bytes());

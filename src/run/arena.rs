@@ -383,7 +383,8 @@ impl Recorder {
                 plies: &game.plies,
                 white_result: game.ending.white_result(),
             };
-            annotated.write_game(&mut bytes).map_err(EngineError::Match)?;
+            let written = annotated.write_game(&mut bytes);
+            written.map_err(|error| EngineError::Match(error.to_string()))?;
         }
         let before = self.journal.progress;
         let (items, written) = (before.items + 1, before.written + 2);

@@ -5,7 +5,7 @@ use shakmaty::{
     Bitboard, CastlingSide, Chess, Color, Move, Position as _, Rank, Role, Setup, Square, attacks,
 };
 
-use super::super::fields;
+use super::super::{RecordError, fields};
 use crate::sample::planes::nth_square;
 use crate::sample::{PlayedMove, Position, check_legal, pawn_steps};
 
@@ -26,22 +26,23 @@ pub struct BinpackBoard {
 
 impl BinpackBoard {
     /// The board of a position; an error if its castling rights do not fit.
-    pub fn new(position: &Position) -> Result<Self, String> {
+    pub fn new(position: &Position) -> Result<Self, RecordError> {
         let mut rights = 0;
         for rook in position.pieces().filter(|piece| piece.castles) {
             let king = position.king(rook.color).ok_or("a king is missing")?;
             let place = CASTLINGS.iter().position(|it| *it == (rook.color, king, rook.square));
             rights |= 1 << place.ok_or("castling from other squares than in usual chess")?;
         }
-        Ok(Self { chess: position.to_chess().map_err(|error| error.to_string())?, rights })
+        Ok(Self { chess: position.to_chess()?, rights })
     }
 
     /// The board of a stem: occupied squares, the highest byte first, then a nibble a piece.
-    pub fn unpack_stem(bytes: &[u8; 24], halfmove: u8) -> Result<Self, String> {
+    pub fn unpack_stem(bytes: &[u8; 24], halfmove: u8) -> Result<Self, RecordError> {
         let occupied = u64::from_be_bytes(*bytes.first_chunk().expect("24 bytes"));
         let nibbles = u128::from_le_bytes(*bytes.last_chunk().expect("24 bytes"));
         if occupied.count_ones() > 32 {
-            return Err(format!("{} pieces on the board, at most 32 fit", occupied.count_ones()));
+            let (count, wrong) = (occupied.count_ones(), " pieces on the board, at most 32 fit");
+            return Err(RecordError::Number("", count as usize, wrong));
         }
         let (mut setup, mut rights) = (Setup::empty(), 0);
         setup.halfmoves = halfmove.into();
@@ -56,8 +57,8 @@ impl BinpackBoard {
                 13 | 14 => {
                     let color = Color::from_black(nibble == 14);
                     let place = CASTLINGS.iter().position(|it| (it.0, it.2) == (color, square));
-                    rights |=
-                        1 << place.ok_or_else(|| format!("a rook that may castle on {square}"))?;
+                    let wrong = || RecordError::AtSquare("a rook that may castle on ", square, "");
+                    rights |= 1 << place.ok_or_else(wrong)?;
                     (Role::Rook, color)
                 }
                 _ => {
@@ -76,7 +77,7 @@ impl BinpackBoard {
         if let Some(square) = setup.ep_square {
             fields::check_ep(&setup.board, setup.turn, square)?;
         }
-        Ok(Self { chess: check_legal(setup).map_err(|error| error.to_string())?, rights })
+        Ok(Self { chess: check_legal(setup)?, rights })
     }
 
     #[inline]
@@ -84,22 +85,23 @@ impl BinpackBoard {
         Position::from_chess(&self.chess).with_fullmove(ply / 2 + 1)
     }
 
-    pub fn find_legal_move(&self, played: PlayedMove) -> Result<Move, String> {
+    pub fn find_legal_move(&self, played: PlayedMove) -> Result<Move, RecordError> {
         played
             .legal_move(&self.chess)
-            .ok_or_else(|| describe_illegal(played.from(), played.target_square()))
+            .ok_or_else(|| RecordError::ChainMove(played.from(), played.target_square()))
     }
 
-    pub fn read_move(&self, bits: &mut BitReader) -> Result<Move, String> {
-        let ends = || "the movetext ends within a move".to_string();
+    pub fn read_move(&self, bits: &mut BitReader) -> Result<Move, RecordError> {
+        let ends = "the movetext ends within a move";
         let (board, own) = (self.chess.board(), self.chess.us());
         let count = own.count() as u32;
-        let number = bits.take_bits(bits_for_choices(count)).ok_or_else(ends)?;
-        let from = nth_square(own.0, number).ok_or_else(|| format!("piece {number} of {count}"))?;
+        let number = bits.take_bits(bits_for_choices(count)).ok_or(ends)?;
+        let beyond = || RecordError::Limit("piece ", number as usize, " of ", count as usize);
+        let from = nth_square(own.0, number).ok_or_else(beyond)?;
         let role = board.role_at(from).expect("the square is occupied");
         let (squares, choices) = self.list_choices(from, role);
-        let number = bits.take_bits(bits_for_choices(choices)).ok_or_else(ends)?;
-        let wrong = || format!("move {number} of {choices} of the piece on {from}");
+        let number = bits.take_bits(bits_for_choices(choices)).ok_or(ends)?;
+        let wrong = || RecordError::MoveNumber(number, choices, from);
         if number >= choices {
             return Err(wrong());
         }
@@ -143,18 +145,18 @@ impl BinpackBoard {
     }
 
     /// Plays a move that the format can encode; an error if it is not legal.
-    pub fn play_move(&mut self, played: Move) -> Result<(), String> {
+    pub fn play_move(&mut self, played: Move) -> Result<(), RecordError> {
         let (us, to) = (self.chess.turn(), played.to());
         let from = played.from().expect("chess has no drops");
         let castles = |side: &CastlingSide| self.chess.castling_moves(*side).contains(&played);
         if played.is_castle() && !CastlingSide::ALL.iter().any(castles) {
-            return Err(describe_illegal(from, to));
+            return Err(RecordError::ChainMove(from, to));
         }
         self.chess.play_unchecked(played);
         let board = self.chess.board();
         let attacked = |king| board.attacks_to(king, !us, board.occupied()).any();
         if board.king_of(us).is_none_or(attacked) {
-            return Err(describe_illegal(from, to));
+            return Err(RecordError::ChainMove(from, to));
         }
         if self.rights == 0 {
             return Ok(());
@@ -219,10 +221,6 @@ pub fn pack_stem(position: &Position) -> [u8; 24] {
     bytes[..8].copy_from_slice(&position.occupied().to_be_bytes());
     bytes[8..].copy_from_slice(&nibbles.to_le_bytes());
     bytes
-}
-
-fn describe_illegal(from: Square, to: Square) -> String {
-    format!("move {from}{to} is not legal")
 }
 
 /// The square behind a double step, or that of the pawn which made it.

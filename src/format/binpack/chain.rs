@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU16, NonZeroU64};
 
-use super::super::fields;
+use super::super::{RecordError, fields};
 use super::board::{BinpackBoard, BitReader, BitWriter, fold_sign, pack_stem, unfold_sign};
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
 
@@ -11,17 +11,18 @@ pub const LEAST: usize = 34;
 /// Mask of the ply in the 16 bits of ply and result.
 const PLY: u16 = 0x3fff;
 /// Error in a chain: how many of its positions were read, and what is wrong with the next.
-pub type ChainError = (usize, String);
+pub type ChainError = (usize, RecordError);
 
 /// Appends the samples of the chain at the start of the bytes; returns its size in bytes.
 pub fn read_chain(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainError> {
     let first = out.len();
     let Some((stem, text)) = bytes.split_first_chunk::<LEAST>() else {
-        return Err((0, format!("a chain has {} bytes, expected at least {LEAST}", bytes.len())));
+        let expected = " bytes, expected at least ";
+        return Err((0, RecordError::Limit("a chain has ", bytes.len(), expected, LEAST)));
     };
     let word = |at: usize| u16::from_be_bytes([stem[at], stem[at + 1]]);
     let at_stem = |reason| (0, reason);
-    let sample = |result, score, ply, played, position| -> Result<Sample, String> {
+    let sample = |result, score, ply, played, position| -> Result<Sample, RecordError> {
         let score = fields::score_of_stockfish(score)?;
         Ok(Sample { result, score, ply: Some(ply), played, ..Sample::from_position(position) })
     };
@@ -33,7 +34,7 @@ pub fn read_chain(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainErr
     let mut ply = word(28) & PLY;
     let mut result = match unfold_sign(word(28) >> 14) {
         result @ -1..=1 => f32::from(result + 1) / 2.0,
-        _ => return Err((0, "the result is not -1, 0 or 1".to_string())),
+        _ => return Err((0, "the result is not -1, 0 or 1".into())),
     };
     let count = word(32);
     let position = board.to_position(ply);
@@ -46,14 +47,17 @@ pub fn read_chain(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainErr
         hash = (count > 0).then(|| GameHash::from_start(&position));
         hash.iter_mut().for_each(|hash| hash.add_move(played));
     } else if count > 0 {
-        return Err((0, format!("the stem has no move, but {count} follow")));
+        return Err((
+            0,
+            RecordError::Number("the stem has no move, but ", count.into(), " follow"),
+        ));
     }
     for number in 1..=usize::from(count) {
         let wrong = |reason| (number, reason);
         let read = board.read_move(&mut bits).map_err(wrong)?;
         let played = PlayedMove::from_move(&read).expect("a move of chess");
         let Some(delta) = bits.read_number() else {
-            return Err((number, "the movetext ends within a score".to_string()));
+            return Err((number, "the movetext ends within a score".into()));
         };
         score = score.wrapping_neg().wrapping_add(unfold_sign(delta));
         ply = ply.saturating_add(1);
@@ -79,7 +83,7 @@ pub fn begins_chain(bytes: &[u8]) -> bool {
 }
 
 /// Decodes the move of a stem: kind, from, to, promotion, highest bits first; all zero for none.
-fn stem_move(bits: u16) -> Result<Option<PlayedMove>, String> {
+fn stem_move(bits: u16) -> Result<Option<PlayedMove>, RecordError> {
     let (from, to) = (bits >> 8 & 63, bits >> 2 & 63);
     let kind = match bits >> 14 {
         0 => 0,
@@ -89,9 +93,7 @@ fn stem_move(bits: u16) -> Result<Option<PlayedMove>, String> {
     };
     let played = NonZeroU16::new(from | to << 6 | kind).map(PlayedMove);
     match played {
-        Some(_) if from == to => {
-            Err("the origin and the target of a move are the same".to_string())
-        }
+        Some(_) if from == to => Err("the origin and the target of a move are the same".into()),
         played => Ok(played),
     }
 }
@@ -119,7 +121,7 @@ pub struct BinpackChain {
 }
 
 impl BinpackChain {
-    pub fn begin_chain(sample: &Sample) -> Result<Self, String> {
+    pub fn begin_chain(sample: &Sample) -> Result<Self, RecordError> {
         let entry = ChainEntry::new(sample)?;
         let mut board = BinpackBoard::new(&entry.position)?;
         let mut bytes = [0; LEAST];
@@ -143,7 +145,7 @@ impl BinpackChain {
     }
 
     /// Adds a sample if it follows the last one; false if it does not.
-    pub fn append_sample(&mut self, sample: &Sample) -> Result<bool, String> {
+    pub fn append_sample(&mut self, sample: &Sample) -> Result<bool, RecordError> {
         let entry = ChainEntry::new(sample)?;
         let (Some(board), Some(played)) = (&self.next, sample.played) else { return Ok(false) };
         let follows = self.game.is_some()
@@ -182,11 +184,11 @@ struct ChainEntry {
 }
 
 impl ChainEntry {
-    fn new(sample: &Sample) -> Result<Self, String> {
+    fn new(sample: &Sample) -> Result<Self, RecordError> {
         let position = &sample.position;
         let ply = fields::ply_of_sample(sample);
         if ply > PLY {
-            return Err(format!("ply {ply}, expected at most {PLY}"));
+            return Err(RecordError::Limit("ply ", ply.into(), ", expected at most ", PLY.into()));
         }
         let white_result = fields::flip_result(sample.result, position.turn());
         let white_result = fields::result_byte(white_result)?;

@@ -16,7 +16,10 @@ use shakmaty::{Chess, Color, Move, Position as _};
 use text::{Frames, GameError, GameFrame, TagOutcome, Tags, Token, Tokens, tag_name};
 
 use super::Presence::Sometimes;
-use super::{BadRecord, ByteInput, CommentScores, Facts, Fault, Format, RecordPlace, SampleReader};
+use super::{
+    BadRecord, ByteInput, CommentScores, Facts, Fault, Format, RecordError, RecordPlace,
+    SampleReader,
+};
 use crate::format::{book, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
@@ -181,7 +184,7 @@ fn last_position(text: &[u8]) -> Result<Option<Position>, GameError> {
     Ok((tags.some || !samples.is_empty()).then(|| Position::from_chess(&chess)))
 }
 
-fn token_error(tokens: &Tokens, chess: &Chess, reason: String) -> GameError {
+fn token_error(tokens: &Tokens, chess: &Chess, reason: RecordError) -> GameError {
     let turn = Some((chess.fullmoves().get(), chess.turn()));
     GameError { at: tokens.from, turn, reason, at_end: tokens.at_end() }
 }
@@ -210,14 +213,14 @@ impl<'a, 't> Replay<'a, 't> {
     ) -> Result<Self, GameError> {
         let start = tags.parse_start().map_err(GameError::of_game)?;
         let start = start.map_or(Ok(Chess::new()), |start| start.to_chess());
-        let chess = start.map_err(|error| GameError::of_game(error.to_string()))?;
+        let chess = start.map_err(|error| GameError::of_game(error.into()))?;
         let hash = GameHash::from_start(&Position::from_chess(&chess));
         let (ply, first) = (fields::half_moves(chess.fullmoves().get(), chess.turn()), out.len());
         let comments = Vec::new();
         Ok(Self { chess, ply, hash, comments, out, first, notes, result, ended: None })
     }
 
-    fn play_tokens(&mut self, tokens: &mut Tokens<'t>) -> Result<(), String> {
+    fn play_tokens(&mut self, tokens: &mut Tokens<'t>) -> Result<(), RecordError> {
         // Behind the result may stand text, but not another game.
         while !(self.ended.is_some() && tokens.is_prose())
             && let Some(token) = tokens.next()?
@@ -264,7 +267,7 @@ impl<'a, 't> Replay<'a, 't> {
         tags: &Tags,
         text: &[u8],
         last: bool,
-    ) -> Result<ReplayedGame, String> {
+    ) -> Result<ReplayedGame, RecordError> {
         let moves = self.out.len() - self.first;
         // A last line without its end may be cut off, and so may tags without a blank line.
         let is_whole = match moves > 0 {
@@ -289,13 +292,17 @@ impl<'a, 't> Replay<'a, 't> {
                 Ok(ReplayedGame::Unfinished)
             }
             None if !tags.some && moves == 0 => Ok(ReplayedGame::Nothing),
-            None => Err("the moves end without a result".to_string()),
+            None => Err("the moves end without a result".into()),
         }
     }
 
-    fn play_san(&mut self, san: &[u8]) -> Result<(), String> {
+    fn play_san(&mut self, san: &[u8]) -> Result<(), RecordError> {
         if self.ended.is_some() {
-            return Err(format!("the move `{}` comes after the result", show_start(san)));
+            return Err(fields::quote_text(
+                "the move ",
+                &show_start(san),
+                " comes after the result",
+            ));
         }
         let legal = parse_legal_san(san, &self.chess)?;
         let played = PlayedMove::from_move(&legal).ok_or_else(|| not_a_move(san))?;
@@ -308,15 +315,11 @@ impl<'a, 't> Replay<'a, 't> {
         Ok(())
     }
 
-    fn end_game(&mut self, outcome: TagOutcome) -> Result<(), String> {
+    fn end_game(&mut self, outcome: TagOutcome) -> Result<(), RecordError> {
         let known = |it: &TagOutcome| *it != TagOutcome::Unfinished;
         let before = self.ended.or(self.result).filter(known).unwrap_or(outcome);
         if before != outcome && outcome != TagOutcome::Unfinished {
-            return Err(format!(
-                "the moves end with {}, but the result before was {}",
-                outcome.as_text(),
-                before.as_text()
-            ));
+            return Err(RecordError::Outcomes(outcome.as_text(), before.as_text()));
         }
         self.ended = Some(before);
         Ok(())
@@ -325,7 +328,7 @@ impl<'a, 't> Replay<'a, 't> {
 
 /// Parses a legal move in SAN, also in forms of old programs that have one meaning: `e8Q`,
 /// `e8(Q)`, `e8/Q`, `exd6e.p.`, `e2-e4`, `0-0`, `g1f3`.
-fn parse_legal_san(san: &[u8], chess: &Chess) -> Result<Move, String> {
+fn parse_legal_san(san: &[u8], chess: &Chess) -> Result<Move, RecordError> {
     let parsed = San::from_ascii(san);
     if let Some(legal) = parsed.as_ref().ok().and_then(|parsed| parsed.to_move(chess).ok()) {
         return Ok(legal);
@@ -345,7 +348,8 @@ fn parse_legal_san(san: &[u8], chess: &Chess) -> Result<Move, String> {
             SanError::IllegalSan => "not legal",
             SanError::AmbiguousSan => "more than one move",
         };
-        format!("`{}` is {what} in {}", show_start(san), Position::from_chess(chess).to_fen())
+        let what = format!("`{}` is {what}", show_start(san));
+        RecordError::Move(what, Position::from_chess(chess))
     })
 }
 
@@ -371,8 +375,8 @@ fn plain_san(san: &[u8]) -> String {
     text
 }
 
-fn not_a_move(san: &[u8]) -> String {
-    format!("`{}` is not a move", show_start(san))
+fn not_a_move(san: &[u8]) -> RecordError {
+    fields::quote_text("", &show_start(san), " is not a move")
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,8 +5,8 @@ use std::io::{self, BufRead, Read};
 use shakmaty::Color;
 use shakmaty::san::San;
 
-use super::show_start;
-use crate::format::{ByteInput, fields};
+use super::{not_a_move, show_start};
+use crate::format::{ByteInput, RecordError, fields};
 use crate::sample::Position;
 
 /// Longest game in bytes, comments with lines of play included.
@@ -27,7 +27,8 @@ impl GameFrame {
         match self.too_long {
             false => Ok(&self.text),
             true => {
-                Err(GameError::of_game(format!("the game is longer than {} MiB", LONGEST >> 20)))
+                let (most, unit) = (LONGEST >> 20, " MiB");
+                Err(GameError::of_game(RecordError::Number("the game is longer than ", most, unit)))
             }
         }
     }
@@ -41,13 +42,13 @@ pub struct GameError {
     pub at: usize,
     /// Number and side of the move in question.
     pub turn: Option<(u32, Color)>,
-    pub reason: String,
+    pub reason: RecordError,
     /// Whether the text may end there.
     pub at_end: bool,
 }
 
 impl GameError {
-    pub fn of_game(reason: String) -> Self {
+    pub fn of_game(reason: RecordError) -> Self {
         Self { at: 0, turn: None, reason, at_end: false }
     }
 }
@@ -180,7 +181,7 @@ impl TagOutcome {
 
 impl<'a> Tags<'a> {
     /// Reads the tags of a game; values of irrelevant tags may be anything.
-    pub fn parse_tags(text: &'a [u8]) -> Result<Self, String> {
+    pub fn parse_tags(text: &'a [u8]) -> Result<Self, RecordError> {
         let mut tags = Self::default();
         loop {
             let rest = without_mark(&text[tags.end..]).trim_ascii_start();
@@ -198,7 +199,7 @@ impl<'a> Tags<'a> {
             match closing {
                 Some(closing) => tags.all.push((name, &value[..closing])),
                 None if MATTER.iter().any(|it| name.eq_ignore_ascii_case(it.as_bytes())) => {
-                    return Err(format!("the tag {} has no closing quote", show_start(name)));
+                    return Err(RecordError::Tag(show_start(name)));
                 }
                 None => {}
             }
@@ -225,14 +226,15 @@ impl<'a> Tags<'a> {
     }
 
     /// The outcome of the tag `Result`; None without one.
-    pub fn parse_outcome(&self) -> Result<Option<TagOutcome>, String> {
+    pub fn parse_outcome(&self) -> Result<Option<TagOutcome>, RecordError> {
         let Some(result) = self.tag_value("Result") else { return Ok(None) };
         match TagOutcome::from_text(result.trim_ascii()) {
             Some(outcome) => Ok(Some(outcome)),
             None if is_unknown(result) => Ok(Some(TagOutcome::Unfinished)),
-            None => Err(format!(
-                "the tag Result is `{}`, expected 1-0, 0-1, 1/2-1/2 or *",
-                show_start(result)
+            None => Err(fields::quote_text(
+                "the tag Result is ",
+                &show_start(result),
+                ", expected 1-0, 0-1, 1/2-1/2 or *",
             )),
         }
     }
@@ -251,7 +253,7 @@ impl<'a> Tags<'a> {
     }
 
     /// The position before the first move; none for the usual one.
-    pub fn parse_start(&self) -> Result<Option<Position>, String> {
+    pub fn parse_start(&self) -> Result<Option<Position>, RecordError> {
         let said = self.tag_value("Variant").unwrap_or_default();
         let variant: String = said
             .iter()
@@ -269,8 +271,8 @@ impl<'a> Tags<'a> {
             | "doublefischerrandom"
             | "doublechess960" => true,
             _ => {
-                let variant = show_start(said);
-                return Err(format!("the tag Variant is `{variant}`, expected chess or Chess960"));
+                let (variant, expected) = (show_start(said), ", expected chess or Chess960");
+                return Err(fields::quote_text("the tag Variant is ", &variant, expected));
             }
         };
         match self.tag_value("FEN").filter(|fen| !is_unknown(fen)) {
@@ -279,7 +281,7 @@ impl<'a> Tags<'a> {
                 fields::text_fen(fen.trim()).map(Some)
             }
             None if any_start => {
-                Err("a game of Chess960 without the tag FEN: its start is unknown".to_string())
+                Err("a game of Chess960 without the tag FEN: its start is unknown".into())
             }
             None if self.tag_value("SetUp").is_some_and(|set| set != b"0" && !is_unknown(set)) => {
                 Err("the tag SetUp is set, but the tag FEN is missing: its start is unknown".into())
@@ -344,7 +346,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// The next token, none at the end of the text.
-    pub fn next(&mut self) -> Result<Option<Token<'a>>, String> {
+    pub fn next(&mut self) -> Result<Option<Token<'a>>, RecordError> {
         loop {
             let Some(&byte) = self.text.get(self.at) else {
                 self.from = self.at;
@@ -391,18 +393,18 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    fn read_comment(&mut self) -> Result<&'a [u8], String> {
+    fn read_comment(&mut self) -> Result<&'a [u8], RecordError> {
         let rest = &self.text[self.at + 1..];
         let Some(end) = rest.iter().position(|&byte| byte == b'}') else {
             self.at = self.text.len();
-            return Err("a comment is not closed".to_string());
+            return Err("a comment is not closed".into());
         };
         self.at += end + 2;
         Ok(&rest[..end])
     }
 
     /// Variations may contain variations, and their comments may contain parentheses.
-    fn pass_variation(&mut self) -> Result<(), String> {
+    fn pass_variation(&mut self) -> Result<(), RecordError> {
         let mut depth = 0u32;
         while let Some(byte) = self.text.get(self.at) {
             match byte {
@@ -423,11 +425,11 @@ impl<'a> Tokens<'a> {
                 return Ok(());
             }
         }
-        Err("a variation is not closed".to_string())
+        Err("a variation is not closed".into())
     }
 
     /// A move or the end of the game; none for separate dots and marks.
-    fn read_word(&mut self) -> Result<Option<Token<'a>>, String> {
+    fn read_word(&mut self) -> Result<Option<Token<'a>>, RecordError> {
         let rest = &self.text[self.at..];
         let ends = |byte: &u8| byte.is_ascii_whitespace() || b"{}()[];$".contains(byte);
         let length = match rest {
@@ -456,7 +458,7 @@ impl<'a> Tokens<'a> {
         }
         match san {
             b"--" | b"Z0" | b"null" | b"@@@@" | b"0000" => {
-                Err(format!("`{}` is a null move, which no game has", show_start(san)))
+                Err(fields::quote_text("", &show_start(san), " is a null move, which no game has"))
             }
             // `N` marks a new move, `D` a diagram.
             b"e.p." | b"e.p" | b"ep." | b"ep" | b"N" | b"D" => Ok(None),
@@ -464,7 +466,7 @@ impl<'a> Tokens<'a> {
             [b'a'..=b'h' | b'N' | b'B' | b'R' | b'Q' | b'K' | b'O' | b'0' | b'o' | b'P', ..] => {
                 Ok(Some(Token::San(san)))
             }
-            _ => Err(format!("`{}` is not a move", show_start(word))),
+            _ => Err(not_a_move(word)),
         }
     }
 }

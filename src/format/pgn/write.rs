@@ -6,7 +6,7 @@ use shakmaty::{Chess, Move, Position as _};
 use super::comment::{LARGEST, LONGEST_MATE, MATE};
 use super::text::{LONGEST, TagOutcome};
 use crate::format::fields::MoveChain;
-use crate::format::{SampleWriter, fields};
+use crate::format::{RecordError, SampleWriter, fields};
 use crate::sample::{Position, Sample};
 use crate::score::Score;
 
@@ -74,7 +74,7 @@ fn start_tags(start: &Position, out: &mut Vec<u8>) {
 }
 
 /// Formats the mover's score with its depth, as cutechess does: `{+0.35/12}`, `{-M4/9}`.
-fn score_text(score: i16, depth: u32) -> Result<String, String> {
+fn score_text(score: i16, depth: u32) -> Result<String, RecordError> {
     let size = score.unsigned_abs();
     let sign = match score {
         0 => "",
@@ -82,7 +82,7 @@ fn score_text(score: i16, depth: u32) -> Result<String, String> {
         _ => "-",
     };
     if size > LARGEST.unsigned_abs() {
-        return Err(format!("score {score} is out of range, expected -{LARGEST} to {LARGEST}"));
+        return Err(RecordError::Score(score.into(), LARGEST));
     }
     Ok(if size >= (MATE - LONGEST_MATE).unsigned_abs() {
         format!("{{{sign}M{}/{depth}}}", MATE.unsigned_abs() - size)
@@ -100,7 +100,7 @@ pub struct PgnWriter {
 }
 
 impl SampleWriter for PgnWriter {
-    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+    fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), RecordError> {
         let comment = sample.score.map(|score| score_text(score, 0)).transpose()?;
         let (legal, begun) = MoveChain::follow_move(self.game.as_ref(), sample)?;
         let begins = begun.is_some();
@@ -110,7 +110,7 @@ impl SampleWriter for PgnWriter {
         }
         if self.moves.text.len() > LONGEST / 2 {
             let most = LONGEST >> 21;
-            return Err(format!("its game has more than {most} MiB of moves"));
+            return Err(RecordError::Number("its game has more than ", most, " MiB of moves"));
         }
         if let Some(game) = &mut self.game {
             self.moves.append_move(&mut game.chess, legal, begins);
@@ -159,7 +159,7 @@ pub struct AnnotatedGame<'a> {
 }
 
 impl AnnotatedGame<'_> {
-    pub fn write_game(&self, out: &mut Vec<u8>) -> Result<(), String> {
+    pub fn write_game(&self, out: &mut Vec<u8>) -> Result<(), RecordError> {
         let outcome = TagOutcome::Won(fields::result_byte(self.white_result)?).as_text();
         let [white, black] = self.players;
         seven_tags([self.event, &self.round, white, black, outcome], out);

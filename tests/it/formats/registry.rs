@@ -68,7 +68,7 @@ pub fn write(format: &Format, samples: &[Sample]) -> Result<Vec<u8>, String> {
     let mut writer = format.writer.expect("a format that can be written")();
     let mut bytes = Vec::new();
     for sample in samples {
-        writer.write_sample(sample, &mut bytes)?;
+        writer.write_sample(sample, &mut bytes).map_err(|error| error.to_string())?;
     }
     writer.finish_output(&mut bytes);
     Ok(bytes)
