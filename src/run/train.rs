@@ -27,7 +27,7 @@ use crate::progress::Progress;
 use crate::report::wrap_sentence;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::ranks::Ranks;
-use crate::train::schedule::{Span, Stages};
+use crate::train::schedule::{ScheduleError, Span, Stages};
 use crate::train::{self, End, KeepRule, Rounding, Training, TrainingSettings};
 use crate::weights::Weights;
 use data::TrainingData;
@@ -122,14 +122,14 @@ pub fn check_run(
 fn run_settings(config: &Config, positions: u64) -> Result<TrainingSettings> {
     let direct = config.optimizer.name.is_direct();
     let of = |span: &Span| -> Result<TrainingSettings> {
-        let wrong = |key: &'static str| move |reason| Error::msg(format!("`{key}`: {reason}"));
+        let wrong =
+            |key: &'static str| move |error: ScheduleError| Error::msg(format!("`{key}`: {error}"));
         let over = |key, stages: &Stages| stages.fit_to_span(span).map_err(wrong(key));
         let learning_rate = over("schedule.learning_rate", &config.learning_rate)?;
         let wdl = over("target.wdl", &config.file.target.wdl)?;
         let (low, high) = wdl.value_range();
         if !(0.0..=1.0).contains(&low) || !(0.0..=1.0).contains(&high) {
-            let reason = format!("lies between 0 and 1, and would go from {low} to {high}");
-            return Err(wrong("target.wdl")(reason));
+            bail!("`target.wdl`: lies between 0 and 1, and would go from {low} to {high}");
         }
         let keep = config.file.schedule.keep_every.map(|every| KeepRule::new(every, span));
         let every = |times: u64| span.steps.div_ceil(times).max(1);

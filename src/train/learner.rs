@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::direct::{Direct, DirectStep};
 use super::gradients::join_mean;
-use super::optimizer::{ModelOptimizer, StateError};
+use super::optimizer::ModelOptimizer;
 use super::{TrainError, Training};
 use crate::batch::{BatchInputs, Choices};
 use crate::model::{Model, TensorGradients, TouchedRows};
-use crate::weights::Weights;
+use crate::weights::{Weights, WeightsError};
 
 const WHOLE: &str = "a step gives the model back";
 
@@ -31,13 +31,14 @@ impl<'a> Learner<'a> {
     /// Creates a learner from weights and their [record](Learner::record_optimizer), empty at the beginning.
     pub fn new(job: &'a Training, learnt: &Weights, record: Vec<u8>) -> Result<Self, TrainError> {
         let settings = &job.settings.optimizer;
+        let wrong = |error: WeightsError| TrainError::Optimizer(error.into());
         let device = job.device.clone().autodiff();
         let model = |weights: &Weights| Model::new(&job.kind, weights, &device, job.compute);
         let learnt = model(learnt)?;
         let (takes, record) = match settings.average_decay.is_some() && !record.is_empty() {
             false => (learnt.clone(), record),
             true => {
-                let file = Weights::from_bytes(&record).map_err(StateError::from)?;
+                let file = Weights::from_bytes(&record).map_err(wrong)?;
                 (model(&file.weights)?, file.blob)
             }
         };
@@ -50,7 +51,8 @@ impl<'a> Learner<'a> {
             let loaded = settings.build_optimizer(job.compute).load_state(&record, job.device);
             loaded.map(|optimizer| MeanRule::Gradient(optimizer.into()))
         };
-        Ok(Self { job, model: Some(takes), average, rule: rule? })
+        let rule = rule.map_err(TrainError::Optimizer)?;
+        Ok(Self { job, model: Some(takes), average, rule })
     }
 
     pub fn uses_gradients(&self) -> bool {
@@ -118,14 +120,15 @@ impl<'a> Learner<'a> {
     /// The optimiser's record for resuming, with the weights that take the steps if these differ.
     pub fn record_optimizer(&mut self) -> Result<Vec<u8>, TrainError> {
         self.catch_up(None);
+        let wrong = |error: WeightsError| TrainError::Optimizer(error.into());
         let record = match &self.rule {
-            MeanRule::Gradient(optimizer) => optimizer.to_bytes().map_err(StateError::from)?,
+            MeanRule::Gradient(optimizer) => optimizer.to_bytes().map_err(wrong)?,
             MeanRule::Direct(direct) => direct.to_bytes(),
         };
         if self.average.is_none() {
             return Ok(record);
         }
         let bytes = self.model().to_weights().to_bytes(&BTreeMap::new(), &record);
-        Ok(bytes.map_err(StateError::from)?)
+        bytes.map_err(wrong)
     }
 }

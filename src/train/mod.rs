@@ -92,7 +92,7 @@ pub enum TrainError {
     #[error(transparent)]
     Weights(#[from] WeightsError),
     #[error("the optimiser's state in the checkpoint cannot be read: {0}")]
-    Optimizer(#[from] StateError),
+    Optimizer(StateError),
     #[error(
         "the checkpoint of step {0} has no state of the optimiser; resume from last.safetensors"
     )]

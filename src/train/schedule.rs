@@ -2,6 +2,36 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Reason why a length or a schedule is wrong.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "its messages describe them")]
+pub enum ScheduleError {
+    #[error(
+        "expected a share above 0, up to 1, or text such as \"8 superbatches\", \"2 epochs\", \"10M \
+         positions\" or \"500 steps\", found {0}"
+    )]
+    Length(toml::Value),
+    #[error("{0} is shorter than a step of {1} positions; raise it")]
+    ShortLength(Length, u64),
+    #[error("expected a number, a stage or a list of stages, found a {0}")]
+    Type(&'static str),
+    #[error(transparent)]
+    Stage(#[from] toml::de::Error),
+    #[error("a schedule needs at least one stage")]
+    NoStages,
+    #[error(
+        "a constant stage takes `from`, a step `from`, `factor` and `every`, any other `from` and \
+         `to`"
+    )]
+    Keys,
+    #[error(
+        "the numbers of a stage are finite, `factor` and both ends of an exponential stage above 0"
+    )]
+    Numbers,
+    #[error("the stages have {0:.0} steps, but the run has {1}; shorten them, or lengthen the run")]
+    LongStages(f64, u64),
+}
+
 /// A share of a whole (a number in a config), or a number of units (`"8 superbatches"`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "toml::Value", into = "toml::Value")]
@@ -86,9 +116,9 @@ impl std::fmt::Display for Length {
 }
 
 impl TryFrom<toml::Value> for Length {
-    type Error = String;
+    type Error = ScheduleError;
 
-    fn try_from(value: toml::Value) -> Result<Self, String> {
+    fn try_from(value: toml::Value) -> Result<Self, ScheduleError> {
         let length = match &value {
             toml::Value::Float(share) => Some(Self::Share(*share)),
             toml::Value::Integer(share) => Some(Self::Share(*share as f64)),
@@ -98,12 +128,7 @@ impl TryFrom<toml::Value> for Length {
             Self::Share(share) => share > 0.0 && share <= 1.0,
             Self::Of(..) => true,
         };
-        length.filter(fits).ok_or_else(|| {
-            format!(
-                "expected a share above 0, up to 1, or text such as \"8 superbatches\", \"2 \
-                 epochs\", \"10M positions\" or \"500 steps\", found {value}"
-            )
-        })
+        length.filter(fits).ok_or(ScheduleError::Length(value))
     }
 }
 
@@ -166,16 +191,16 @@ impl Stages {
 
     /// Checks stages as far as possible without the run's length. Fails without stages, or if the
     /// numbers of one do not fit its shape.
-    pub fn new(stages: Vec<ScheduleStage>) -> Result<Self, String> {
+    pub fn new(stages: Vec<ScheduleStage>) -> Result<Self, ScheduleError> {
         if stages.is_empty() {
-            return Err("a schedule needs at least one stage".into());
+            return Err(ScheduleError::NoStages);
         }
         stages.iter().try_for_each(ScheduleStage::check_shape).map(|()| Self(stages))
     }
 
     /// Fits the stages to a run. If any length has another unit than shares, all are counted in
     /// steps, so that they begin at exact steps. Fails if they do not fit into the run.
-    pub fn fit_to_span(&self, span: &Span) -> Result<RunSchedule, String> {
+    pub fn fit_to_span(&self, span: &Span) -> Result<RunSchedule, ScheduleError> {
         let steps = span.steps as f64;
         let in_shares = self.0.iter().all(|stage| stage.length.is_none_or(Length::is_share));
         let whole = if in_shares { 1.0 } else { steps };
@@ -184,11 +209,7 @@ impl Stages {
         let given_steps = given * (steps / whole);
         // The run's last step may be incomplete and rounded up.
         if given_steps > steps + 1.0 {
-            return Err(format!(
-                "the stages have {given_steps:.0} steps, but the run has {}; shorten them, or \
-                 lengthen the run",
-                span.steps
-            ));
+            return Err(ScheduleError::LongStages(given_steps, span.steps));
         }
         let open = self.0.iter().filter(|stage| stage.length.is_none()).count();
         let rest = (whole - given).max(0.0) / open.max(1) as f64;
@@ -255,15 +276,13 @@ impl ScheduleStage {
         }
     }
 
-    fn check_shape(&self) -> Result<(), String> {
+    fn check_shape(&self) -> Result<(), ScheduleError> {
         let Self { shape, from, to, factor, every, .. } = *self;
         let is_curve =
             matches!(shape, CurveShape::Linear | CurveShape::Cosine | CurveShape::Exponential);
         let is_step = shape == CurveShape::Step;
         if [to.is_some(), factor.is_some(), every.is_some()] != [is_curve, is_step, is_step] {
-            return Err("a constant stage takes `from`, a step `from`, `factor` and `every`, any \
-                        other `from` and `to`"
-                .into());
+            return Err(ScheduleError::Keys);
         }
         let is_finite = [Some(from), to, factor].into_iter().flatten().all(f64::is_finite);
         let is_factor = |number: f64| number > 0.0;
@@ -271,20 +290,16 @@ impl ScheduleStage {
             && (shape != CurveShape::Exponential || is_factor(from) && to.is_none_or(is_factor));
         match is_finite && grows {
             true => Ok(()),
-            false => Err("the numbers of a stage are finite, `factor` and both ends of an \
-                          exponential stage above 0"
-                .into()),
+            false => Err(ScheduleError::Numbers),
         }
     }
 }
 
 impl TryFrom<toml::Value> for Stages {
-    type Error = String;
+    type Error = ScheduleError;
 
-    fn try_from(value: toml::Value) -> Result<Self, String> {
-        let stage = |value| {
-            ScheduleStage::deserialize(value).map_err(|error: toml::de::Error| error.to_string())
-        };
+    fn try_from(value: toml::Value) -> Result<Self, ScheduleError> {
+        let stage = |value| ScheduleStage::deserialize(value);
         match value {
             toml::Value::Float(value) => Self::new(vec![ScheduleStage::constant(value)]),
             toml::Value::Integer(value) => Self::new(vec![ScheduleStage::constant(value as f64)]),
@@ -292,10 +307,7 @@ impl TryFrom<toml::Value> for Stages {
             toml::Value::Array(stages) => {
                 Self::new(stages.into_iter().map(stage).collect::<Result<_, _>>()?)
             }
-            other => Err(format!(
-                "expected a number, a stage or a list of stages, found a {}",
-                other.type_str()
-            )),
+            other => Err(ScheduleError::Type(other.type_str())),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Settings of a run, apart from its data.
 
 use super::optimizer;
-use super::schedule::{Length, LengthUnit, RunSchedule, Span, TOLERANCE};
+use super::schedule::{Length, LengthUnit, RunSchedule, ScheduleError, Span, TOLERANCE};
 use super::target::SourceTarget;
 use crate::loss::Loss;
 use crate::model::ArrayUnits;
@@ -63,13 +63,10 @@ pub struct KeepRule {
 
 impl KeepRule {
     /// Fails if the distance is less than a step.
-    pub fn new(every: Length, span: &Span) -> Result<Self, String> {
+    pub fn new(every: Length, span: &Span) -> Result<Self, ScheduleError> {
         let steps = every.to_steps(span.steps as f64, span);
         if steps < 1.0 {
-            return Err(format!(
-                "{every} is shorter than a step of {} positions; raise it",
-                span.batch
-            ));
+            return Err(ScheduleError::ShortLength(every, span.batch));
         }
         let units = match every {
             Length::Of(count, LengthUnit::Superbatches) if count.fract() == 0.0 => {

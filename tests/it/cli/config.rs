@@ -1,7 +1,9 @@
 //! Configs: what is refused, defaults, schedules in every unit, and overrides.
 
 use nnuance::train::optimizer::ArraySettings;
-use nnuance::train::schedule::{CurveShape, Length, RunSchedule, ScheduleStage, Span, Stages};
+use nnuance::train::schedule::{
+    CurveShape, Length, RunSchedule, ScheduleError, ScheduleStage, Span, Stages,
+};
 
 use crate::support::kit::*;
 
@@ -37,7 +39,7 @@ fn steps(factor: &str, every: &str) -> String {
     format!("{{ shape = \"step\", from = 0.001, factor = {factor}, every = {every} }}")
 }
 
-fn step(from: f64, factor: f64, every: f64) -> Result<RunSchedule, String> {
+fn step(from: f64, factor: f64, every: f64) -> Result<RunSchedule, ScheduleError> {
     let (factor, every) = (Some(factor), Some(Length::Share(every)));
     let (shape, to, length) = (CurveShape::Step, None, None);
     let stages = Stages::new(vec![ScheduleStage { shape, from, to, factor, every, length }])?;
@@ -251,7 +253,7 @@ fn stages_with_lengths() {
         config.learning_rate.fit_to_span(&config.run_span(1_000_000)).map(drop)
     };
     config("superbatches = 22").expect("nothing is left for the constant");
-    let said = config("superbatches = 21").expect_err("too short");
+    let said = config("superbatches = 21").expect_err("too short").to_string();
     assert!(said.contains("134288 steps") && said.contains("128184"), "{said}");
     let all = CONFIG.replace(
         "0.001",
