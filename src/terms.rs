@@ -67,13 +67,13 @@ impl TermList {
     }
 
     /// Selects terms by patterns such as `tempo` or `pawns` with all below it; `!` excludes.
-    pub fn choose(&self, patterns: &[String]) -> Result<TermSelection, String> {
+    pub fn choose(&self, patterns: &[String]) -> Result<TermSelection, TermError> {
         let names: Vec<&str> = self.names().collect();
         let mut terms = vec![false; names.len()];
         for text in patterns {
             let (keep, name) = text.strip_prefix('!').map_or((true, &text[..]), |it| (false, it));
             let pattern = glob::Pattern::new(name)
-                .map_err(|error| format!("{text:?} is not a pattern: {}", error.msg))?;
+                .map_err(|error| TermError::Pattern(text.clone(), error.msg))?;
             let (below, mut found) = (format!("{name}."), false);
             for (chosen, term) in terms.iter_mut().zip(&names) {
                 if pattern.matches(term) || term.starts_with(&below) {
@@ -81,8 +81,7 @@ impl TermList {
                 }
             }
             if !found {
-                let nearest = self.nearest(name);
-                return Err(format!("unknown term {text:?}; the nearest name is {nearest:?}"));
+                return Err(TermError::Unknown(text.clone(), self.nearest(name).into()));
             }
         }
         let [scale_factor, tempo] = [terms.pop(), terms.pop()].map(Option::unwrap_or_default);
@@ -115,6 +114,36 @@ const MOST_WORDS: usize = 32;
 /// Form of a term's line.
 const LINE: &str = "`NAME KIND MIDDLEGAME ENDGAME`, as in `bishop.pair normal 25 40`";
 
+/// Reason why a line of a term list, or a selection of terms, is wrong.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "its messages describe them")]
+pub enum TermError {
+    #[error("{0:?} is not a pattern: {1}")]
+    Pattern(String, &'static str),
+    #[error("unknown term {0:?}; the nearest name is {1:?}")]
+    Unknown(String, String),
+    #[error("expected a finite number, found `{0}`")]
+    NotFinite(String),
+    #[error("expected more than 0, found {0}")]
+    NotPositive(String),
+    #[error("expected {LINE}, or `phase`, `scale` or `tempo` and a number, found `{0}`")]
+    Line(String),
+    #[error(
+        "`{0}` is not a name; names are up to {MOST_WORDS} words of letters, digits, `_` and `-`, \
+         with dots between them"
+    )]
+    Name(String),
+    #[error(
+        "unknown kind `{0}`; the kinds are {all}",
+        all = TermKind::ALL.map(TermKind::name).join(", ")
+    )]
+    Kind(String),
+    #[error("`{0}` occurs twice; rename one")]
+    Twice(String),
+    #[error("expected at most {MOST} terms, which a trace can number")]
+    TooMany,
+}
+
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {reason}")]
 pub struct TermListError {
@@ -146,7 +175,7 @@ impl EngineTerms {
         Ok(own)
     }
 
-    fn add(&mut self, line: &str, names: &mut HashSet<String>) -> Result<(), String> {
+    fn add(&mut self, line: &str, names: &mut HashSet<String>) -> Result<(), TermError> {
         let (line, counts) = line.split_once('#').unwrap_or((line, ""));
         let words: Vec<&str> = line.split_whitespace().collect();
         let (name, kind, start) = match words[..] {
@@ -155,29 +184,19 @@ impl EngineTerms {
             ["phase", value] => return positive(value).map(|value| self.phase = value),
             ["scale", value] => return positive(value).map(|value| self.scale = value),
             [name, kind, mg, eg] => (name.to_string(), kind, [finite(mg)?, finite(eg)?]),
-            _ => {
-                let units = "`phase`, `scale` or `tempo` and a number";
-                return Err(format!("expected {LINE}, or {units}, found `{}`", line.trim()));
-            }
+            _ => return Err(TermError::Line(line.trim().into())),
         };
         let letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let word = |word: &str| !word.is_empty() && word.chars().all(letter);
         if name == TEMPO || !name.split('.').all(word) || name.split('.').count() > MOST_WORDS {
-            let start: String = name.chars().take(40).collect();
-            return Err(format!(
-                "`{start}` is not a name; names are up to {MOST_WORDS} words of letters, digits, \
-                 `_` and `-`, with dots between them"
-            ));
+            return Err(TermError::Name(name.chars().take(40).collect()));
         }
-        let kind = TermKind::named(kind).ok_or_else(|| {
-            let names = TermKind::ALL.map(TermKind::name).join(", ");
-            format!("unknown kind `{kind}`; the kinds are {names}")
-        })?;
+        let kind = TermKind::named(kind).ok_or_else(|| TermError::Kind(kind.into()))?;
         if !names.insert(name.clone()) {
-            return Err(format!("`{name}` occurs twice; rename one"));
+            return Err(TermError::Twice(name));
         }
         if self.list.len() == MOST {
-            return Err(format!("expected at most {MOST} terms, which a trace can number"));
+            return Err(TermError::TooMany);
         }
         self.list.terms.push(TermEntry { name, kind, start, counts: counts.trim().to_string() });
         Ok(())
@@ -205,14 +224,14 @@ impl fmt::Display for EngineTerms {
     }
 }
 
-fn finite(text: &str) -> Result<f64, String> {
+fn finite(text: &str) -> Result<f64, TermError> {
     let number = text.parse().ok().filter(|value: &f64| value.is_finite());
-    number.ok_or_else(|| format!("expected a finite number, found `{text}`"))
+    number.ok_or_else(|| TermError::NotFinite(text.into()))
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+fn positive(text: &str) -> Result<f64, TermError> {
     match finite(text)? {
         number if number > 0.0 => Ok(number),
-        _ => Err(format!("expected more than 0, found {text}")),
+        _ => Err(TermError::NotPositive(text.into())),
     }
 }

@@ -9,7 +9,7 @@ use super::{
     Activation, Architecture, BucketChoice, Buckets, ImpossibleNet, Inputs, Kings, Layer,
     LayerIntegers, Views, head_error,
 };
-use crate::features::{self, FeatureSet, Integer};
+use crate::features::{self, FeatureSet, Integer, KingsError};
 use crate::registry::NameMissing;
 
 /// A net in its written form; missing fields are as in the simplest nets.
@@ -93,8 +93,10 @@ impl TryFrom<NetForm> for Architecture {
     type Error = ImpossibleNet;
 
     fn try_from(form: NetForm) -> Result<Self, ImpossibleNet> {
-        let kings = Kings::new(form.mirror, &form.king_buckets)
-            .map_err(|reason| ImpossibleNet { key: "king_buckets", reason })?;
+        let wrong_kings =
+            |key| move |error: KingsError| ImpossibleNet { key, reason: error.to_string() };
+        let kings =
+            Kings::new(form.mirror, &form.king_buckets).map_err(wrong_kings("king_buckets"))?;
         let missing = |it: NameMissing| ImpossibleNet { key: "sets", reason: it.to_string() };
         let set = |name: &String| -> Result<_, ImpossibleNet> {
             let set = features::set_named(name, kings).map_err(missing)?;
@@ -125,9 +127,7 @@ impl TryFrom<NetForm> for Architecture {
         let inputs = Inputs::new(form.inputs, sets, form.factorised);
         let inputs = match form.merged_kings {
             false => inputs,
-            true => inputs
-                .merge_kings()
-                .map_err(|reason| ImpossibleNet { key: "merged_kings", reason })?,
+            true => inputs.merge_kings().map_err(wrong_kings("merged_kings"))?,
         };
         let (head, output) = parse_layers(&form.head)?;
         let architecture = Self {

@@ -118,18 +118,13 @@ impl Manifest {
     }
 
     /// Parses the bytes of a file.
-    pub fn from_json(bytes: &[u8]) -> Result<Self, String> {
-        let text = input::decode_utf8(bytes.to_vec()).map_err(|error| error.to_string())?;
-        let value: serde_json::Value =
-            serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    pub fn from_json(bytes: &[u8]) -> Result<Self, ManifestError> {
+        let text = input::decode_utf8(bytes.to_vec())?;
+        let value: serde_json::Value = serde_json::from_str(&text)?;
         if value["format"] != FORMAT {
-            return Err(format!(
-                "its `format` is {}, expected {FORMAT}; export the net again, or remove the \
-                 manifest",
-                value["format"]
-            ));
+            return Err(ManifestError::Format(value["format"].clone()));
         }
-        serde_json::from_value(value).map_err(|error| error.to_string())
+        Ok(serde_json::from_value(value)?)
     }
 
     /// Facts that reading the net needs.
@@ -162,6 +157,31 @@ fn sibling_path(net: &Path, ending: &str, replaced: &[&str]) -> PathBuf {
     }
 }
 
+/// Reason why a manifest or a description, or a net within one, is wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    #[error(transparent)]
+    Text(#[from] io::Error),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("its `format` is {0}, expected {FORMAT}; export the net again, or remove the manifest")]
+    Format(serde_json::Value),
+    /// The line or key, and what is wrong with it.
+    #[error("{0}{1}")]
+    Toml(String, String),
+    #[error(
+        "`hidden` is {0}, but the size of the file is that of a net with {1}; correct this or \
+         another key"
+    )]
+    Hidden(usize, usize),
+    #[error("its file is not base64: {0}")]
+    Base64(base64::DecodeError),
+    #[error(transparent)]
+    Net(#[from] NetError),
+    #[error("its file is of {0}, expected {1}")]
+    OtherNet(Box<Architecture>, Box<Architecture>),
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum NetLoadError {
     #[error("cannot read {path}: {error}")]
@@ -169,9 +189,9 @@ pub enum NetLoadError {
     #[error("{path}: {error}")]
     Net { path: PathBuf, error: NetError },
     #[error("{path}, which describes {net}: {reason}")]
-    Description { path: PathBuf, net: PathBuf, reason: String },
+    Description { path: PathBuf, net: PathBuf, reason: ManifestError },
     #[error("{path} is not a readable manifest: {reason}")]
-    Manifest { path: PathBuf, reason: String },
+    Manifest { path: PathBuf, reason: ManifestError },
     #[error("{path} is missing: a net is verified against its manifest")]
     Missing { path: PathBuf },
     #[error(
@@ -281,20 +301,17 @@ pub fn check_agreement(
         Some(hidden) => Err(NetLoadError::Description {
             path: description_path(net),
             net: net.into(),
-            reason: format!(
-                "`hidden` is {hidden}, but the size of the file is that of a net with {found}; \
-                 correct this or another key"
-            ),
+            reason: ManifestError::Hidden(hidden, found),
         }),
     }
 }
 
 /// Parses the text of a description; also returns the hidden size, if it is given.
-pub fn parse_description(text: &str) -> Result<(Hints, Option<usize>), String> {
+pub fn parse_description(text: &str) -> Result<(Hints, Option<usize>), ManifestError> {
     let one_line = |error: toml::de::Error| {
         let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
         let line = line.map_or(String::new(), |line| format!("line {line}: "));
-        format!("{line}{}", error.message().lines().collect::<Vec<_>>().join(" "))
+        ManifestError::Toml(line, error.message().lines().collect::<Vec<_>>().join(" "))
     };
     let mut table: toml::Table = toml::from_str(text).map_err(one_line)?;
     let mut scales = toml::Table::try_from(Scales::default()).expect("scales have a TOML form");
@@ -302,7 +319,7 @@ pub fn parse_description(text: &str) -> Result<(Hints, Option<usize>), String> {
         if let Some(value) = table.remove(key) {
             scales.insert(key.into(), value.clone());
             // One by one, so that an error names its key.
-            of_table::<Scales>(&scales).map_err(|reason| format!("`{key}`: {reason}"))?;
+            parse_table::<Scales>(&scales, &format!("`{key}`: "))?;
         }
     }
     let has_hidden = table.contains_key("hidden");
@@ -312,13 +329,15 @@ pub fn parse_description(text: &str) -> Result<(Hints, Option<usize>), String> {
     for (key, usual) in usual {
         table.entry(key).or_insert(usual);
     }
-    let hints = Hints { net: of_table(&table)?, scales: of_table(&scales)? };
+    let hints = Hints { net: parse_table(&table, "")?, scales: parse_table(&scales, "")? };
     let hidden = has_hidden.then_some(hints.net.hidden);
     Ok((hints, hidden))
 }
 
-fn of_table<T: DeserializeOwned>(table: &toml::Table) -> Result<T, String> {
-    table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_string())
+/// Parses a table; `key` begins the error.
+fn parse_table<T: DeserializeOwned>(table: &toml::Table, key: &str) -> Result<T, ManifestError> {
+    let wrong = |error: toml::de::Error| ManifestError::Toml(key.into(), error.message().into());
+    table.clone().try_into().map_err(wrong)
 }
 
 /// The base evaluation of a net, as files contain it.
@@ -374,15 +393,14 @@ impl EmbeddedNet {
     }
 
     /// Fails, with the reason, if its file is not one of this net.
-    pub fn read_net(&self) -> Result<Net, String> {
+    pub fn read_net(&self) -> Result<Net, ManifestError> {
         let hints = Hints { net: self.architecture.clone(), scales: self.scales };
-        let file = STANDARD.decode(&self.file);
-        let file = file.map_err(|error| format!("its file is not base64: {error}"))?;
-        let net = Net::read(&file, &hints).map_err(|error| error.to_string())?;
+        let file = STANDARD.decode(&self.file).map_err(ManifestError::Base64)?;
+        let net = Net::read(&file, &hints)?;
         let (found, expected) = (net.architecture(), &self.architecture);
         match found == expected {
             true => Ok(net),
-            false => Err(format!("its file is of {found}, expected {expected}")),
+            false => Err(ManifestError::OtherNet(found.clone().into(), expected.clone().into())),
         }
     }
 }

@@ -20,7 +20,7 @@ use shakmaty::{Color, Role, Square};
 
 pub use first::{FirstView, MIRRORED, NUMBERS, flip_row, is_mirrored};
 pub use moved::DirtyPieces;
-pub use pieces::{Kings, PIECES, Pieces, input_index};
+pub use pieces::{Kings, KingsError, PIECES, Pieces, input_index};
 pub use rows::{Row, Rows};
 pub use set::{Board, FeatureSet, Integer, KINDS, Language, Perspective, Set, Threat};
 pub use views::Views;
@@ -80,6 +80,16 @@ pub fn set_named(name: &str, kings: Kings) -> Result<Set, NameMissing> {
     found.ok_or_else(|| NameMissing::of::<Set>(name, &names))
 }
 
+/// Rows of a position that contradict the declarations of a set.
+#[derive(Debug, thiserror::Error)]
+#[error("the feature set `{set}` {wrong}: {fen}")]
+#[allow(missing_docs, reason = "its message describes them")]
+pub struct WrongRows {
+    pub set: String,
+    pub wrong: String,
+    pub fen: String,
+}
+
 /// Inputs of a net: the perspectives, and the feature sets with their rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Inputs {
@@ -109,9 +119,9 @@ impl Inputs {
     }
 
     /// The inputs with both kings on one plane; an error says why not.
-    pub fn merge_kings(mut self) -> Result<Self, String> {
+    pub fn merge_kings(mut self) -> Result<Self, KingsError> {
         let Some((index, kings)) = self.pieces else {
-            return Err("no feature set of this net has planes of kings".into());
+            return Err(KingsError::NoPlanes);
         };
         let merged = Set::new(Pieces(kings.merge_planes()?));
         self.sets[index] = merged.stored_as(self.sets[index].integer());
@@ -263,7 +273,7 @@ impl Inputs {
 
     /// Checks that the lists of a position agree with the declarations of the sets; `bounds`, which
     /// take longer, must hold if its rows weigh 1 and all others nothing. The error names the set.
-    pub fn check_position(&self, position: &Position, bounds: bool) -> Result<(), String> {
+    pub fn check_position(&self, position: &Position, bounds: bool) -> Result<(), WrongRows> {
         let (board, flipped) = (Board::new(position), Board::new(&position.flip_colours()));
         let lists =
             self.sets.iter().flat_map(|set| self.views_of(position).map(move |it| (set, it)));
@@ -294,7 +304,8 @@ impl Inputs {
             } else {
                 continue;
             };
-            return Err(format!("the feature set `{}` {wrong}: {}", set.name(), position.to_fen()));
+            let (set, fen) = (set.name().to_string(), position.to_fen());
+            return Err(WrongRows { set, wrong, fen });
         }
         Ok(())
     }

@@ -104,6 +104,32 @@ static inline void nnue_pieces(const NnueBoard *board, int view, NnueRows *rows)
     }
 }
 
+/// Reason why king buckets, or planes of kings, are impossible.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "its messages describe them")]
+pub enum KingsError {
+    #[error(
+        "mirrored inputs have kings on files a to d only, but {0} and its mirror image have \
+         different buckets; give 32 numbers"
+    )]
+    Uneven(Square),
+    #[error("32 numbers need `mirror = true`; give 64 without it")]
+    NotMirrored,
+    #[error("{0} from a1 to h8, found {1}")]
+    Count(&'static str, usize),
+    #[error("there are at most 64 buckets, 0 to 63, found number {0}")]
+    Number(u8),
+    #[error("no square has bucket {0}, but one has {1}; number the buckets without gaps")]
+    Gap(u8, u8),
+    #[error(
+        "king bucket {0} has the squares {1} and {2}, where both kings can stand at once, so they \
+         need two planes; keep these, or train with buckets of adjacent squares"
+    )]
+    Apart(usize, Square, Square),
+    #[error("no feature set of this net has planes of kings")]
+    NoPlanes,
+}
+
 /// Map from the square of the own king to a block of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kings {
@@ -128,7 +154,7 @@ impl Kings {
     pub(super) const MERGED: Self = Self { merged: true, ..Self::NONE };
 
     /// Buckets by square: 64 numbers, 32 (files a to d) where mirrored, or none for one bucket.
-    pub fn new(mirror: bool, buckets: &[u8]) -> Result<Self, String> {
+    pub fn new(mirror: bool, buckets: &[u8]) -> Result<Self, KingsError> {
         let mut table = [0; 64];
         match buckets.len() {
             0 => {}
@@ -136,11 +162,7 @@ impl Kings {
                 table.copy_from_slice(buckets);
                 let uneven = |square: &usize| table[*square] != table[square ^ 7];
                 if let Some(square) = (0..64).find(uneven).filter(|_| mirror) {
-                    let name = shakmaty::Square::new(square as u32);
-                    return Err(format!(
-                        "mirrored inputs have kings on files a to d only, but {name} and its \
-                         mirror image have different buckets; give 32 numbers"
-                    ));
+                    return Err(KingsError::Uneven(Square::new(square as u32)));
                 }
             }
             32 if mirror => {
@@ -149,28 +171,25 @@ impl Kings {
                     *bucket = buckets[4 * rank + file.min(7 - file)];
                 }
             }
-            32 => return Err("32 numbers need `mirror = true`; give 64 without it".into()),
+            32 => return Err(KingsError::NotMirrored),
             count => {
                 let wanted = if mirror { "32 numbers, files a to d" } else { "64 numbers" };
-                return Err(format!("{wanted} from a1 to h8, found {count}"));
+                return Err(KingsError::Count(wanted, count));
             }
         }
         let most = table.into_iter().max().unwrap_or(0);
         if usize::from(most) >= Self::MOST {
-            return Err(format!("there are at most 64 buckets, 0 to 63, found number {most}"));
+            return Err(KingsError::Number(most));
         }
         if let Some(missing) = (0..most).find(|bucket| !table.contains(bucket)) {
-            return Err(format!(
-                "no square has bucket {missing}, but one has {most}; number the buckets without \
-                 gaps"
-            ));
+            return Err(KingsError::Gap(missing, most));
         }
         Ok(Self { mirror, merged: false, count: most + 1, table })
     }
 
     /// The same with both kings on one plane; an error names squares of a bucket on which both can
     /// stand at once.
-    pub fn merge_planes(self) -> Result<Self, String> {
+    pub fn merge_planes(self) -> Result<Self, KingsError> {
         for bucket in 0..self.bucket_count() {
             let own = self.own_kings(bucket);
             let apart = own.iter().flat_map(|a| own.iter().map(move |b| [*a, *b]));
@@ -178,11 +197,7 @@ impl Kings {
                 apart.into_iter().find(|[a, b]| bounds::king_distance(*a, *b) > 1)
             {
                 let [a, b] = squares.map(|square| Square::new(square as u32));
-                return Err(format!(
-                    "king bucket {bucket} has the squares {a} and {b}, where both kings can stand \
-                     at once, so they need two planes; keep these, or train with buckets of \
-                     adjacent squares"
-                ));
+                return Err(KingsError::Apart(bucket, a, b));
             }
         }
         Ok(Self { merged: true, ..self })

@@ -227,7 +227,7 @@ fn sets_keep_their_word() {
         (by_color, Some("colours")),
     ] {
         let inputs = of(Views::Perspective, "fixed", rows);
-        let checked = inputs.check_position(&position, true);
+        let checked = inputs.check_position(&position, true).map_err(|wrong| wrong.to_string());
         let expected = match (&checked, fault) {
             (Ok(()), None) => true,
             (Err(why), Some(fault)) => why.contains(fault) && why.contains("`fixed`"),
