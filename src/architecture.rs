@@ -350,6 +350,10 @@ pub struct ImpossibleNet {
     pub reason: String,
 }
 
+fn refuse_head<T>(reason: impl Into<String>) -> Result<T, ImpossibleNet> {
+    Err(head_error(reason))
+}
+
 fn head_error(reason: impl Into<String>) -> ImpossibleNet {
     ImpossibleNet { key: "head", reason: reason.into() }
 }

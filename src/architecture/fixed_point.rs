@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Architecture, Combination, Curve, ImpossibleNet, Integer, Operation, head_error};
+use super::{
+    Architecture, Combination, Curve, ImpossibleNet, Integer, Operation, head_error, refuse_head,
+};
 use crate::features::Language;
 
 /// The integers of a layer. Each number but `most` is a unit: what stands for 1.0.
@@ -223,23 +225,21 @@ impl Architecture {
                     let Some(integers) = integers else {
                         found.maps.push(None);
                         if inputs.is_some() {
-                            return Err(head_error(format!(
+                            return refuse_head(format!(
                                 "{name} takes integers; give it `integers`, or remove their `values`"
-                            )));
+                            ));
                         }
                         planned.push(None);
                         continue;
                     };
                     let Some(inputs) = inputs else {
-                        return Err(head_error(format!(
+                        return refuse_head(format!(
                             "{name} has `integers`, but takes f32; give the layers before it \
                              `integers` with `values`"
-                        )));
+                        ));
                     };
                     if *map > 0 && first().is_some_and(|it| it.is_sum) {
-                        return Err(head_error(format!(
-                            "{name} takes integers without an activation"
-                        )));
+                        return refuse_head(format!("{name} takes integers without an activation"));
                     }
                     let is_last = map + 1 == layers.len();
                     let plan = plan_map(integers, unit, &inputs, is_last);
@@ -247,9 +247,7 @@ impl Architecture {
                         head_error(format!("`integers` of {name}: {reason}"))
                     })?;
                     if *map == 0 && plan.weights != Integer::I8 {
-                        return Err(head_error(format!(
-                            "{name} is the first, whose weights are i8"
-                        )));
+                        return refuse_head(format!("{name} is the first, whose weights are i8"));
                     }
                     let value = FixedValue { map: *map, unit: plan.unit };
                     let planned = (!plan.floats).then(|| Planned {
@@ -268,15 +266,15 @@ impl Architecture {
                 Operation::Activate(activation) if !found.maps.is_empty() => match first() {
                     None => None,
                     Some(it) if !it.is_sum => {
-                        return Err(head_error(format!(
+                        return refuse_head(format!(
                             "`{}` of activations in integers",
                             activation.name()
-                        )));
+                        ));
                     }
                     Some(Planned { value: FixedValue { map, unit }, units, .. }) => {
                         let fixed = found.maps[*map].as_ref().expect("its outputs are integers");
                         if let Some(reason) = fixed.without_integers(activation.curves()) {
-                            return Err(head_error(format!("`{}` {reason}", activation.name())));
+                            return refuse_head(format!("`{}` {reason}", activation.name()));
                         }
                         let unit_of = |curve: &Curve| {
                             let raised = (*unit as f64).powi(curve.growth_degree() as i32);
@@ -300,7 +298,7 @@ impl Architecture {
                             let units = all.iter().flat_map(|it| it.units.clone()).collect();
                             Some(Planned { units, ..all[0].clone() })
                         }
-                        _ => return Err(head_error("values side by side need the same unit")),
+                        _ => return refuse_head("values side by side need the same unit"),
                     }
                 }
                 Operation::Combine(how) => {
@@ -309,18 +307,18 @@ impl Architecture {
                         (None, None) => None,
                         (Some(x), Some(y)) if *how != Combination::Product => {
                             if !x.is_exact() || !y.is_exact() {
-                                return Err(head_error(format!(
+                                return refuse_head(format!(
                                     "activations whose 1.0 is not exactly {} in integers cannot \
                                      be added",
                                     x.value.unit
-                                )));
+                                ));
                             }
                             Some(Planned { is_sum: x.is_sum && y.is_sum, ..x.clone() })
                         }
                         (Some(_), Some(_)) => {
-                            return Err(head_error("`multiply` is for layers of f32"));
+                            return refuse_head("`multiply` is for layers of f32");
                         }
-                        _ => return Err(head_error("integers and f32 cannot be combined")),
+                        _ => return refuse_head("integers and f32 cannot be combined"),
                     }
                 }
                 Operation::Neurons | Operation::Product | Operation::Activate(_) => None,
@@ -379,30 +377,28 @@ fn plan_map(
     is_last: bool,
 ) -> Result<FixedMap, ImpossibleNet> {
     if let Some(unit) = it.list_units().find(|unit| !(1..=MOST_UNIT).contains(unit)) {
-        return Err(head_error(format!("{unit} is not from 1 to {MOST_UNIT}")));
+        return refuse_head(format!("{unit} is not from 1 to {MOST_UNIT}"));
     }
     let (biases, shifted) = (it.bias_unit(), it.shifted_unit());
     let floats = it.values.is_none() && !is_last;
     let input_shift = match (it.inputs, unit) {
         (None, _) => 0,
-        (Some(_), None) => {
-            return Err(head_error("the first layer takes bytes, and has no `inputs`"));
-        }
+        (Some(_), None) => return refuse_head("the first layer takes bytes, and has no `inputs`"),
         (Some(to), Some(from)) => shift_between(from, to).ok_or_else(|| {
             head_error(format!("inputs in units of {from} cannot be shifted to the right to {to}"))
         })?,
     };
     if !is_last && it.psqt.is_some() {
-        return Err(head_error("`psqt` is for the output"));
+        return refuse_head("`psqt` is for the output");
     }
     if is_last && (it.values.is_some() || it.most.is_some()) {
-        return Err(head_error("the output has no activation, and so no `values` and no `most`"));
+        return refuse_head("the output has no activation, and so no `values` and no `most`");
     }
     if biases != it.sums && biases != shifted {
-        return Err(head_error(format!(
+        return refuse_head(format!(
             "biases in units of {biases} are those of no sum; expected {} or {shifted}",
             it.sums
-        )));
+        ));
     }
     let shift = match is_last {
         true => None,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Activation, Architecture, BucketChoice, Buckets, ImpossibleNet, Inputs, Kings, Layer,
-    LayerIntegers, Views, head_error,
+    LayerIntegers, Views, head_error, refuse_head,
 };
 use crate::features::{self, FeatureSet, Integer, KingsError};
 use crate::registry::NameMissing;
@@ -201,7 +201,7 @@ fn parse_layers(written: &[LayerForm]) -> Result<(Vec<Layer>, Layer), Impossible
         .map(|(number, layer)| layer.name.clone().unwrap_or_else(|| format!("head.{number}")))
         .collect();
     if let Some(again) = (1..names.len()).find(|it| names[..*it].contains(&names[*it])) {
-        return Err(head_error(format!("two layers are named {:?}; rename one", names[again])));
+        return refuse_head(format!("two layers are named {:?}; rename one", names[again]));
     }
     let number = |name: &String| {
         let names = &names[..names.len() - 1];
@@ -233,10 +233,10 @@ fn parse_layers(written: &[LayerForm]) -> Result<(Vec<Layer>, Layer), Impossible
     let mut layers = written.iter().enumerate().map(layer).collect::<Result<Vec<_>, _>>()?;
     let output = layers.pop().unwrap_or_else(Layer::output);
     if let Some(activation) = output.activation {
-        return Err(head_error(format!(
+        return refuse_head(format!(
             "the last layer is the output without activation, found {:?}; remove it",
             activation.name()
-        )));
+        ));
     }
     Ok((layers, output))
 }

@@ -3,7 +3,7 @@
 
 use super::{
     Activation, Architecture, Combination, GraphArithmetic, ImpossibleNet, Layer, Operation,
-    head_error,
+    head_error, refuse_head,
 };
 
 /// Operations in an order in which they can be computed; the last is the output.
@@ -59,31 +59,29 @@ impl Architecture {
             let mut values = self.append_inputs(&mut graph, layer, number, &layers, features)?;
             if let Some(columns) = &layer.columns {
                 if number == 0 {
-                    return Err(head_error(
-                        "the first layer takes all accumulators; remove `columns`",
-                    ));
+                    return refuse_head("the first layer takes all accumulators; remove `columns`");
                 }
                 let width = graph.value_width(values);
                 if columns.is_empty() || columns.end > width {
-                    return Err(head_error(format!(
+                    return refuse_head(format!(
                         "{} takes columns {} to {} of {width} values",
                         self.name_of_layer(number),
                         columns.start,
                         columns.end
-                    )));
+                    ));
                 }
                 values = graph.push(self, Operation::Slice(columns.clone()), &[values]);
             }
             match layer.size {
-                None if number == 0 => return Err(head_error("the first layer needs a `size`")),
+                None if number == 0 => return refuse_head("the first layer needs a `size`"),
                 None => {}
                 Some(size) => {
                     if let Some(before) = graph.linear_layer(values, &layers) {
                         let names = Activation::ALL.map(Activation::name).join(", ");
                         let before = self.name_of_layer(before);
-                        return Err(head_error(format!(
+                        return refuse_head(format!(
                             "{before} has no activation; give one of {names}"
-                        )));
+                        ));
                     }
                     let skips = self.skip && map == 0 && self.has_layers();
                     values = graph.push_map(map, size + usize::from(skips), values);
@@ -107,12 +105,12 @@ impl Architecture {
                 let found = *layers.get(other).ok_or_else(|| self.comes_later(number, other))?;
                 let [width, expected] = [found, values].map(|it| graph.value_width(it));
                 if width != expected {
-                    return Err(head_error(format!(
+                    return refuse_head(format!(
                         "{} has {expected} values, and {}, which it {}, has {width}",
                         self.name_of_layer(number),
                         self.name_of_layer(other),
                         how.verb()
-                    )));
+                    ));
                 }
                 values = graph.append_combination(self, how, [values, found]);
             }
@@ -121,21 +119,20 @@ impl Architecture {
         let output = *layers.last().expect("there is an output");
         let last_map = graph.list_maps().last().map_or(1, |[_, outputs]| *outputs);
         if let Some(width) = [graph.value_width(output), last_map].into_iter().find(|it| *it != 1) {
-            return Err(head_error(format!(
+            return refuse_head(format!(
                 "the last layer is the output with one neuron, found {}; make `{{ size = 1 }}` the \
                  last layer",
                 width
-            )));
+            ));
         }
         if let Some(added) = added {
             graph.append_combination(self, Combination::Sum, [output, added]);
         }
         graph.mark_last_uses();
         match layers.iter().position(|value| *value != output && !graph.takes_value(*value)) {
-            Some(unused) => Err(head_error(format!(
-                "nothing takes the values of {}",
-                self.name_of_layer(unused)
-            ))),
+            Some(unused) => {
+                refuse_head(format!("nothing takes the values of {}", self.name_of_layer(unused)))
+            }
             None => Ok(Graph { layers, ..graph }),
         }
     }
@@ -155,7 +152,7 @@ impl Architecture {
         let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
         if let Some(again) = (1..inputs.len()).find(|it| inputs[..*it].contains(&inputs[*it])) {
             let [name, again] = [number, layer.inputs[again]].map(|it| self.name_of_layer(it));
-            return Err(head_error(format!("{name} takes {again} twice")));
+            return refuse_head(format!("{name} takes {again} twice"));
         }
         Ok(match inputs[..] {
             [] => layers.last().copied().unwrap_or(features),

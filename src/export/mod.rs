@@ -24,8 +24,8 @@ pub use crate::net::format::{
 };
 pub use manifest::{EmbeddedNet, StoredBase, StoredEvaluation, parse_description};
 pub use manifest::{
-    LoadedNet, Manifest, ManifestLosses, NetLoadError, Provenance, Sidecar, StartNet,
-    check_agreement, description_path, floats_path, load_net, manifest_path, sidecar_of,
+    LoadedNet, Manifest, ManifestError, ManifestLosses, NetLoadError, Provenance, Sidecar,
+    StartNet, check_agreement, description_path, floats_path, load_net, manifest_path, sidecar_of,
 };
 pub use permute::{NeuronOrder, ZeroBlocks};
 pub use prove::{Bounds, Overflow, Proof, prove};

@@ -76,13 +76,13 @@ impl BinpackReader {
         let [magic @ .., _, _, _, _] = header;
         let size = u32::from_le_bytes(*header.last_chunk().expect("8 bytes"));
         let reason = if self.ended {
-            let reason = " of the 8 bytes that begin a chunk";
-            RecordError::Number("the file ends after ", length, reason)
+            let words = "the file ends after {} of the 8 bytes that begin a chunk";
+            RecordError::Number(words, length)
         } else if magic != *MAGIC {
             "a chunk does not begin with the bytes BINP".into()
         } else if size > LARGEST {
-            let expected = " bytes, expected at most ";
-            RecordError::Limit("a chunk has ", size as usize, expected, LARGEST as usize)
+            let words = "a chunk has {} bytes, expected at most ";
+            RecordError::Limit(words, size as usize, LARGEST as usize)
         } else {
             self.chunk.clear();
             // Grows with the data: the length may be wrong.

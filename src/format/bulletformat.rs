@@ -42,7 +42,7 @@ fn check_position(position: &Position, own: u8, theirs: u8) -> Result<(), Record
     let planes = position.planes();
     // A rook that may castle has a nibble in other formats, never in this one.
     if let Some(square) = Bitboard(planes.castling_rooks()).first() {
-        return Err(RecordError::AtSquare("the nibble of ", square, " is not a piece"));
+        return Err(RecordError::AtSquare("the nibble of {} is not a piece", square));
     }
     planes.check_rules(Color::White)?;
     let king = |color| planes.king_square(color).map_or(64, |square| square as u8);

@@ -26,9 +26,9 @@ pub static FORMAT: Format = Format {
 
 fn parse_line(line: &str) -> Result<ParsedLine, RecordError> {
     let unexpected = || {
-        let expected = "expected `FEN [result]`, `FEN result` or `FEN c9 \"result\";`, and `;` after \
-             each operation, found ";
-        fields::quote_text(expected, line, "")
+        let words = "expected `FEN [result]`, `FEN result` or `FEN c9 \"result\";`, and `;` after each \
+             operation, found `{}`";
+        fields::quote_text(words, line)
     };
     let (mut score, mut result) = (None, None);
     let (head, tail) = line.split_once('[').map_or((line, None), |(it, tail)| (it, Some(tail)));
@@ -67,9 +67,9 @@ fn read_operations(
     let (mut score, mut mate) = (None, None);
     for operation in operations.iter().filter(|it| !it.is_empty()) {
         if !is_operation(operation) {
-            let wrong = " is no operation, whose name begins with a letter; write `FEN | score | \
+            let words = "`{}` is no operation, whose name begins with a letter; write `FEN | score | \
                  result`";
-            return Err(fields::quote_text("", operation, wrong));
+            return Err(fields::quote_text(words, operation));
         }
         let (name, operand) = operation.split_once(char::is_whitespace).unwrap_or((operation, ""));
         let operand = operand.trim();
@@ -78,11 +78,8 @@ fn read_operations(
             b"dm" => match operand.parse() {
                 Ok(moves @ 1..=999) => mate = Some(32_001 - 2 * moves),
                 _ => {
-                    return Err(fields::quote_text(
-                        "mate in ",
-                        operand,
-                        " (dm), expected 1 to 999 moves",
-                    ));
+                    let words = "mate in `{}` (dm), expected 1 to 999 moves";
+                    return Err(fields::quote_text(words, operand));
                 }
             },
             // Comments; that of Zurichess may be any number.

@@ -14,19 +14,21 @@ pub enum RecordError {
     #[error(transparent)]
     Position(#[from] IllegalPosition),
     #[error("{0}: `{1}`")]
-    Fen(Box<RecordError>, String),
+    Fen(Box<RecordError>, Box<str>),
     #[error("{0}")]
     Fixed(&'static str),
-    #[error("{0}`{1}`{2}")]
-    Quoted(&'static str, String, &'static str),
-    #[error("{0}{1}{2}")]
-    Number(&'static str, usize, &'static str),
-    #[error("{0}{1}{2}{3}")]
-    Limit(&'static str, usize, &'static str, usize),
-    #[error("{0}{1}{2}")]
-    AtSquare(&'static str, Square, &'static str),
+    /// Words with a value in the place of `{}`.
+    #[error("{}", .0.replace("{}", .1))]
+    Quoted(&'static str, Box<str>),
+    #[error("{}", .0.replace("{}", &.1.to_string()))]
+    Number(&'static str, usize),
+    #[error("{}", .0.replace("{}", &.1.to_string()))]
+    AtSquare(&'static str, Square),
+    /// The same, and a limit after them.
+    #[error("{}{}", .0.replace("{}", &.1.to_string()), .2)]
+    Limit(&'static str, usize, usize),
     #[error("{0} in {fen}", fen = .1.to_fen())]
-    Move(String, Position),
+    Move(Box<str>, Box<Position>),
     #[error("result {0}, expected {1}")]
     Result(f32, &'static str),
     #[error("score {0} is out of range, expected -{1} to {1}")]
@@ -39,12 +41,8 @@ pub enum RecordError {
     MoveNumber(u32, u32, Square),
     #[error("{0}; the last {1} bytes of the chunk are lost with it")]
     Chain(Box<RecordError>, usize),
-    #[error("the tag {0} has no closing quote")]
-    Tag(String),
     #[error("the moves end with {0}, but the result before was {1}")]
     Outcomes(&'static str, &'static str),
-    #[error("no {0} before the counts")]
-    TraceWord(&'static str),
     #[error("phase {0}, expected at most `phase {1}` of the term list")]
     TracePhase(f32, f64),
     #[error("scale factor {0}, expected at most twice `scale {1}` of the term list")]
@@ -65,9 +63,9 @@ impl From<&'static str> for RecordError {
     }
 }
 
-/// An error with a quoted text.
-pub fn quote_text(before: &'static str, text: &str, after: &'static str) -> RecordError {
-    RecordError::Quoted(before, text.into(), after)
+/// The error of these words with a text in the place of `{}`.
+pub fn quote_text(words: &'static str, text: &str) -> RecordError {
+    RecordError::Quoted(words, text.into())
 }
 
 /// Converts a score between White's point of view and the side to move's; -32768 has no negative.
@@ -106,14 +104,14 @@ pub fn result_byte(result: f32) -> Result<u8, RecordError> {
 pub fn byte_result(byte: u8) -> Result<f32, RecordError> {
     match byte {
         0..=2 => Ok(f32::from(byte) / 2.0),
-        _ => Err(RecordError::Number("result byte ", byte.into(), ", expected 0, 1 or 2")),
+        _ => Err(RecordError::Number("result byte {}, expected 0, 1 or 2", byte.into())),
     }
 }
 
 pub fn text_result(text: &str) -> Result<f32, RecordError> {
     match text_share(text) {
         Ok(result @ (0.0 | 0.5 | 1.0)) => Ok(result),
-        _ => Err(quote_text("result ", text, ", expected 1.0, 0.5, 0.0, 1-0, 1/2-1/2 or 0-1")),
+        _ => Err(quote_text("result `{}`, expected 1.0, 0.5, 0.0, 1-0, 1/2-1/2 or 0-1", text)),
     }
 }
 
@@ -127,7 +125,7 @@ pub fn text_share(text: &str) -> Result<f32, RecordError> {
     }
     match text.parse::<f64>() {
         Ok(share @ 0.0..=1.0) => Ok(((share.abs() * 1e6).round() / 1e6) as f32),
-        _ => Err(quote_text("result ", text, ", expected 0 to 1, 1-0, 1/2-1/2 or 0-1")),
+        _ => Err(quote_text("result `{}`, expected 0 to 1, 1-0, 1/2-1/2 or 0-1", text)),
     }
 }
 
@@ -151,7 +149,7 @@ pub fn result_text(result: f32) -> Result<&'static str, RecordError> {
 pub fn text_score(text: &str) -> Result<i16, RecordError> {
     let score: i64 = text
         .parse()
-        .map_err(|_| quote_text("score ", text, ", expected a whole number of centipawns"))?;
+        .map_err(|_| quote_text("score `{}`, expected a whole number of centipawns", text))?;
     i16::try_from(score).map_err(|_| RecordError::Score(score, i16::MAX))
 }
 
@@ -232,7 +230,7 @@ pub fn text_fen(text: &str) -> Result<Position, RecordError> {
     let wrong = |reason: RecordError| RecordError::Fen(reason.into(), text.into());
     let count = text.split_ascii_whitespace().count();
     if !(4..=6).contains(&count) {
-        return Err(wrong(RecordError::Number("FEN of ", count, " fields, expected 4 to 6")));
+        return Err(wrong(RecordError::Number("FEN of {} fields, expected 4 to 6", count)));
     }
     // shakmaty would accept pockets, promoted pieces and counts of checks.
     let slashes = text.bytes().filter(|&byte| byte == b'/').count();
@@ -252,8 +250,8 @@ pub fn check_ep(board: &Board, turn: Color, square: Square) -> Result<(), Record
         && pawn.is_some_and(stands)
         && empty(square)
         && start.is_some_and(empty);
-    let after = ", but no pawn has just passed it";
-    fits.then_some(()).ok_or(RecordError::AtSquare("en passant square ", square, after))
+    let words = "en passant square {}, but no pawn has just passed it";
+    fits.then_some(()).ok_or(RecordError::AtSquare(words, square))
 }
 
 /// Half-moves since the start of the game, by the move number if a sample has no ply.
@@ -337,7 +335,7 @@ impl MoveChain {
 pub fn legal_move(played: PlayedMove, chess: &Chess) -> Result<Move, RecordError> {
     played.legal_move(chess).ok_or_else(|| {
         let what = format!("move {:#06x} is not legal", played.0);
-        RecordError::Move(what, Position::from_chess(chess))
+        RecordError::Move(what.into(), Position::from_chess(chess).into())
     })
 }
 

@@ -103,8 +103,8 @@ impl TracedPosition {
             match own.list.terms.get(usize::from(*term)).map(|term| term.kind) {
                 None => {
                     let last = own.list.len() - 1;
-                    let ends = ", but the term list ends with term ";
-                    return Err(RecordError::Limit("term ", usize::from(*term), ends, last));
+                    let words = "term {}, but the term list ends with term ";
+                    return Err(RecordError::Limit(words, usize::from(*term), last));
                 }
                 Some(TermKind::Complexity) if *black != 0 => {
                     return Err(RecordError::TraceSides(*term, *black));
@@ -147,7 +147,7 @@ impl TraceReader {
             }
             if !self.begun || line.as_ref().is_ok_and(|line| line.starts_with(BEGIN)) {
                 if line != Ok(HEADER) {
-                    let reason = fields::quote_text("expected the first line ", HEADER, "");
+                    let reason = fields::quote_text("expected the first line `{}`", HEADER);
                     return Err(Fault::CutOff(self.text.bad_record(reason)));
                 }
                 self.begun = true;
@@ -220,42 +220,41 @@ fn parse_line(line: &str) -> Result<(TracedPosition, Option<NonZeroU64>), Record
         return Err("expected `RESULT w|b PHASE SCALE | TERM:WHITE:BLACK ... | FEN`".into());
     };
     let mut words = head.split_ascii_whitespace();
-    let mut next = |what| words.next().ok_or(RecordError::TraceWord(what));
-    let result = fields::text_result(next("result")?)?;
-    let turn = match next("side to move")? {
+    let mut next = |missing: &'static str| words.next().ok_or(missing);
+    let result = fields::text_result(next("no result before the counts")?)?;
+    let turn = match next("no side to move before the counts")? {
         "w" => Color::White,
         "b" => Color::Black,
         other => {
-            return Err(fields::quote_text("side to move ", other, ", expected w or b"));
+            return Err(fields::quote_text("side to move `{}`, expected w or b", other));
         }
     };
-    let phase = parse_amount("phase ", next("phase")?)?;
-    let scale = parse_amount("scale factor ", next("scale factor")?)?;
+    let phase = next("no phase before the counts")?;
+    let phase = parse_amount("phase `{}`, expected a number from 0", phase)?;
+    let scale = next("no scale factor before the counts")?;
+    let scale = parse_amount("scale factor `{}`, expected a number from 0", scale)?;
     let (mut score, mut eval, mut game) = (None, None, None);
     for word in words {
         match word.split_once('=') {
             Some(("cp", text)) => score = Some(fields::text_score(text)?),
             Some(("eval", text)) => {
                 let value = text.parse().ok().filter(|value: &f64| value.is_finite());
-                eval = Some(value.ok_or_else(|| fields::quote_text("evaluation ", text, ""))?);
+                eval = Some(value.ok_or_else(|| fields::quote_text("evaluation `{}`", text))?);
             }
             Some(("game", text)) => {
-                game = Some(text.parse().map_err(|_| fields::quote_text("game ", text, ""))?);
+                game = Some(text.parse().map_err(|_| fields::quote_text("game `{}`", text))?);
             }
             _ => {
-                return Err(fields::quote_text(
-                    "",
-                    word,
-                    ", expected cp=SCORE, eval=VALUE or game=NUMBER",
-                ));
+                let words = "`{}`, expected cp=SCORE, eval=VALUE or game=NUMBER";
+                return Err(fields::quote_text(words, word));
             }
         }
     }
     let position = fields::text_fen(fen.trim())?;
     if position.turn() != turn {
-        let [white, black] =
-            ["white is to move, but not in the FEN ", "black is to move, but not in the FEN "];
-        return Err(fields::quote_text(turn.fold_wb(white, black), fen.trim(), ""));
+        let white = "white is to move, but not in the FEN `{}`";
+        let words = turn.fold_wb(white, "black is to move, but not in the FEN `{}`");
+        return Err(fields::quote_text(words, fen.trim()));
     }
     let sample = fields::seen_by_white(position, score, result)?;
     let entries = counts.split_ascii_whitespace().map(parse_entry).collect::<Result<_, _>>()?;
@@ -263,9 +262,9 @@ fn parse_line(line: &str) -> Result<(TracedPosition, Option<NonZeroU64>), Record
 }
 
 /// Parses a number that is finite and not negative.
-fn parse_amount(what: &'static str, text: &str) -> Result<f32, RecordError> {
+fn parse_amount(wrong: &'static str, text: &str) -> Result<f32, RecordError> {
     let value = text.parse().ok().filter(|value: &f32| value.is_finite() && *value >= 0.0);
-    value.ok_or_else(|| fields::quote_text(what, text, ", expected a number from 0"))
+    value.ok_or_else(|| fields::quote_text(wrong, text))
 }
 
 fn parse_entry(text: &str) -> Result<TraceEntry, RecordError> {
@@ -276,8 +275,8 @@ fn parse_entry(text: &str) -> Result<TraceEntry, RecordError> {
         Some(TraceEntry { term: term.parse().ok()?, white, black })
     };
     read().ok_or_else(|| {
-        let expected = ", expected TERM:WHITE:BLACK, whole numbers from 0 to 65535 and -32768 to \
+        let words = "`{}`, expected TERM:WHITE:BLACK, whole numbers from 0 to 65535 and -32768 to \
              32767";
-        fields::quote_text("", text, expected)
+        fields::quote_text(words, text)
     })
 }

@@ -106,8 +106,8 @@ impl ViriReader {
             BadRecord { place: RecordPlace::Byte("game", from, rest), reason }
         };
         if length < START {
-            let reason = " of the start's 32 bytes";
-            let reason = RecordError::Number("the file ends after ", length, reason);
+            let words = "the file ends after {} of the start's 32 bytes";
+            let reason = RecordError::Number(words, length);
             return Err(Fault::CutOff(bad(0, reason)));
         }
         let start = parse_start(&record).map_err(|reason| Fault::Skipped(bad(0, reason)));
@@ -124,7 +124,7 @@ impl ViriReader {
             let turn = chess.turn();
             let white_score = i16::from_le_bytes([entry[2], entry[3]]);
             if moves > LONGEST {
-                let reason = RecordError::Number("more than ", LONGEST, " moves");
+                let reason = RecordError::Number("more than {} moves", LONGEST);
                 return Err(Fault::Skipped(bad(moves, reason)));
             }
             let legal =
@@ -191,7 +191,7 @@ impl SampleWriter for ViriWriter {
             self.game = Some(game);
         }
         if self.bytes.len() >= START + LONGEST * MOVE {
-            return Err(RecordError::Number("its game has more than ", LONGEST, " moves"));
+            return Err(RecordError::Number("its game has more than {} moves", LONGEST));
         }
         let played = PlayedMove::from_move(&legal).expect("a move of chess");
         self.bytes.extend_from_slice(&played.0.get().to_le_bytes());

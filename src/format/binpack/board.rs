@@ -41,8 +41,8 @@ impl BinpackBoard {
         let occupied = u64::from_be_bytes(*bytes.first_chunk().expect("24 bytes"));
         let nibbles = u128::from_le_bytes(*bytes.last_chunk().expect("24 bytes"));
         if occupied.count_ones() > 32 {
-            let (count, wrong) = (occupied.count_ones(), " pieces on the board, at most 32 fit");
-            return Err(RecordError::Number("", count as usize, wrong));
+            let (count, words) = (occupied.count_ones(), "{} pieces on the board, at most 32 fit");
+            return Err(RecordError::Number(words, count as usize));
         }
         let (mut setup, mut rights) = (Setup::empty(), 0);
         setup.halfmoves = halfmove.into();
@@ -57,7 +57,7 @@ impl BinpackBoard {
                 13 | 14 => {
                     let color = Color::from_black(nibble == 14);
                     let place = CASTLINGS.iter().position(|it| (it.0, it.2) == (color, square));
-                    let wrong = || RecordError::AtSquare("a rook that may castle on ", square, "");
+                    let wrong = || RecordError::AtSquare("a rook that may castle on {}", square);
                     rights |= 1 << place.ok_or_else(wrong)?;
                     (Role::Rook, color)
                 }
@@ -96,7 +96,7 @@ impl BinpackBoard {
         let (board, own) = (self.chess.board(), self.chess.us());
         let count = own.count() as u32;
         let number = bits.take_bits(bits_for_choices(count)).ok_or(ends)?;
-        let beyond = || RecordError::Limit("piece ", number as usize, " of ", count as usize);
+        let beyond = || RecordError::Limit("piece {} of ", number as usize, count as usize);
         let from = nth_square(own.0, number).ok_or_else(beyond)?;
         let role = board.role_at(from).expect("the square is occupied");
         let (squares, choices) = self.list_choices(from, role);

@@ -17,8 +17,8 @@ pub type ChainError = (usize, RecordError);
 pub fn read_chain(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainError> {
     let first = out.len();
     let Some((stem, text)) = bytes.split_first_chunk::<LEAST>() else {
-        let expected = " bytes, expected at least ";
-        return Err((0, RecordError::Limit("a chain has ", bytes.len(), expected, LEAST)));
+        let words = "a chain has {} bytes, expected at least ";
+        return Err((0, RecordError::Limit(words, bytes.len(), LEAST)));
     };
     let word = |at: usize| u16::from_be_bytes([stem[at], stem[at + 1]]);
     let at_stem = |reason| (0, reason);
@@ -47,10 +47,7 @@ pub fn read_chain(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainErr
         hash = (count > 0).then(|| GameHash::from_start(&position));
         hash.iter_mut().for_each(|hash| hash.add_move(played));
     } else if count > 0 {
-        return Err((
-            0,
-            RecordError::Number("the stem has no move, but ", count.into(), " follow"),
-        ));
+        return Err((0, RecordError::Number("the stem has no move, but {} follow", count.into())));
     }
     for number in 1..=usize::from(count) {
         let wrong = |reason| (number, reason);
@@ -188,7 +185,7 @@ impl ChainEntry {
         let position = &sample.position;
         let ply = fields::ply_of_sample(sample);
         if ply > PLY {
-            return Err(RecordError::Limit("ply ", ply.into(), ", expected at most ", PLY.into()));
+            return Err(RecordError::Limit("ply {}, expected at most ", ply.into(), PLY.into()));
         }
         let white_result = fields::flip_result(sample.result, position.turn());
         let white_result = fields::result_byte(white_result)?;

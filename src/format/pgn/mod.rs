@@ -298,11 +298,8 @@ impl<'a, 't> Replay<'a, 't> {
 
     fn play_san(&mut self, san: &[u8]) -> Result<(), RecordError> {
         if self.ended.is_some() {
-            return Err(fields::quote_text(
-                "the move ",
-                &show_start(san),
-                " comes after the result",
-            ));
+            let words = "the move `{}` comes after the result";
+            return Err(fields::quote_text(words, &show_start(san)));
         }
         let legal = parse_legal_san(san, &self.chess)?;
         let played = PlayedMove::from_move(&legal).ok_or_else(|| not_a_move(san))?;
@@ -349,7 +346,7 @@ fn parse_legal_san(san: &[u8], chess: &Chess) -> Result<Move, RecordError> {
             SanError::AmbiguousSan => "more than one move",
         };
         let what = format!("`{}` is {what}", show_start(san));
-        RecordError::Move(what, Position::from_chess(chess))
+        RecordError::Move(what.into(), Position::from_chess(chess).into())
     })
 }
 
@@ -376,7 +373,7 @@ fn plain_san(san: &[u8]) -> String {
 }
 
 fn not_a_move(san: &[u8]) -> RecordError {
-    fields::quote_text("", &show_start(san), " is not a move")
+    fields::quote_text("`{}` is not a move", &show_start(san))
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -27,8 +27,8 @@ impl GameFrame {
         match self.too_long {
             false => Ok(&self.text),
             true => {
-                let (most, unit) = (LONGEST >> 20, " MiB");
-                Err(GameError::of_game(RecordError::Number("the game is longer than ", most, unit)))
+                let words = "the game is longer than {} MiB";
+                Err(GameError::of_game(RecordError::Number(words, LONGEST >> 20)))
             }
         }
     }
@@ -199,7 +199,8 @@ impl<'a> Tags<'a> {
             match closing {
                 Some(closing) => tags.all.push((name, &value[..closing])),
                 None if MATTER.iter().any(|it| name.eq_ignore_ascii_case(it.as_bytes())) => {
-                    return Err(RecordError::Tag(show_start(name)));
+                    let words = "the tag {} has no closing quote";
+                    return Err(fields::quote_text(words, &show_start(name)));
                 }
                 None => {}
             }
@@ -231,11 +232,10 @@ impl<'a> Tags<'a> {
         match TagOutcome::from_text(result.trim_ascii()) {
             Some(outcome) => Ok(Some(outcome)),
             None if is_unknown(result) => Ok(Some(TagOutcome::Unfinished)),
-            None => Err(fields::quote_text(
-                "the tag Result is ",
-                &show_start(result),
-                ", expected 1-0, 0-1, 1/2-1/2 or *",
-            )),
+            None => {
+                let words = "the tag Result is `{}`, expected 1-0, 0-1, 1/2-1/2 or *";
+                Err(fields::quote_text(words, &show_start(result)))
+            }
         }
     }
 
@@ -271,8 +271,8 @@ impl<'a> Tags<'a> {
             | "doublefischerrandom"
             | "doublechess960" => true,
             _ => {
-                let (variant, expected) = (show_start(said), ", expected chess or Chess960");
-                return Err(fields::quote_text("the tag Variant is ", &variant, expected));
+                let words = "the tag Variant is `{}`, expected chess or Chess960";
+                return Err(fields::quote_text(words, &show_start(said)));
             }
         };
         match self.tag_value("FEN").filter(|fen| !is_unknown(fen)) {
@@ -458,7 +458,7 @@ impl<'a> Tokens<'a> {
         }
         match san {
             b"--" | b"Z0" | b"null" | b"@@@@" | b"0000" => {
-                Err(fields::quote_text("", &show_start(san), " is a null move, which no game has"))
+                Err(fields::quote_text("`{}` is a null move, which no game has", &show_start(san)))
             }
             // `N` marks a new move, `D` a diagram.
             b"e.p." | b"e.p" | b"ep." | b"ep" | b"N" | b"D" => Ok(None),

@@ -110,7 +110,7 @@ impl SampleWriter for PgnWriter {
         }
         if self.moves.text.len() > LONGEST / 2 {
             let most = LONGEST >> 21;
-            return Err(RecordError::Number("its game has more than ", most, " MiB of moves"));
+            return Err(RecordError::Number("its game has more than {} MiB of moves", most));
         }
         if let Some(game) = &mut self.game {
             self.moves.append_move(&mut game.chess, legal, begins);
