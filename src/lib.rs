@@ -16,6 +16,20 @@
 //!
 //! Score and result are the side to move's unless a name has `white`.
 //!
+//! A net from a file of games:
+//!
+//! ```no_run
+//! let config = "
+//!     version = 3
+//!     data.files = ['games.pgn']
+//!     net = { inputs = 'perspective', hidden = 64 }
+//!     target = { score_scale = 136.0, wdl = 0.1 }";
+//! let config = nnuance::Config::parse_text(config, "my config", &[])?;
+//! let run = nnuance::train(config, "runs/mine")?;
+//! println!("{:?} on held-out games", run.validation_loss);
+//! # Ok::<(), nnuance::Error>(())
+//! ```
+//!
 //! Programs to start from:
 //!
 //! - [`evaluate.rs`](../../../examples/evaluate.rs): a net in an engine, its accumulators follow a search;
@@ -134,11 +148,6 @@ pub use shakmaty;
 /// Fails if data or folder cannot be read or written, if the folder holds a run already, and if the
 /// data do not fit the config.
 ///
-/// # Examples
-///
-/// ```no_run
-#[doc = include_str!("../examples/train_from_code.rs")]
-/// ```
 pub fn train(config: Config, folder: impl AsRef<Path>) -> Result<FinishedRun, Error> {
     let (listener, device) = (&SilentProgress, &DeviceOptions::default());
     let folder = RunFolder::lock_new(folder.as_ref(), false, listener)?;
