@@ -89,7 +89,7 @@ impl Evaluator {
         Ok(opened)
     }
 
-    /// An evaluation without a file of its own.
+    /// Creates an evaluation without a file.
     fn without_file(name: String, form: EvaluationForm) -> Self {
         let given = name.clone();
         Self { name, given, recipe: None, digest: None, fitted: None, cautions: vec![], form }
@@ -132,7 +132,8 @@ fn open_weights(
     Ok((recipe, EvaluationForm::Floats(Box::new(floats)), fitted, None))
 }
 
-/// The scale fitted to the exported net of these floats, converted to the centipawns of the floats.
+/// Returns the scale fitted to the exported net of these floats, converted to the centipawns of the
+/// floats.
 fn fitted_to_floats(path: &Path, scale: f64) -> Option<f64> {
     let net = match path.file_name() {
         Some(name) if name == BEST => path.with_file_name(NET),
@@ -171,10 +172,10 @@ fn open_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
     Ok((recipe, EvaluationForm::Integers(Evaluation::from_net(loaded.net, base)), fitted, caution))
 }
 
-/// Terms that a run tuned, with these weights.
+/// Makes the terms that a run tuned, with these weights.
 fn terms_form(terms: &RunTerms, weights: HceWeights) -> EvaluationForm {
-    match &terms.own {
-        Some(own) => EvaluationForm::Traced(Box::new((own.clone(), weights))),
+    match &terms.engine {
+        Some(engine) => EvaluationForm::Traced(Box::new((engine.clone(), weights))),
         None => EvaluationForm::from_terms(weights),
     }
 }

@@ -1,5 +1,5 @@
-//! Runs: from a config and data to an evaluation in a folder, measured on unseen data. Nothing here
-//! prints, exits, or reads clock and environment; a [`Progress`](crate::progress::Progress)
+//! Runs from a config and data to an evaluation in a folder, measured on unseen data. This module does
+//! not print, exit, or read clock and environment. A [`Progress`](crate::progress::Progress)
 //! receives all events.
 
 #[doc(hidden)]

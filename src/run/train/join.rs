@@ -44,7 +44,7 @@ pub fn broadcast_recipe(
     Ok(())
 }
 
-/// Joins the run of rank 0 as another rank; returns how it ended.
+/// Joins the run of rank 0 as another rank. Returns how it ended.
 pub fn join_run(context: &RunContext) -> Result<End> {
     let receive = || {
         let mut bytes = Vec::new();
@@ -55,10 +55,11 @@ pub fn join_run(context: &RunContext) -> Result<End> {
     };
     let (draft, recipe) = receive()?;
     let host = context.open_host(&recipe.config)?;
-    let (own, first) = (describe_compute(&host.device.1), draft.facts.get(COMPUTE));
+    let compute = describe_compute(&host.device.1);
+    let first = draft.facts.get(COMPUTE);
     ensure!(
-        first == Some(&own),
-        "this machine computes with {own}, that of rank 0 with {}: their weights would drift apart; \
+        first == Some(&compute),
+        "this machine computes with {compute}, that of rank 0 with {}: their weights would drift apart; \
          name what both have with --simd",
         first.map_or("nothing", String::as_str)
     );
