@@ -54,10 +54,10 @@ pub fn run_command(args: Args) -> Result<()> {
     }
     let (lead, pictures) = if holds_terms(&path) {
         let device = DeviceOptions::default().open_device(Precision::F32)?;
-        let found =
+        let inspection =
             TermsInspection::open_terms(&path, given, &Host { device, listener: &terminal })?;
-        out::print_result(args.json, &found, found.to_text())?;
-        (html! {}, found.page_sections(None))
+        out::print_result(args.json, &inspection, inspection.to_text())?;
+        (html! {}, inspection.page_sections(None))
     } else {
         let (source, origin) = export::read_source(&path)?;
         let recipe = Recipe::read_header(&source.facts).with_context(|| name.clone())?;

@@ -1,4 +1,4 @@
-//! `nnuance report`: runs as one page that stands alone.
+//! `nnuance report`: runs on one self-contained page.
 
 use std::path::PathBuf;
 
