@@ -249,8 +249,7 @@ struct Bench<'a> {
     copied: Option<f64>,
 }
 
-/// Steps between rows of the log on a GPU. Each row waits for the GPU, so that laps contain finished
-/// work only.
+/// Steps between rows of the log on a GPU. A row waits for the GPU, so that laps have finished work.
 const GPU_ROWS: u64 = 32;
 /// Largest number of positions that are shuffled together if data are streamed.
 const MOST_STREAMED: u64 = 1 << 22;
@@ -331,18 +330,15 @@ impl Bench<'_> {
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let run_folder = RunFolder::lock_new(folder.path(), false, &laps)?;
         let (device, ranks) = (self.options, &SingleRank);
-        begin_training(
-            config,
-            &run_folder,
-            &RunContext { device, listener: &laps, page: false, ranks },
-        )?;
+        let context = RunContext { device, listener: &laps, page: false, ranks };
+        begin_training(config, &run_folder, &context)?;
         ensure!(!catch_interrupts().load(Ordering::SeqCst), "interrupted");
         let first_pass = laps.first_pass();
         Ok((laps.median_figure().context("the run ended before its laps")?, first_pass))
     }
 
     /// Measures the median milliseconds of each stage, which the device finishes before the next. The
-    /// share is that of the rate of copies at which it reads and writes rows and parameters.
+    /// share compares the rate at which it reads and writes rows and parameters with that of copies.
     fn measure_stages(&self, compute: Compute) -> Result<Vec<(&'static str, f64, Option<f64>)>> {
         let mut model = self.build_model(compute)?;
         let mut optimizer = self.config.optimizer.clone().build_optimizer(compute);

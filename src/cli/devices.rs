@@ -31,12 +31,10 @@ pub fn run_command(_args: Args) -> Result<()> {
         let name = backend.name();
         let devices = backend.list_devices();
         match &devices {
-            Err(_) => table.add_row([
-                name,
-                "not in this build",
-                "",
-                &format!("build with --features {name}"),
-            ]),
+            Err(_) => {
+                let remedy = format!("build with --features {name}");
+                table.add_row([name, "not in this build", "", &remedy]);
+            }
             Ok(devices) if devices.is_empty() => table.add_row([name, "no driver found"]),
             Ok(_) => {}
         }

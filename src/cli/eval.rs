@@ -78,8 +78,8 @@ impl GivenPositions {
 /// Evaluates a block to lines, up to the first error.
 fn evaluate_block(evaluator: &Evaluator, block: Vec<Result<GivenPosition>>) -> Vec<Result<String>> {
     let good = block.iter().map_while(|read| Some(Sample::from_position(read.as_ref().ok()?.1)));
-    let cp = evaluator.predict_samples(&good.collect::<Vec<Sample>>(), &[]).and_then(|it| {
-        it.cp.with_context(|| format!("{} gives no centipawns for a position", it.name))
+    let cp = evaluator.predict_samples(&good.collect::<Vec<Sample>>(), &[]).and_then(|values| {
+        values.cp.with_context(|| format!("{} gives no centipawns for a position", values.name))
     });
     let values = match cp {
         Ok(values) => values,
@@ -94,8 +94,7 @@ fn evaluate_block(evaluator: &Evaluator, block: Vec<Result<GivenPosition>>) -> V
     block.into_iter().zip(values).map(line).collect()
 }
 
-/// Reads the positions of a file, one per line, compressed or not; `-` is standard input. Errors name
-/// the line.
+/// Reads positions from a file, one per line; `-` is standard input. Errors name the line.
 fn read_lines(path: &Path) -> Result<impl Iterator<Item = Result<GivenPosition>>> {
     let name = match path.as_os_str() == "-" {
         true => "standard input".to_string(),

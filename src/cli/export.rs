@@ -219,7 +219,7 @@ fn open_weights(args: &Args, path: &Path) -> Result<(ImportedWeights, Origin)> {
     Ok((source, origin))
 }
 
-/// Returns the command that brings a net, in a file or a run, to an engine: its code, if there is any.
+/// Returns the command that brings a net, in a file or a run, to an engine: its code, if any.
 pub fn for_an_engine<'a>(name: &'a str, written: &WrittenNet) -> Vec<&'a str> {
     match has_code(Language::C, &written.exported.manifest.architecture) {
         true => vec!["export", name, "--snippet", "c", "-o", "nnue.h"],

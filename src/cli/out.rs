@@ -76,8 +76,8 @@ pub fn require_new(paths: &[&Path], overwrite: bool) -> Result<()> {
     Ok(())
 }
 
-/// Opens and drops the file of a page, so that an unwritable one fails before the long work. Fails if
-/// it cannot be written, or exists and is not our page.
+/// Opens and drops the file of a page, so that an unwritable one fails before the long work. Fails
+/// if it cannot be written, or exists and is not our page.
 pub fn require_page(path: &Path) -> Result<()> {
     if path.exists() {
         let mark = format!("name=\"generator\" content=\"{MARK}\"");
@@ -116,8 +116,7 @@ pub fn format_command<S: AsRef<str>>(words: &[S]) -> String {
     report::join_lines(quoted.iter().map(String::as_str), WIDTH - 7).join(" \\\n     ")
 }
 
-/// Returns the program as the user called it, if by a relative path such as `./nnuance`, else its
-/// name.
+/// Returns the program's relative path, such as `./nnuance`, if the user gave one, else its name.
 fn program_name() -> String {
     let called = std::env::args().next().unwrap_or_default();
     let is_relative = called.contains(['/', '\\']) && Path::new(&called).is_relative();

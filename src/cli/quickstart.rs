@@ -168,8 +168,7 @@ const FILES: [(&str, &[u8]); 6] = [
 /// Folder for these files outside the repository.
 const KIT: &str = "nnuance-quickstart";
 
-/// Changes to a folder with all files: this one, or a folder in it to which they are written. Returns
-/// whether they are written.
+/// Changes to a folder with all files, which are written if necessary. Returns whether they are.
 fn write_kit() -> Result<bool> {
     if FILES.iter().all(|(name, _)| Path::new(name).exists()) {
         return Ok(false);

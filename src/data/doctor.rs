@@ -51,7 +51,7 @@ impl Results {
 /// Largest number of distinct hashes of a kind in memory, some 32 MiB.
 const MOST_KEYS: usize = 1 << 20;
 
-/// Counts of keys whose hash has at least `level` leading zeros. The level rises when memory is full.
+/// Counts of keys whose hash has `level` leading zeros or more. The level rises if memory is full.
 #[derive(Default)]
 struct Multiset {
     counts: HashMap<u64, u32>,
@@ -80,13 +80,13 @@ impl Multiset {
     }
 
     /// Returns the share of the occurrences whose key occurs in the other set.
-    fn share_within(&self, other: &Multiset) -> f64 {
-        let level = self.level.max(other.level);
+    fn share_within(&self, reference: &Multiset) -> f64 {
+        let level = self.level.max(reference.level);
         let (mut total, mut common) = (0u64, 0u64);
         for (hash, count) in &self.counts {
             if hash.leading_zeros() >= level {
                 total += u64::from(*count);
-                common += if other.counts.contains_key(hash) { u64::from(*count) } else { 0 };
+                common += if reference.counts.contains_key(hash) { u64::from(*count) } else { 0 };
             }
         }
         share_of(common, total)
@@ -155,12 +155,12 @@ impl Keys {
     }
 
     /// Measures the shares of these positions and games that occur in the other file.
-    pub fn measure_overlap(&self, other: &Keys) -> Overlap {
+    pub fn measure_overlap(&self, reference: &Keys) -> Overlap {
         let games = self
             .game_count()
-            .and(other.game_count())
-            .map(|_| self.games.share_within(&other.games));
-        Overlap { positions: self.positions.share_within(&other.positions), games }
+            .and(reference.game_count())
+            .map(|_| self.games.share_within(&reference.games));
+        Overlap { positions: self.positions.share_within(&reference.positions), games }
     }
 }
 
@@ -290,9 +290,8 @@ impl Exam {
         self.draw.add(sample);
     }
 
-    /// Completes the diagnosis of what was read of a source. The input is whether it has more, why
-    /// reading stopped early, a fit of scales, and the keys of files that must not have the same
-    /// positions.
+    /// Completes the diagnosis of what was read of a source: whether it has more, why reading failed,
+    /// a fit of scales, and the keys of files that must not have the same positions.
     pub fn diagnose(
         self,
         source: &SampleSource,
@@ -415,12 +414,8 @@ fn check_scores(facts: &Diagnosis, source: &SampleSource) -> Finding {
     let Some([low, high]) = facts.scores else {
         let results = "train on results (target.wdl = 1), or label the positions with an engine";
         let cure = source.unread_comments().map_or(results, |it| it.cure);
-        return new_finding(
-            Grade::Note,
-            "scores",
-            format!("no position has a score{unread}"),
-            cure,
-        );
+        let says = format!("no position has a score{unread}");
+        return new_finding(Grade::Note, "scores", says, cure);
     };
     let (missing, mates) = (facts.positions - facts.scored, share_of(facts.mates, facts.scored));
     let says = format!(

@@ -5,8 +5,8 @@ use std::num::NonZeroU16;
 use crate::format::{Format, Presence};
 use crate::sample::{IllegalPosition, PlayedMove, Position, Sample};
 
-/// A [`Sample`] without its game: 28 bytes of the position, result as f32, score, ply and move in 16
-/// bits each, a byte of flags for score and ply, and a zero.
+/// A [`Sample`] without its game: 28 bytes of the position, result as f32, score, ply and move in
+/// 16 bits each, a byte of flags for score and ply, and a zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record(pub [u8; Record::LENGTH]);
 

@@ -1,6 +1,6 @@
 //! A shuffle of more records than fit in memory. A seeded generator puts each into one of 256
-//! buckets, and each bucket is shuffled whole. Buckets that exceed the memory go to one unnamed file.
-//! The order does not depend on the memory.
+//! buckets, and each bucket is shuffled whole. Buckets beyond the memory go to one unnamed file. The
+//! order does not depend on the memory.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};

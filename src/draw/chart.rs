@@ -1,5 +1,4 @@
-//! Curves over two axes, and rankings with whiskers, as SVG inside a page, in the colours of its
-//! theme.
+//! Curves over two axes, and rankings with whiskers, as SVG in the colours of a page's theme.
 
 use maud::{Markup, html};
 
@@ -116,7 +115,7 @@ impl Chart<'_> {
         }
     }
 
-    /// Lines with a name and points.
+    /// Iterates over the lines with a name and points.
     fn named_lines(&self) -> impl Iterator<Item = &ChartLine> {
         self.lines.iter().filter(|line| !line.name.is_empty() && !line.points.is_empty())
     }

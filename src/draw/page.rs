@@ -78,8 +78,7 @@ img.pixels { image-rendering: pixelated; width: 100%; height: auto; display: blo
 /// Seconds between two loads of a page that reloads itself.
 const RELOAD: u32 = 5;
 
-/// Renders the whole page. The lead stands between title and table of contents. A single section
-/// has no table of contents.
+/// Renders the whole page: title, lead, table of contents of several sections, and sections.
 pub fn page(title: &str, lead: &Markup, sections: &[Section]) -> String {
     render_document(title, lead, sections, false)
 }

@@ -1,5 +1,5 @@
-//! Small PNG pictures of many numbers, one pixel per number. Values above zero are blue, values below
-//! zero orange, stronger with the distance. Values near zero are transparent, so that the same
+//! Small PNG pictures of many numbers, one pixel per number. Values above zero are blue, values
+//! below zero orange, stronger with the distance. Values near zero are transparent, so that the same
 //! picture works on light and dark paper.
 
 use base64::Engine as _;

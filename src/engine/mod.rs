@@ -1,7 +1,6 @@
-//! Data made by players: scored `positions`, or games from scratch (`selfplay`).
-//! `pool` distributes items to [`Player`]s and commits their results, in order, to output and
-//! journal. A player starts each item without memory, so the output depends neither on the number of
-//! players nor on resumes.
+//! Data made by players: scored `positions`, or games from scratch (`selfplay`). `pool` distributes
+//! items to [`Player`]s and commits their results, in order, to output and journal. A player starts
+//! each item without memory, so the output depends neither on the number of players nor on resumes.
 
 pub mod clock;
 pub mod game;

@@ -41,7 +41,7 @@ impl Default for Openings {
 }
 
 impl Openings {
-    /// Lists all settings that games depend on, for the journal of a job. A book counts by its content.
+    /// Lists the settings that games depend on, for the journal. A book counts by its content.
     pub fn list_settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
         let start = match &self.start {
             StartPosition::Book(path) => {
@@ -142,8 +142,7 @@ impl Opener {
 /// Number of arrays, as numbered by Reinhard Scharnagl. 518 is the usual array.
 pub const ARRAYS: u16 = 960;
 
-/// Returns a start position of Chess960 with all castling rights. It is double if White's and Black's
-/// arrays differ.
+/// Returns a start position of Chess960, or of double Chess960, with all castling rights.
 pub fn chess960_start(arrays: [u16; 2]) -> Chess {
     let mut setup = Setup::initial();
     setup.board = Board::empty();

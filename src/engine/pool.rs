@@ -194,8 +194,7 @@ pub struct AppendedItem {
 }
 
 /// Runs a job from its journal's state. `items` start after the finished ones; `append` appends the
-/// bytes of an item. A batch is committed after `every` items or some time, and failures with the
-/// next success.
+/// bytes of an item. A batch ends after `every` items or some time, but not at a failure.
 pub fn run_job<I: Send, T: Send>(
     crew: &ParallelPlayers,
     (mut journal, every): (Journal<SkippedItem>, u64),

@@ -49,15 +49,10 @@ pub fn label_positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobRe
     ];
     settings.extend(job.crew.entrant.list_settings()?);
     let in_games = facts.games != Presence::Never;
-    let mut items = Items {
-        source: SampleSource::open_file(input, None, job.bad_records)?,
-        block: Vec::new(),
-        index: 0,
-        games: in_games,
-        range: job.range.clone(),
-        number: 0,
-        game: 0,
-    };
+    let range = job.range.clone();
+    let source = SampleSource::open_file(input, None, job.bad_records)?;
+    let mut items =
+        Items { source, block: Vec::new(), index: 0, games: in_games, range, number: 0, game: 0 };
     if facts.moves == Presence::Always && items.source.format().facts.moves == Presence::Never {
         return Err(EngineError::NoMoves { format: name, input: input.clone() });
     }

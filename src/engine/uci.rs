@@ -309,7 +309,7 @@ impl Uci {
 
 impl Drop for Uci {
     fn drop(&mut self) {
-        // The end of the input also stops an engine that a script started, which `kill` does not reach.
+        // The end of the input also stops an engine under a script, which `kill` does not reach.
         self.input = None;
         // It may have exited already.
         let _ = self.child.kill();

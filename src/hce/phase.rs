@@ -5,9 +5,9 @@ use shakmaty::Role;
 use super::evaluate::{DARK, TermBoard};
 use crate::sample::Position;
 
-/// The phase of a position in 256ths, and the scale factor of its endgame in 128ths. `lambda = knights
-/// + bishops + 2 * rooks + 4 * queens`, at most 24, and `rho = (256 * (24 - lambda) + 12) / 24` in
-/// integers, as in Ethereal.
+/// The phase of a position in 256ths, and the scale factor of its endgame in 128ths. As in Ethereal,
+/// `lambda = knights + bishops + 2 * rooks + 4 * queens`, at most 24, and in integers
+/// `rho = (256 * (24 - lambda) + 12) / 24`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
     /// Phase: 0 with all pieces, 256 with kings and pawns only.
@@ -54,8 +54,7 @@ fn phase_lambda(board: &TermBoard) -> i32 {
 fn endgame_factor(board: &TermBoard) -> i32 {
     let [white, black] = board.counts;
     let dark = board.pieces.map(|sets| sets[Role::Bishop as usize - 1] & DARK != 0);
-    let both =
-        |factor: fn([i32; 6], [i32; 6]) -> i32| factor(white, black).min(factor(black, white));
+    let both = |rule: fn([i32; 6], [i32; 6]) -> i32| rule(white, black).min(rule(black, white));
     let bishops = if dark[0] == dark[1] { UNSCALED } else { lone_bishops(white, black) };
     bishops.min(both(queen_against_pieces)).min(both(without_pawns))
 }
@@ -84,8 +83,7 @@ fn queen_against_pieces(a: [i32; 6], b: [i32; 6]) -> i32 {
     if is_single_queen && b[4] == 0 && count_pieces(b) > 1 { 88 } else { UNSCALED }
 }
 
-/// Returns the factor of a side without pawns that is ahead by at most three pawns, or by two
-/// knights.
+/// Returns the factor of a side without pawns, ahead by at most three pawns or by two knights.
 fn without_pawns(a: [i32; 6], b: [i32; 6]) -> i32 {
     // Beginner's values of the pieces, in pawns.
     let value = |[_, knights, bishops, rooks, queens, _]: [i32; 6]| {

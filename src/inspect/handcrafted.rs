@@ -115,12 +115,8 @@ impl InspectedTerms {
             };
             let lines = vec![line(0), line(1)];
             let (x, y) = ("squares within reach", "centipawns");
-            render_figure(
-                role,
-                "",
-                "",
-                &Chart { title: role, x, y, lines, ..Chart::default() }.to_markup(),
-            )
+            let chart = Chart { title: role, x, y, lines, ..Chart::default() };
+            render_figure(role, "", "", &chart.to_markup())
         };
         html! { div.figures { @for curve in &self.mobility { (chart(curve)) } } }
     }

@@ -1,4 +1,4 @@
-//! Neurons over many positions: which are dead or saturated, their use, and weights of the most used.
+//! Neurons over many positions: dead and saturated ones, their use, and weights of the most used.
 
 use serde::Serialize;
 
@@ -16,8 +16,7 @@ pub struct NeuronLayer {
     /// Name: "hidden", or "head.0" and so on.
     pub name: String,
     pub activation: &'static str,
-    /// Neurons, bucket by bucket if the head has output buckets. Buckets without positions are left
-    /// out.
+    /// Neurons, bucket by bucket if there are output buckets; buckets without positions are absent.
     pub neurons: Vec<Neuron>,
 }
 
@@ -39,8 +38,7 @@ pub struct Neuron {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NeuronMap {
     pub neuron: usize,
-    /// Boards of the own pieces, pawn to king, then of the other side's. Each begins with a1 and is a
-    /// mean over king buckets.
+    /// Boards of own pieces, pawn to king, then of enemy ones, from a1; means over king buckets.
     pub boards: Vec<Vec<f32>>,
 }
 
@@ -178,12 +176,12 @@ fn sum_activations(float: &Float, samples: &[Sample]) -> Vec<ActivationSums> {
             for (neuron, &value) in values.iter().enumerate() {
                 let sums = &mut head[first + bucket * values.len() + neuron];
                 add_activations(sums, value, curves);
-                let out = |(curve, it): (usize, &Curve)| {
-                    let source = (layer, curve * values.len() + neuron);
+                let contribution = |(i, curve): (usize, &Curve)| {
+                    let source = (layer, i * values.len() + neuron);
                     let column = outputs.iter().position(|output| *output == source)?;
-                    Some(it.value(value) * f64::from(output[column]))
+                    Some(curve.value(value) * f64::from(output[column]))
                 };
-                add_output(sums, curves.iter().enumerate().filter_map(out).sum());
+                add_output(sums, curves.iter().enumerate().filter_map(contribution).sum());
             }
             first += net.buckets * values.len();
         });

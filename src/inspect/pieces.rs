@@ -96,8 +96,7 @@ fn remove_from_position(
     });
 }
 
-/// Ordinary positions of openings, middlegames and endgames. In these, a sound evaluation is lower
-/// without any piece.
+/// Ordinary positions of all phases. Removing any piece lowers a sound evaluation.
 const ORDINARY: [&str; 7] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
@@ -108,8 +107,7 @@ const ORDINARY: [&str; 7] = [
     "8/5pk1/p2b2p1/1p6/3N2P1/1P6/P3rPK1/3R4 w - - 0 35",
 ];
 
-/// Returns the mean values of pieces in ordinary positions, by role of [`ROLES`]. `value` evaluates
-/// for the side to move.
+/// Returns mean values by role in ordinary positions. `value` evaluates for the side to move.
 pub fn ordinary_values(value: impl Fn(&Position) -> f64) -> [f64; 5] {
     let (mut pieces, mut sums) = (Vec::new(), [(0.0, 0.0); 5]);
     for fen in ORDINARY {

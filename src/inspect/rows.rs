@@ -51,8 +51,7 @@ pub(super) fn largest_rows(float: &Float, scale: f64, samples: &[&Sample]) -> Ve
     values
 }
 
-/// Pairs the rows of small sets that differ by side: each with the other side's row for the same
-/// fact.
+/// Pairs each row of small sets that differs by side with the other side's row for the same fact.
 fn pair_by_side(inputs: &Inputs) -> Vec<[usize; 2]> {
     fn swap_side(word: &str) -> &str {
         match word {

@@ -42,7 +42,7 @@ pub fn critical_t(probability: f64, freedom: f64) -> f64 {
     t
 }
 
-/// Computes the continued fraction of the incomplete beta function (Abramowitz and Stegun, 26.5.8; Lentz).
+/// Computes the incomplete beta function's continued fraction (Abramowitz, Stegun, 26.5.8; Lentz).
 fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let nonzero = |value: f64| if value.abs() < TINY { TINY } else { value };
@@ -79,8 +79,7 @@ fn ln_gamma(x: f64) -> f64 {
     (x - 0.5) * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI).ln() + series - product.ln()
 }
 
-/// Returns which probabilities are significant together by S. Holm's test (1979). Unknown
-/// probabilities never are.
+/// Returns which probabilities are significant by S. Holm's test (1979). Unknown ones never are.
 pub fn are_significant(all: &[Option<f64>]) -> Vec<bool> {
     let mut sorted: Vec<f64> = all.iter().flatten().copied().collect();
     sorted.sort_by(f64::total_cmp);
@@ -90,8 +89,7 @@ pub fn are_significant(all: &[Option<f64>]) -> Vec<bool> {
     all.iter().map(|p| p.is_some_and(|p| limit.is_some_and(|limit| p <= limit))).collect()
 }
 
-/// Returns the indices of neighbours among all pairs of a ranking, where the pairs of the first
-/// member come first.
+/// Returns the indices of neighbours among all pairs of a ranking, those of the first member first.
 pub fn neighbour_indices(count: usize) -> Vec<usize> {
     let runs = (1..count).rev();
     runs.scan(0, |first, run| Some(std::mem::replace(first, *first + run))).collect()

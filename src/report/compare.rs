@@ -1,6 +1,5 @@
 //! Comparison of several evaluations on the same positions, against the results of the games.
-//! Verdicts use Holm's correction (1979): any verdict of a comparison is false with 5 %
-//! probability.
+//! Verdicts use Holm's correction (1979): the probability of any false verdict is 5 %.
 
 use serde::Serialize;
 
@@ -16,8 +15,7 @@ use crate::digits::group_digits;
 pub struct Comparison {
     pub measured_on: MeasuredPositions,
     pub noun: &'static str,
-    /// Whether games are known. If not, positions count as games: every interval is a lower bound,
-    /// and nothing is decided.
+    /// Whether games are known. Else positions count as games, and every interval is a lower bound.
     pub games_known: bool,
     /// Evaluations in the order of their losses, the smallest first.
     pub evaluations: Vec<MeasuredEvaluation>,
@@ -25,12 +23,11 @@ pub struct Comparison {
     pub pairs: Vec<EvaluationPair>,
     /// Games between some of the evaluations.
     pub games: Option<Games>,
-    /// Whether no evaluation was trained or chosen on the positions. The caller fills it in, and
-    /// the notes.
+    /// Whether no evaluation was trained or chosen on the positions. The caller sets it.
     pub unseen: bool,
     /// Reasons why these positions name no winner.
     pub cautions: Vec<String>,
-    /// Facts about the positions.
+    /// Facts about the positions. The caller sets them.
     pub notes: Vec<String>,
 }
 
@@ -148,8 +145,9 @@ pub(super) fn measure_fitted(
             let both = [*better, *worse].map(|index| &fitted[index]);
             let [better, worse] = both.map(|it| it.evaluation);
             let rounding = better.net.is_some() && better.net == worse.net;
-            let at_border = both.into_iter().find(|it| it.is_at_border()).map(|it| {
-                format!("the best scale of {} lies at the border of the search", it.evaluation.name)
+            let at_border = both.into_iter().find(|it| it.is_at_border()).map(|fit| {
+                let name = &fit.evaluation.name;
+                format!("the best scale of {name} lies at the border of the search")
             });
             let why = match rounding {
                 _ if general.is_some() => general.clone(),
@@ -241,8 +239,7 @@ impl Comparison {
         format!("{better} has a lower loss than {worse} by {mean} ± {half} (95 %, paired){noise}.")
     }
 
-    /// Makes a table with a row per evaluation, the smallest loss first. `verbose` adds the loss
-    /// against targets.
+    /// Makes a table of the evaluations. `verbose` adds the loss against targets.
     pub fn to_table(&self, verbose: bool) -> TextTable {
         let targets =
             verbose && self.evaluations.iter().any(|evaluation| evaluation.loss_target.is_some());
@@ -310,13 +307,8 @@ impl Comparison {
     }
 
     pub fn pair_table(&self) -> TextTable {
-        let mut table = TextTable::with_titles(&[
-            "<lower loss",
-            "<higher loss",
-            "difference",
-            "± 95 %",
-            "<decided",
-        ]);
+        let titles = ["<lower loss", "<higher loss", "difference", "± 95 %", "<decided"];
+        let mut table = TextTable::with_titles(&titles);
         for EvaluationPair { better, worse, difference, decided, .. } in &self.pairs {
             let [mean, half] = with_half_width(difference);
             let decided = if *decided { "yes" } else { "no" };

@@ -160,7 +160,7 @@ pub fn compare_deeply(
         let cp = [both[0].cp.as_ref()?, both[1].cp.as_ref()?];
         let expected = pair.map(|index| &expected[index]);
         let distance = |i: usize| (expected[0][i] - expected[1][i]).abs();
-        let position = |i: usize| DisputedPosition {
+        let dispute = |i: usize| DisputedPosition {
             position: i,
             fen: fen(i),
             result: results[i],
@@ -172,10 +172,7 @@ pub fn compare_deeply(
             names: both.map(|it| it.name.clone()),
             mean: (0..results.len()).map(distance).sum::<f64>() / count,
             share: (0..results.len()).filter(|i| distance(*i) > LARGE).count() as f64 / count,
-            positions: widest_by_group(distance, &groups, shown)
-                .into_iter()
-                .map(position)
-                .collect(),
+            positions: widest_by_group(distance, &groups, shown).into_iter().map(dispute).collect(),
         })
     };
     Ok(DeepComparison {
@@ -243,8 +240,7 @@ impl Calibration {
 impl CalibrationBin {
     fn average_bin(records: &[u32], expected: &[f64], results: &[f64], groups: &Groups) -> Self {
         let groups = groups.of_records(records);
-        let column =
-            |values: &[f64]| groups.sum_groups(records.iter().map(|i| values[*i as usize]));
+        let column = |list: &[f64]| groups.sum_groups(records.iter().map(|i| list[*i as usize]));
         let means = Means::new(&groups, &[column(expected), column(results)]);
         let expected_at = |index: usize| expected[records[index] as usize];
         Self {
@@ -321,14 +317,8 @@ impl DeepComparison {
     }
 
     pub fn phase_table(&self) -> TextTable {
-        let mut table = TextTable::with_titles(&[
-            "<phase",
-            "positions",
-            "<evaluation",
-            "loss",
-            "difference",
-            "± 95 %",
-        ]);
+        let titles = ["<phase", "positions", "<evaluation", "loss", "difference", "± 95 %"];
+        let mut table = TextTable::with_titles(&titles);
         for phase in &self.phases {
             let mut cells = vec![phase.phase.to_string(), group_digits(phase.positions as u64)];
             cells.extend([phase.name.clone(), format_loss(phase.loss.mean)]);
@@ -339,14 +329,8 @@ impl DeepComparison {
     }
 
     pub fn quantising_table(&self) -> TextTable {
-        let mut table = TextTable::with_titles(&[
-            "<integers less floats",
-            "mean, cp",
-            "99.9 %, cp",
-            "largest, cp",
-            "loss",
-            "± 95 %",
-        ]);
+        let cp_titles = ["<integers less floats", "mean, cp", "99.9 %, cp", "largest, cp"];
+        let mut table = TextTable::with_titles(&[&cp_titles[..], &["loss", "± 95 %"]].concat());
         for quantising in &self.quantising {
             let cp = [quantising.mean, quantising.most_999, quantising.largest]
                 .map(|cp| format!("{cp:.2}"));
@@ -376,8 +360,8 @@ impl Calibration {
 
     pub fn summary_sentence(&self) -> String {
         let by_chance = self.by_chance.map(|it| format!(" ({} by noise alone)", format_loss(it)));
-        let (error, by_chance) = (format_loss(self.error), by_chance.unwrap_or_default());
-        format!("{error} from the diagonal on average{by_chance}.")
+        let by_chance = by_chance.unwrap_or_default();
+        format!("{} from the diagonal on average{by_chance}.", format_loss(self.error))
     }
 }
 

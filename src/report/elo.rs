@@ -22,7 +22,7 @@ const SCORES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 /// Half-width of a 95 % interval in standard errors.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// Numbers of pairs of games that scored 0, 0.5, 1, 1.5 and 2 from the first player's point of view.
+/// Numbers of pairs of games in which the first player scored 0, 0.5, 1, 1.5 and 2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PairCounts(pub [u64; 5]);
 
@@ -33,8 +33,8 @@ impl PairCounts {
     }
 
     /// Adds the pairs of another match of the same players, with the same point of view.
-    pub fn add_pairs(&mut self, other: &Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(count, more)| *count += more);
+    pub fn add_pairs(&mut self, added: &Self) {
+        self.0.iter_mut().zip(added.0).for_each(|(count, more)| *count += more);
     }
 
     /// Returns the pairs from the second player's point of view.
@@ -216,14 +216,13 @@ impl PlayerDifference {
         let ahead = pairs.mean_score().is_none_or(|score| score >= 0.5);
         let [stronger, weaker] = if ahead { names } else { [names[1], names[0]] };
         let pairs = if ahead { *pairs } else { pairs.reverse_players() };
-        let mut verdict = Self::open_unless_few(
-            [stronger, weaker],
-            pairs.elo_difference(),
-            pairs.p_value(),
-            pairs.len(),
-        );
+        let mut verdict = Self::open_for_pairs([stronger, weaker], &pairs);
         decide_verdicts(std::slice::from_mut(&mut verdict), 2);
         verdict
+    }
+
+    fn open_for_pairs(names: [&str; 2], pairs: &PairCounts) -> Self {
+        Self::open_unless_few(names, pairs.elo_difference(), pairs.p_value(), pairs.len())
     }
 
     /// Returns an open verdict, with a reason if there are too few pairs.
@@ -262,8 +261,7 @@ fn decide_verdicts(verdicts: &mut [PlayerDifference], players: usize) {
 
 /// A sequential test (A. Wald) of H0, the difference is `elo0`, against H1, it is `elo1`, each with
 /// 5 % of error. LLR is the generalised log-likelihood ratio (M. Van den Bergh, "Comments on
-/// Normalized Elo", 2020, proposition 1.1); as in fastchess a count of 0 is replaced by a
-/// thousandth.
+/// Normalized Elo", 2020, proposition 1.1). As in fastchess, a count of 0 becomes a thousandth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sprt {
     pub elo0: f64,
@@ -402,12 +400,12 @@ pub fn rate_players(names: &[String], meetings: &[PairedGames], zero: Option<usi
         elo: fit_index(player).map_or(Elo::UNKNOWN, |index| fit.rating_at(index)),
     };
     let mut players: Vec<Rating> = (0..count).map(rating).collect();
-    let height = |it: &Rating| match (it.elo.value, it.score) {
+    let sort_key = |rating: &Rating| match (rating.elo.value, rating.score) {
         (Some(value), _) => value,
         (None, Some(score)) if score > 0.5 => f64::INFINITY,
         (None, _) => f64::NEG_INFINITY,
     };
-    players.sort_by(|a, b| height(b).total_cmp(&height(a)));
+    players.sort_by(|a, b| sort_key(b).total_cmp(&sort_key(a)));
 
     let mut verdicts = Vec::new();
     for (rank, stronger) in players.iter().enumerate() {
@@ -427,12 +425,7 @@ pub fn rate_players(names: &[String], meetings: &[PairedGames], zero: Option<usi
                     verdict
                 }
                 // The ratings do not include both; the games between them may still decide.
-                _ => PlayerDifference::open_unless_few(
-                    names,
-                    mutual.elo_difference(),
-                    mutual.p_value(),
-                    mutual.len(),
-                ),
+                _ => PlayerDifference::open_for_pairs(names, mutual),
             };
             verdicts.push(verdict);
         }
@@ -450,14 +443,8 @@ impl Ratings {
 
     /// Makes a table of rank, player, Elo, score, pairs, and the verdict on the next line.
     pub fn to_table(&self) -> TextTable {
-        let mut table = TextTable::with_titles(&[
-            "rank",
-            "<player",
-            "Elo, ± 95 %",
-            "score",
-            "pairs",
-            "<vs next",
-        ]);
+        let titles = ["rank", "<player", "Elo, ± 95 %", "score", "pairs", "<vs next"];
+        let mut table = TextTable::with_titles(&titles);
         let mut neighbours = self.neighbour_differences();
         for (rank, Rating { name, pairs, score, elo, .. }) in self.players.iter().enumerate() {
             let verdict = match neighbours.next() {
@@ -465,15 +452,9 @@ impl Ratings {
                 Some(PlayerDifference { decided: true, .. }) => BETTER,
                 Some(_) => "unclear",
             };
-            let (rank, pairs) = ((rank + 1).to_string(), pairs.to_string());
-            table.add_row([
-                &rank,
-                name,
-                &elo.format_cell(),
-                &format_score(*score),
-                &pairs,
-                verdict,
-            ]);
+            let [rank, pairs] = [rank as u64 + 1, *pairs].map(|number| number.to_string());
+            let (elo, score) = (elo.format_cell(), format_score(*score));
+            table.add_row([&rank, name, &elo, &score, &pairs, verdict]);
         }
         table
     }
@@ -502,8 +483,7 @@ impl Crosstable {
         all
     }
 
-    /// Returns the players connected by games with the player of 0 Elo. Without one, returns the
-    /// largest connected set.
+    /// Returns the players connected by games with that of 0 Elo; without one, the largest such set.
     fn connected_players(&self, zero: Option<usize>) -> Vec<usize> {
         let count = self.0.len();
         let scored =
@@ -637,8 +617,7 @@ fn elo_interval(value: f64, error: f64) -> Elo {
     Elo { value: Some(value), low: Some(low), high: Some(high) }
 }
 
-/// Returns the quadratic form of a sum over meetings: a weight times the squared difference of the
-/// two players.
+/// Returns the quadratic form that sums weighted squared differences over meetings.
 fn weighted_laplacian(
     count: usize,
     met: &[[usize; 2]],
@@ -655,8 +634,7 @@ fn weighted_laplacian(
     matrix
 }
 
-/// Returns the variance around the expected score. If all pairs are equal, a different one is
-/// added.
+/// Returns the variance around the expected score. A different pair is added if all are equal.
 fn variance_around(pairs: &PairCounts, expected: f64) -> f64 {
     let mut pairs = *pairs;
     if pairs.score_variance() == Some(0.0) {

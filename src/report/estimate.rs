@@ -59,8 +59,7 @@ pub struct Means {
 }
 
 impl Means {
-    /// Creates means from columns of [sums](Groups::sum_groups) by group. Beyond 16,384 groups are
-    /// bundled.
+    /// Creates means from columns of [sums](Groups::sum_groups) by group.
     pub fn new(groups: &Groups, columns: &[Vec<f64>]) -> Self {
         let bundles = groups.counts.len().min(MOST_BUNDLES);
         let bundled = |values: &mut dyn Iterator<Item = f64>| {

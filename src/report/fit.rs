@@ -43,18 +43,14 @@ pub fn fit_scale(cp: &[f64], targets: &[f64]) -> ScaleFit {
         return ScaleFit { scale: None, loss: mean_loss(cp, targets, SCALES[1]), at_border: false };
     }
     let [low, high] = SCALES.map(f64::ln);
-    let grid_point = |step: usize| low + (high - low) * step as f64 / STEPS as f64;
+    let point = |step: usize| low + (high - low) * step as f64 / STEPS as f64;
     let loss_at = |x: f64| mean_loss(cp, targets, x.exp());
 
-    let coarse: Vec<f64> = (0..=STEPS).map(|step| loss_at(grid_point(step))).collect();
+    let coarse: Vec<f64> = (0..=STEPS).map(|step| loss_at(point(step))).collect();
     let best = (0..=STEPS).min_by(|a, b| coarse[*a].total_cmp(&coarse[*b])).unwrap_or(0);
-    let x = golden_section(
-        loss_at,
-        grid_point(best.saturating_sub(1)),
-        grid_point((best + 1).min(STEPS)),
-    );
+    let x = golden_section(loss_at, point(best.saturating_sub(1)), point((best + 1).min(STEPS)));
     // Golden sections never reach the ends of the grid.
-    let x = if coarse[best] < loss_at(x) { grid_point(best) } else { x };
+    let x = if coarse[best] < loss_at(x) { point(best) } else { x };
     let at_border = x - low < 1e-3 || high - x < 1e-3;
     ScaleFit { scale: Some(x.exp()), loss: loss_at(x), at_border }
 }
@@ -80,7 +76,7 @@ pub fn fit_near(cp: &[f64], targets: &[f64], on: &[usize], scale: f64) -> Option
     None
 }
 
-/// Returns the first and second derivative of `(sigmoid(z) - target)^2` by `ln S`, where `z = cp / S`.
+/// Returns the first two derivatives of `(sigmoid(z) - target)^2` by `ln S`, where `z = cp / S`.
 pub(super) fn error_derivatives(z: f64, target: f64) -> [f64; 2] {
     let p = sigmoid(z);
     let first = -z * p * (1.0 - p);

@@ -50,7 +50,7 @@ impl<'a> FittedEvaluation<'a> {
         check_lengths(evaluations, truth)?;
         let parts: Vec<usize> = truth.groups.iter().map(|group| part_of_group(*group)).collect();
         // A single part leaves nothing to fit to.
-        if parts.iter().all(|part| *part == parts[0]) {
+        if parts.iter().all(|it| *it == parts[0]) {
             return Err(CompareError::Parts { groups: groups.len(), noun: truth.noun });
         }
         let outside = |fold: usize| (0..parts.len()).filter(|i| parts[*i] != fold).collect();

@@ -25,8 +25,7 @@ pub struct ReportRun {
 
 /// Draws the evaluations as points with 95 % intervals, by loss, and by Elo where they played.
 pub fn ranking_chart(comparison: &Comparison) -> Markup {
-    let loss =
-        |evaluation: &MeasuredEvaluation| Some((evaluation.loss.mean, evaluation.loss.interval));
+    let loss = |it: &MeasuredEvaluation| Some((it.loss.mean, it.loss.interval));
     let elo = |evaluation: &MeasuredEvaluation| {
         let Elo { value, low, high } = evaluation.elo?;
         Some((value?, low.zip(high).map(|(low, high)| [low, high])))
@@ -57,7 +56,7 @@ fn ranked_chart(
             line.whiskers.extend(interval.map(|[low, high]| [row as f64, low, high]));
         }
     }
-    let rows = comparison.evaluations.iter().map(|evaluation| evaluation.name.clone()).collect();
+    let rows = comparison.evaluations.iter().map(|it| it.name.clone()).collect();
     let chart = Chart { title, x, rows, lines: vec![line], ..Chart::default() };
     render_figure(title, about, "ranking", &chart.to_markup())
 }
@@ -102,8 +101,7 @@ pub fn calibration_section(calibrations: &[Calibration], noun: &str) -> Section 
         }
         div.figures.squares {
             @for (i, calibration) in calibrations.iter().enumerate() {
-                @let about = calibration.summary_sentence();
-                (render_figure(&calibration.name, &about, "square", &calibration_curve(calibration, i)))
+                (render_figure(&calibration.name, &calibration.summary_sentence(), "square", &calibration_curve(calibration, i)))
             }
         }
     };
@@ -217,17 +215,12 @@ fn without_start(mut line: ChartLine) -> ChartLine {
 
 /// Makes a section with the losses of several runs side by side, and curves over common axes.
 pub fn curves_section(runs: &[ReportRun]) -> Section {
-    let mut table = TextTable::with_titles(&[
-        "<run",
-        "steps",
-        "positions",
-        "best validation",
-        "training there",
-        "at step",
-        "last validation",
-        "time",
-        "<",
-    ]);
+    let titles = [
+        ["<run", "steps", "positions"],
+        ["best validation", "training there", "at step"],
+        ["last validation", "time", "<"],
+    ];
+    let mut table = TextTable::with_titles(titles.as_flattened());
     for run in runs {
         let (last, best) = (run.rows.last(), run.best_row());
         let count = |value: Option<u64>| value.map_or("-".into(), group_digits);
@@ -261,6 +254,7 @@ pub fn curves_section(runs: &[ReportRun]) -> Section {
     let losses = losses.map(without_start).collect();
     let result_losses = each_run(|row| row.held_out_result_loss);
     let result_losses = result_losses.into_iter().map(without_start).collect();
+    let speeds = each_run(|row| row.positions_per_second);
     let pictures = [
         ("Loss", "Against the training target of each run.", "loss", losses),
         (
@@ -269,12 +263,7 @@ pub fn curves_section(runs: &[ReportRun]) -> Section {
             "loss",
             result_losses,
         ),
-        (
-            "Speed",
-            "Between two validations.",
-            "positions/s",
-            each_run(|row| row.positions_per_second),
-        ),
+        ("Speed", "Between two validations.", "positions/s", speeds),
         ("Learning rate", "", "rate", each_run(|row| row.learning_rate)),
     ];
     let drawn: Vec<Markup> = pictures
@@ -292,8 +281,7 @@ pub fn curves_section(runs: &[ReportRun]) -> Section {
     Section::new("Training", body)
 }
 
-/// Writes the facts of each run, the model first. For several runs, [`curves_section`] has the
-/// losses.
+/// Writes the facts of each run, the model first. Losses of several are in [`curves_section`].
 pub fn run_facts(runs: &[ReportRun]) -> Markup {
     html! {
         @for run in runs {

@@ -1,6 +1,6 @@
-//! Comparison of evaluations from numbers alone: which one is better, and by how much. [`compare()`]
-//! fits a scale to each and measures losses. [`compare_deeply()`] adds phases, calibration,
-//! disagreements and the cost of quantising. [`elo`] rates games.
+//! Comparison of evaluations from numbers alone: which one is better, and by how much.
+//! [`compare()`] fits a scale to each and measures losses. [`compare_deeply()`] adds phases,
+//! calibration, disagreements and the cost of quantising. [`elo`] rates games.
 
 pub mod chance;
 pub mod compare;

@@ -1,6 +1,5 @@
-//! Differences of means over seeds on the same games. Each has two intervals: one over games from
-//! [`estimate`](super::estimate), and B. L. Welch's (1947) over seeds. A difference is decided if
-//! both exclude zero.
+//! Differences of means over seeds on the same games. Each has an interval over games, from
+//! [`estimate`](super::estimate), and B. L. Welch's (1947) over seeds. Both must exclude zero.
 
 use serde::Serialize;
 

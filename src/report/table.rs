@@ -90,8 +90,7 @@ impl TextTable {
     }
 }
 
-/// Formats aligned columns. Cells aligned left, and then titles, are cut to fit. The last column
-/// continues on more lines.
+/// Formats aligned columns. Left cells and titles are cut to fit; the last column is wrapped.
 impl fmt::Display for TextTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let widths = self.column_widths();

@@ -84,8 +84,7 @@ impl GamePair {
 }
 
 /// Plays `part` of `pairs` pairs between any two players, or until `sprt` decides. After a stop the
-/// finished pairs count. Pairs that `recorder` has from an earlier run are not played again; new
-/// ones are added to it.
+/// finished pairs count. Pairs in `recorder` are not played again; new ones are added to it.
 pub fn play_match<'a>(
     entrants: &'a [Box<dyn PlayerFactory + 'a>],
     rules: &MatchRules,
@@ -361,8 +360,8 @@ impl Recorder {
         Ok(Self { journal, players, tags })
     }
 
-    /// Appends a pair and syncs it. In the first game the first of the two players has White. `number`
-    /// counts the pairs of the same two from 0.
+    /// Appends a pair and syncs it. In the first game the first of the two players has White.
+    /// `number` counts the pairs of the same two from 0.
     fn add(
         &mut self,
         two: [usize; 2],
@@ -398,7 +397,7 @@ impl Recorder {
 /// Tag with the first digits of the SHA-256 of all settings. It identifies a complete match.
 const SETTINGS: &str = "Settings";
 
-/// Returns whether a file has a complete match with these tags: `games` games, or a sequential test.
+/// Returns whether a file has a complete match with these tags: all `games`, or an `sprt`.
 fn is_complete(path: &Path, tags: &[(&str, String)], games: u64, sprt: Option<&Sprt>) -> bool {
     let (name, settings) = tags.last().expect("the settings");
     let sheets = played::read_games(path).unwrap_or_default();

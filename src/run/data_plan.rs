@@ -42,8 +42,7 @@ pub fn read_plan(config: &Config) -> ReadPlan {
     }
 }
 
-/// Returns the order of a run's data, for `positions` training positions. None: they are not
-/// counted.
+/// Returns the order of a run's data, for `positions` training positions if they are counted.
 pub fn pass_order(config: &Config, positions: Option<u64>) -> PassOrder {
     PassOrder {
         window: config.window_positions(positions.unwrap_or(u64::MAX)),
@@ -55,8 +54,7 @@ pub fn pass_order(config: &Config, positions: Option<u64>) -> PassOrder {
     }
 }
 
-/// Size in bytes from which pairs pay off in a stream, for accumulators of pieces. Their lists are
-/// short.
+/// Size in bytes of accumulators of pieces, with short lists, whose pairs pay off in a stream.
 const LONG_ACCUMULATOR: usize = 512;
 
 /// Chooses the layout in which a run's model reads its inputs. Chunks of data in memory are planned
@@ -110,8 +108,7 @@ pub fn measuring_plan(recipe: &Recipe) -> Result<ReadPlan> {
     Ok(ReadPlan { reading, bad_records, sources, ..ReadPlan::new(unchanged_files(&recipe.data)?) })
 }
 
-/// Returns the paths of a run's files, for commands with `--data`. Fails if a file has changed or is
-/// missing.
+/// Returns a run's files, for commands with `--data`. Fails if one has changed or is missing.
 pub fn unchanged_files(files: &[DataFile]) -> Result<Vec<PathBuf>> {
     for DataFile { path, bytes, sha256, .. } in files {
         // The header of a checkpoint may name any file: files of another length are not read.

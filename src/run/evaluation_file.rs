@@ -42,9 +42,9 @@ impl Evaluator {
             "score" => return built_in(EvaluationForm::Score),
             _ => {}
         }
-        let (is_folder, path) = (Path::new(name).is_dir(), weights_file(Path::new(name)));
+        let path = weights_file(Path::new(name));
         ensure!(
-            !is_folder || path.exists(),
+            !Path::new(name).is_dir() || path.exists(),
             "{name} holds no {BEST}: it is no folder of a run, or its run has not come to its first \
              checkpoint"
         );
@@ -113,12 +113,10 @@ fn open_weights(
         let terms = recipe.as_ref().map(Recipe::run_terms).transpose()?.flatten();
         let form = match &terms {
             Some(terms) => terms_form(terms, terms.read_weights(&weights, scale, true)?),
-            None => EvaluationForm::from_terms(HceWeights::from_weights(
-                &weights,
-                hce::terms::built_in_list(),
-                scale,
-                true,
-            )?),
+            None => {
+                let list = hce::terms::built_in_list();
+                EvaluationForm::from_terms(HceWeights::from_weights(&weights, list, scale, true)?)
+            }
         };
         return Ok((recipe, form, Some(scale), None));
     }
@@ -132,8 +130,7 @@ fn open_weights(
     Ok((recipe, EvaluationForm::Floats(Box::new(floats)), fitted, None))
 }
 
-/// Returns the scale fitted to the exported net of these floats, converted to the centipawns of the
-/// floats.
+/// Returns the scale fitted to the exported net of floats, in the centipawns of the floats.
 fn fitted_to_floats(path: &Path, scale: f64) -> Option<f64> {
     let net = match path.file_name() {
         Some(name) if name == BEST => path.with_file_name(NET),

@@ -57,8 +57,7 @@ pub(super) struct FloatEvaluation {
     pub integers: OnceLock<Result<Evaluation, String>>,
 }
 
-/// Returns why a net with these values of pieces is worthless, if it is, and the cure. `data` trained
-/// it.
+/// Returns why a net trained on `data`, with these values of pieces, is worthless, and the cure.
 pub fn reason_unlearnt(values: &[f64; 5], data: &[DataFile]) -> Option<String> {
     let values = describe_unsound(values)?;
     let cure = match are_few_for_nets(data) {
@@ -163,8 +162,8 @@ impl Evaluator {
         })
     }
 
-    /// Returns the values of the [roles](crate::inspect::ROLES) in ordinary positions. None if it does
-    /// not evaluate positions alone.
+    /// Returns the values of the [roles](crate::inspect::ROLES) in ordinary positions. None if it
+    /// needs more than positions.
     pub fn piece_values(&self) -> Option<[f64; 5]> {
         self.require_bare_positions().ok()?;
         let value = |position: &Position| match self

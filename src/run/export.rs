@@ -58,8 +58,7 @@ pub fn export_checkpoint(
     write_export(&source, origin.provenance, &basis, None, options, net)
 }
 
-/// Reads a file of weights with its origin, or dequantises a net. The file or its sidecar describes
-/// it.
+/// Reads weights with their origin, or dequantises a net, as the file or its sidecar describes.
 pub fn read_source(path: &Path) -> Result<(ImportedWeights, Origin)> {
     let name = path.display();
     let bytes =
@@ -101,8 +100,7 @@ pub fn require_distinct(checkpoint: &Path, net: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Number of positions on which integers are compared with floats: enough for the mean and for rare
-/// extremes.
+/// Number of positions to compare integers with floats: enough for the mean and rare extremes.
 const MEASURED: usize = 100_000;
 
 /// Positions on which an export is measured.

@@ -40,8 +40,7 @@ const LOCK: &str = ".lock";
 const FILES: [&str; 11] =
     [LAST, BEST, ROUND, NET, TERMS, BASE, TERMS_CSV, "net.json", "net.safetensors", LOG, REPORT];
 
-/// Returns whether a run in a folder is complete: its manifest or table of terms is written last,
-/// then its lock is removed.
+/// Returns whether a run is complete: its manifest or table of terms exists, and its lock does not.
 pub fn is_finished(folder: &Path) -> bool {
     let exists = |name: &&str| folder.join(name).exists();
     !exists(&LOCK) && ["net.json", TERMS_CSV].iter().any(exists)
@@ -52,8 +51,7 @@ pub fn has_run(folder: &Path) -> bool {
     [LAST, STAGES].iter().any(|name| folder.join(name).exists())
 }
 
-/// Returns the folder of an earlier stage, by its number from 1. It is in the folder of the last
-/// stage.
+/// Returns the folder of an earlier stage, by its number from 1, within that of the last stage.
 pub fn stage_folder(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("stage-{number}"))
 }

@@ -75,8 +75,8 @@ pub fn chosen_on_these(name: &str) -> String {
 ///
 /// Games are recognised by their content, in any file. If an evaluation was trained on a few of
 /// them, the known ones are left out. If it was trained on more, the filter of its training is
-/// applied, and only its test games are measured. Runs without a test chose their checkpoints on all
-/// held-out games; they are measured on the same games as others, with a caution. `chosen`
+/// applied, and only its test games are measured. Runs without a test chose their checkpoints on
+/// all held-out games; they are measured on the same games as others, with a caution. `chosen`
 /// positions passed a filter of the user, which replaces the filter of the training. Fails if two
 /// evaluations held out different games, or one held out none.
 pub fn select_positions(
@@ -160,11 +160,11 @@ pub fn select_positions(
             trained_on.iter().map(|(_, _, it)| it.config.test_share.0).filter(|test| *test > 0.0);
         let test = TestShare(tests.reduce(f64::min).unwrap_or(TestShare::DEFAULT.0));
         let filter = &recipe.config.file.data.filter;
-        selection.samples.retain(|it| {
-            let group = it.split_group();
+        selection.samples.retain(|sample| {
+            let group = sample.split_group();
             split.holds_out(group)
                 && test.takes_group(group)
-                && (chosen || filter.rejecting_key(it).is_none())
+                && (chosen || filter.rejecting_key(sample).is_none())
         });
         selection.is_test = true;
         ensure!(

@@ -56,7 +56,7 @@ pub struct TermsInspection {
 }
 
 impl TermsInspection {
-    /// Inspects terms. If they are a run's, they are among the evaluations `measured` on these files.
+    /// Inspects terms. Those of a run are among the evaluations `measured` on these files.
     pub fn new(tuned: &Evaluator, measured: Option<(&Measurement, &[PathBuf])>) -> Result<Self> {
         let weights = tuned.any_terms();
         let weights = weights.with_context(|| format!("{} holds no terms", tuned.given))?;
@@ -69,8 +69,7 @@ impl TermsInspection {
         Ok(Self { terms: inspect_terms(weights), tuning })
     }
 
-    /// Opens terms of a checkpoint or a JSON file. Terms of a run are measured on the given positions,
-    /// or else on its test games.
+    /// Opens terms, and measures those of a run on the given positions, or else on its test games.
     pub fn open_terms(path: &Path, given: Option<ReadPlan>, host: &Host) -> Result<Self> {
         let name = path.display().to_string();
         let mut tuned = [Evaluator::open_evaluation(&name, &host.device, host.listener)?];

@@ -10,8 +10,7 @@ use crate::progress::Progress;
 use crate::sample::{Position, Sample};
 use crate::score::Score;
 
-/// Opens an evaluation as engines have it; for the folder of a run its net. Fails if it needs more
-/// than positions.
+/// Opens an evaluation as engines have it, of a run its net. Fails if it needs more than positions.
 pub fn open_static(
     name: &str,
     device: &(Device, Compute),

@@ -108,8 +108,7 @@ fn net_pairs(evaluators: &[Evaluator]) -> Vec<[usize; 2]> {
     integers.filter_map(|(index, it)| Some([find_floats(it)?, index])).collect()
 }
 
-/// Returns the common name of floats and integers: a run's folder, or the path without its
-/// extension.
+/// Returns the common name of floats and integers: a run's folder, or the path up to its extension.
 fn net_of(given: &str) -> String {
     let path = Path::new(given);
     let is_named = |name: &str| path.file_name().is_some_and(|it| it == name);
@@ -183,7 +182,7 @@ impl Measurement {
         Ok(self.nets.iter().map(measure).collect::<Result<_, _>>()?)
     }
 
-    /// Drops floats whose integers, which engines use, are present. Returns the indices of the others.
+    /// Drops floats beside their integers, which engines use. Returns the indices that remain.
     pub fn drop_floats(&mut self) -> Vec<usize> {
         let mut stay: Vec<usize> = (0..self.evaluations.len()).collect();
         stay.retain(|index| self.nets.iter().all(|[floats, _]| floats != index));
@@ -230,8 +229,7 @@ impl Measurement {
     }
 }
 
-/// Returns targets and formula of the first run that uses scores, if they hold for all positions and
-/// sources.
+/// Returns targets and formula of the first run that uses scores, if all sources share them.
 fn score_targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, String)> {
     let configs = evaluators.iter().filter_map(|it| Some(&it.recipe.as_ref()?.config));
     let config = configs.into_iter().find(|config| config.needs_scores())?;
@@ -251,8 +249,7 @@ pub fn score_share(wdl: f64) -> f64 {
     ((1.0 - wdl) * 1e6).round() / 1e6
 }
 
-/// Computes the target of each position at the end of a run with this config. None if a score is
-/// missing.
+/// Computes the targets at the end of a run with this config. None if a score is missing.
 pub fn targets_of(samples: &[Sample], config: &Config) -> Option<Vec<f64>> {
     let (wdl, win_rate) = (config.final_wdl(), config.win_rate);
     let target = |sample: &Sample| {

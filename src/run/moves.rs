@@ -52,10 +52,17 @@ pub fn find_played_moves(
         .filter(|i| firsts.iter().all(|firsts| firsts[*i as usize].is_some()))
         .collect();
     ensure!(!searched.is_empty(), "no position could be searched");
-    let named = evaluators.iter().zip(&firsts).map(|(evaluator, firsts)| {
-        (evaluator.name.clone(), searched.iter().filter_map(|i| firsts[*i as usize]).collect())
-    });
-    Ok(compare_moves(named.collect(), &groups.of_records(&searched)))
+    let groups = groups.of_records(&searched);
+    let column = |firsts: &Vec<Option<f64>>| {
+        groups.sum_groups(searched.iter().filter_map(|i| firsts[*i as usize]))
+    };
+    let means = Means::new(&groups, &firsts.iter().map(column).collect::<Vec<_>>());
+    let finder = |(i, it): (usize, &Evaluator)| MoveFinder {
+        name: it.name.clone(),
+        first: means.mean_of_column(i),
+    };
+    let evaluations = evaluators.iter().enumerate().map(finder).collect();
+    Ok(MoveComparison { positions: groups.record_count(), groups: groups.len(), evaluations })
 }
 
 /// Returns the probability that the played move is ranked first; None if it cannot be searched.
@@ -71,7 +78,7 @@ fn rank_first(
     Some(probability_of_first(&moves.iter().map(|(_, end)| end.score.into()).collect::<Vec<f64>>()))
 }
 
-/// A comparison of evaluations on the same moves.
+/// A comparison of evaluations by the share of moves that each ranks first.
 #[derive(Clone, Debug, Serialize)]
 pub struct MoveComparison {
     pub positions: usize,
@@ -84,16 +91,6 @@ pub struct MoveFinder {
     pub name: String,
     /// Share of moves that the evaluation ranks first.
     pub first: Estimate,
-}
-
-/// Averages the probabilities that each evaluation ranks the moves first.
-fn compare_moves(named: Vec<(String, Vec<f64>)>, groups: &Groups) -> MoveComparison {
-    let columns: Vec<Vec<f64>> =
-        named.iter().map(|(_, firsts)| groups.sum_groups(firsts.iter().copied())).collect();
-    let means = Means::new(groups, &columns);
-    let finder = |(i, (name, _))| MoveFinder { name, first: means.mean_of_column(i) };
-    let evaluations = named.into_iter().enumerate().map(finder).collect();
-    MoveComparison { positions: groups.record_count(), groups: groups.len(), evaluations }
 }
 
 impl MoveComparison {

@@ -14,7 +14,7 @@ pub enum FileKind {
     Other,
 }
 
-/// Returns whether bytes begin as JSON. Nets may have the same first byte, but not only bytes of text.
+/// Returns whether bytes begin as JSON. Nets may have the same first byte, but not only text.
 fn is_json(bytes: &[u8]) -> bool {
     let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
     let begins =

@@ -96,8 +96,7 @@ pub fn read_matches(files: &[PathBuf]) -> Result<Match> {
 
 impl Match {
     /// Finds each evaluation among the players: by its file's digest, or by its name if the games
-    /// have no digest. None for evaluations that did not play in their present form. Also returns
-    /// notes.
+    /// have no digest. None if it did not play in its present form. Also returns notes.
     pub fn match_players(
         &self,
         evaluators: &[Evaluator],

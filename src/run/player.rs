@@ -27,8 +27,7 @@ pub struct SearchPlayer {
 const OVERHEAD: u64 = 5;
 
 impl SearchPlayer {
-    /// Usual size of a table in MiB. It is cleared for every game or position, so a large one costs
-    /// time.
+    /// Usual size of a table in MiB. It is often cleared, so a large one costs time.
     pub const MEBIBYTES: usize = 4;
 
     /// Opens an evaluation that can play. For the folder of a run it is the net.

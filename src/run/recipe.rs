@@ -151,8 +151,7 @@ impl Recipe {
         if self.validation.is_empty() { &self.data } else { &self.validation }
     }
 
-    /// Returns the first file of the data or of the validation data that in `now` differs from the
-    /// start of the run.
+    /// Returns the first data or validation file that in `now` differs from the start of the run.
     pub fn changed_file(&self, now: [&[DataFile]; 2]) -> Option<&Path> {
         let then = self.data.iter().chain(&self.validation);
         let mut pairs = then.zip(now.into_iter().flatten());

@@ -45,8 +45,8 @@ struct ReportPositions {
     chosen_on: Option<bool>,
 }
 
-/// Makes a page that compares runs and other evaluations on the files' positions, or the first run's.
-/// Evaluations that played in `games` have Elo.
+/// Makes a page that compares runs and other evaluations on the files' positions, or the first
+/// run's. Evaluations that played in `games` have Elo.
 pub fn compare_runs(
     runs: &[ShownRun],
     with: &[String],
@@ -76,7 +76,7 @@ fn compare_on(
     {
         evaluators.push(Evaluator::open_evaluation("score", &host.device, host.listener)?);
     }
-    // Number of positions from which pieces are removed. At the end of a run it takes about a second.
+    // Number of positions from which pieces are removed: about a second at the end of a run.
     let removed = if chosen_on.is_some() { 10_000 } else { 50_000 / runs.len() };
     let mut selection = select_positions(&evaluators, samples, false, false)?;
     if let Some(chosen_on) = chosen_on {

@@ -244,7 +244,7 @@ impl<'a> Sweep<'a> {
     /// Returns the validation loss of a run, which is trained if necessary. None if interrupted.
     fn train_member(&self, member: &Member, seed: u64, turn: &str) -> Result<Option<f64>> {
         let (config, path) = self.run_of(member, seed)?;
-        let (listener, name) = (self.context.listener, path.display());
+        let name = path.display();
         let has_begun = self.has_begun(&config, &path)?;
         if !(has_begun && is_finished(&path) || begin_or_resume(&config, &path, self.context)?) {
             return Ok(None);
@@ -258,12 +258,12 @@ impl<'a> Sweep<'a> {
             let best = recipe::open_checkpoint(&path.join(LAST))?.0.state.best;
             best.with_context(|| format!("no position validated {name}"))?.loss
         };
-        listener.report_remark(&format!("{turn}  validation loss {loss:.6}  {name}"));
+        let remark = format!("{turn}  validation loss {loss:.6}  {name}");
+        self.context.listener.report_remark(&remark);
         Ok(Some(loss))
     }
 
-    /// Sums the squared errors of a run's best weights by game, against the targets or else the
-    /// results.
+    /// Sums the squared errors of a run's best weights by game, against targets or else results.
     fn sum_errors(
         &self,
         truth: &PositionFacts,
@@ -392,8 +392,7 @@ impl SweepOutcome {
     }
 }
 
-/// Returns whether a run failed because of its config's values: it diverged, learnt nothing, or
-/// exceeds integers.
+/// Returns whether a run failed by its config: it diverged, learnt nothing, or exceeds integers.
 fn is_caused_by_values(error: &Error) -> bool {
     error.chain().any(|cause| {
         let train = cause.downcast_ref::<TrainError>();

@@ -30,7 +30,7 @@ pub struct RunTerms {
 }
 
 impl RunTerms {
-    /// Reads the terms of a config; None for nets. `term_list` is the text of an engine's list of terms.
+    /// Reads the terms of a config; None for nets. `term_list` is the text of an engine's list.
     /// Fails if a pattern matches no term, or a list of terms cannot be read.
     pub fn from_config(config: &Config, term_list: Option<&str>) -> Result<Option<Self>> {
         let (section, used, tune, rare, engine) = match (&config.file.terms, &config.file.traces) {

@@ -1,7 +1,6 @@
 //! A chess search for measurements: one thread, no clock, no randomness. Principal-variation
-//! alpha-beta with iterative deepening and aspiration windows, transposition table, null move,
-//! late-move reductions and pruning, futility, killers, history, static exchange evaluation and
-//! check extension.
+//! alpha-beta has iterative deepening, aspiration windows, transposition table, null move, late-move
+//! reductions and pruning, futility, killers, history, static exchanges and check extensions.
 
 mod evaluate;
 mod order;

@@ -115,8 +115,7 @@ impl<'a> Picker<'a> {
         Some(self.moves[slot])
     }
 
-    /// Returns whether the last picked move captures or promotes and loses material. So does each
-    /// move after it.
+    /// Returns whether the last picked move, and so each after it, loses material on its square.
     pub fn is_losing(&self) -> bool {
         self.ranks[self.next - 1] < LOSING / 2
     }
@@ -137,8 +136,7 @@ fn capture_rank(chess: &Chess, played: Move) -> i32 {
 /// Largest number of pieces that can take part in an exchange.
 const MOST_PIECES: usize = 32;
 
-/// Returns the value of a piece in an exchange, in hundredths of a pawn. A king is worth more than
-/// all other pieces.
+/// Returns the value of a piece in an exchange in centipawns; the king's exceeds all others.
 pub fn piece_value(role: Role) -> i32 {
     match role {
         Role::Pawn => 100,

@@ -135,8 +135,7 @@ impl TranspositionTable {
         Some(TableHit { score, bound, depth, value, best })
     }
 
-    /// Stores the result of a position `ply` half-moves after the root over the least valuable
-    /// entry.
+    /// Stores a result `ply` half-moves after the root over the least valuable entry.
     pub fn store_entry(&mut self, key: u64, ply: usize, hit: &TableHit) {
         let (line, generation) = (self.line_index(key), self.generation);
         let replacement_value = |entry: &TableEntry| {
@@ -145,10 +144,8 @@ impl TranspositionTable {
             same + i32::from(entry.mark != 0) + i32::from(entry.depth) - AGE * i32::from(age)
         };
         let Some(TableLine(entries)) = self.lines.get_mut(line) else { return };
-        let entry = entries
-            .iter_mut()
-            .min_by_key(|entry| replacement_value(entry))
-            .expect("there are four");
+        let entry =
+            entries.iter_mut().min_by_key(|it| replacement_value(it)).expect("there are four");
         let known = entry.key == key && entry.mark != 0;
         let deeper = i32::from(entry.depth) > hit.depth + AGE;
         if known && deeper && hit.bound != ScoreBound::Exact && entry.generation() == generation {

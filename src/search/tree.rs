@@ -249,11 +249,8 @@ impl<'a> SearchTree<'a> {
         }
         let bound = ScoreBound::from_window(best, [lowest, beta]);
         let value = self.frames[ply].value;
-        self.table.store_entry(
-            key,
-            ply,
-            &TableHit { score: best, bound, depth, value, best: best_move },
-        );
+        let result = TableHit { score: best, bound, depth, value, best: best_move };
+        self.table.store_entry(key, ply, &result);
         best
     }
 

@@ -1,7 +1,6 @@
 //! [`Ranks`] by the collective operations of MPI, which are polled to detect a hanging rank. A rank
-//! that has waited too long pings others: rank 0 all of them, other ranks rank 0. A rank that waits
-//! for a collective operation answers. A rank that does not answer hangs, and the run ends with its
-//! name.
+//! that has waited too long pings others: rank 0 all of them, other ranks rank 0. A waiting rank
+//! answers. A rank that does not answer hangs, and the run ends with its name.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;

@@ -65,11 +65,8 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
     let against = (!args.against.is_empty()).then_some(&keys);
     let files = args.files.iter().map(|path| examine_file(path, &args, against));
     let files: Vec<ExaminedFile> = files.collect::<Result<_>>()?;
-    out::print_result(
-        args.json,
-        &files,
-        files.iter().map(format_verdict).collect::<Vec<_>>().join("\n"),
-    )?;
+    let verdicts: Vec<String> = files.iter().map(format_verdict).collect();
+    out::print_result(args.json, &files, verdicts.join("\n"))?;
     Ok(if files.iter().all(|file| file.fit) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -102,8 +99,7 @@ fn examine_file(path: &Path, args: &Args, against: Option<&Keys>) -> Result<Exam
     })
 }
 
-/// Passes the samples of a file, up to `limit`, to `each`. Returns whether there are more, and why
-/// reading stopped early.
+/// Passes up to `limit` samples to `each`. Returns whether there are more, and why reading failed.
 fn read_samples(
     source: &mut SampleSource,
     limit: Option<u64>,

@@ -92,11 +92,8 @@ impl Engines {
         let name = self.with.as_ref().context(
             "a static label is the value of an evaluation: name one with --with, a net for example",
         )?;
-        open_static(
-            name,
-            &DeviceOptions::default().open_device(Precision::F32)?,
-            &Terminal::default(),
-        )
+        let device = DeviceOptions::default().open_device(Precision::F32)?;
+        open_static(name, &device, &Terminal::default())
     }
 
     pub fn parallel_players(&self) -> Result<ParallelPlayers> {

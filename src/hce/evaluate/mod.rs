@@ -248,7 +248,7 @@ impl TermSide {
     }
 }
 
-/// Returns the square of the king. Without a king, as in damaged files, it is e1, flipped by `flip`.
+/// Returns the king's square. Without a king, as in damaged files, it is e1, flipped by `flip`.
 fn king_square(kings: u64, flip: u32) -> u32 {
     if kings == 0 { 4 ^ flip } else { kings.trailing_zeros() }
 }

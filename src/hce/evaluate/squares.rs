@@ -109,8 +109,7 @@ pub fn is_central(square: u32) -> usize {
     usize::from((2..6).contains(&file_of(square)))
 }
 
-/// Returns how closed a position is, 0 to 8: half the pawns, plus two per rammed pair, minus two per
-/// file without pawns.
+/// Returns the closedness, 0 to 8: half the pawns, +2 per rammed pair, -2 per file without pawns.
 pub fn pawn_closedness(up: u64, down: u64) -> usize {
     let pawns = up | down;
     let rammed = count_squares((up << 8) & down);

@@ -11,7 +11,7 @@ pub fn evaluate_threats(view: &View, add: &mut impl FnMut(Term, i32)) {
     let takeable = them.all & !them.pieces[KING];
     let pieces = takeable & !them.pieces[PAWN];
     // Poorly defended: by no pawn, and not twice unless attacked twice.
-    let poorly_defended = takeable & !them.attacks[PAWN] & (!them.twice | us.twice);
+    let weak = takeable & !them.attacks[PAWN] & (!them.twice | us.twice);
     let minors = us.attacks[KNIGHT] | us.attacks[BISHOP];
     let great = them.pieces[QUEEN] | them.pieces[ROOK];
     for role in PAWN..=QUEEN {
@@ -19,14 +19,14 @@ pub fn evaluate_threats(view: &View, add: &mut impl FnMut(Term, i32)) {
         if role != PAWN {
             count(term!("threats.pawn", role - 1), us.attacks[PAWN] & victims);
         }
-        count(term!("threats.minor", role), minors & victims & (poorly_defended | great));
+        count(term!("threats.minor", role), minors & victims & (weak | great));
         count(
             term!("threats.rook", role),
-            us.attacks[ROOK] & victims & (poorly_defended | them.pieces[QUEEN]),
+            us.attacks[ROOK] & victims & (weak | them.pieces[QUEEN]),
         );
     }
-    count(term!("threats.queen"), us.attacks[QUEEN] & poorly_defended);
-    count(term!("threats.king"), us.attacks[KING] & poorly_defended);
+    count(term!("threats.queen"), us.attacks[QUEEN] & weak);
+    count(term!("threats.king"), us.attacks[KING] & weak);
     count(term!("threats.hanging"), us.attacked & pieces & !them.attacked);
     let once = us.attacked & !us.twice & them.attacked & !them.twice;
     count(term!("threats.overloaded"), once & pieces);

@@ -38,8 +38,7 @@ pub struct QuietSearcher {
 }
 
 impl QuietSearcher {
-    /// Creates a searcher with a run's weights: terms, or the integers of its net. Fails if they do not
-    /// fit integers.
+    /// Creates a searcher with a run's terms, or the integers of its net. Fails if they do not fit.
     pub fn from_weights(recipe: &Recipe, weights: &Weights) -> Result<Self> {
         let scale = recipe.config.scale;
         let evaluation = match (recipe.config.architecture(), recipe.run_terms()?) {

@@ -1,5 +1,5 @@
-//! Rounds of a run. In each, rows are those that the weights at its beginning find. A round ends like
-//! an interrupted run, and the next one continues from its checkpoint. A file has the weights at its
+//! Rounds of a run. The weights at the beginning of a round find its rows. A round ends like an
+//! interrupted run, and the next one continues from its checkpoint. A file has the weights at its
 //! beginning, for a run that is resumed within the round.
 
 use std::path::Path;
@@ -30,8 +30,7 @@ pub struct Round {
 const SPREAD: &str = "spread";
 
 impl Rounds {
-    /// Returns rounds of one step for direct methods, else ten rounds of whole epochs. None if rows do
-    /// not depend on weights.
+    /// Returns rounds of one step for direct methods, else ten of whole epochs. None for fixed rows.
     pub fn from_config(config: &Config, span: &Span) -> Option<Self> {
         let epochs = || (span.steps as f64 * span.batch as f64 / span.epoch as f64 / 10.0).round();
         let steps = match config.optimizer.name.is_direct() {

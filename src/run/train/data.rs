@@ -177,13 +177,8 @@ impl TrainingData {
                 let order = PassOrder { of_rank, ..plan.order };
                 let plan = StreamPlan { order, ..StreamPlan::clone(plan) };
                 let encoder = self.encoder.clone().context("files hold positions")?;
-                Stream::resume_stream(
-                    plan,
-                    encoder,
-                    from,
-                    records.take(),
-                    start.state.place.clone(),
-                )
+                let resume_point = start.state.place.clone();
+                Stream::resume_stream(plan, encoder, from, records.take(), resume_point)
             }
             BatchSource::Store(store) => {
                 ensure!(

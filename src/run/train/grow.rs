@@ -1,6 +1,6 @@
-//! Growth of a net to a larger one with the same evaluation, to start from. The arrays of the smaller
-//! net are copied: to each king bucket and output bucket that is a part of one of its buckets, and to
-//! the first neurons of the hidden layer. New feature sets begin with zeros. New neurons begin with
+//! Growth of a net to a larger one with the same evaluation, to start from. The smaller net's arrays
+//! are copied to each king bucket and output bucket that is a part of one of its buckets, and to the
+//! first neurons of the hidden layer. New feature sets begin with zeros. New neurons begin with
 //! random weights, and their weights in the next layer with zero (T. Chen et al., "Net2Net", 2016,
 //! copies neurons instead, which must then be made different).
 

@@ -16,7 +16,7 @@ use crate::run::report::{ShownRun, of_unfinished, unfinished_state};
 /// Shortest time between two writes of the page in seconds, so that short runs lose no time.
 const INTERVAL: f64 = 1.0;
 
-/// A listener that forwards the events of the training loop, and rewrites the page after validations.
+/// A listener that forwards the events of the training loop and rewrites the page after validations.
 /// If it is dropped before the page of the complete run exists, the page stops reloading itself.
 pub struct LivePage<'a> {
     host: Host<'a>,

@@ -17,7 +17,7 @@ use crate::weights::Weights;
 
 /// Approximate number of positions on which feature sets are checked.
 const CHECKED: usize = 4096;
-/// Distance between those that are used to check bounds, which takes longer.
+/// One in this many of them is used to check bounds, which takes longer.
 const BOUNDED: usize = 64;
 
 /// Opens the data of a net, and its weights: the starting weights, or `begun`.
@@ -58,8 +58,8 @@ pub(super) fn open_net_data(
     let mut weights = initial_of_size(net, config.file.seed, &sizes);
     if base.is_some() {
         // With zeros here, the sum starts as its base.
-        for part in [ArrayKind::Output, ArrayKind::OutputBias] {
-            let name = net.find_array(part).expect("every net has it").name;
+        for kind in [ArrayKind::Output, ArrayKind::OutputBias] {
+            let name = net.find_array(kind).expect("every net has it").name;
             weights.0.get_mut(&name).expect("a net has its arrays").values.fill(0.0);
         }
     }

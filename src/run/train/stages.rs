@@ -1,6 +1,6 @@
-//! Stages of a config: runs one after the other, each from the end of the one before. The last stage
-//! has the folder of the run, earlier ones have folders in it. A stage is a run whose config has the
-//! stage before it as `net.start`, and `net.start_optimizer`.
+//! Stages of a config: runs one after the other, each from the end of the one before. The last
+//! stage has the folder of the run, earlier ones have folders in it. A stage is a run whose config
+//! has the stage before it as `net.start`, and `net.start_optimizer`.
 
 use std::path::{Path, PathBuf};
 
@@ -34,8 +34,7 @@ fn list_runs(config: &Config, folder: &Path) -> Result<Vec<(Config, PathBuf)>> {
     (1..).zip(stages).map(run).collect()
 }
 
-/// Checks the data of all stages and trains them. Returns the result of the last stage, or None if
-/// it was interrupted.
+/// Checks the data of all stages and trains them. Returns the result, or None if interrupted.
 pub(super) fn begin_stages(
     config: &Config,
     folder: &RunFolder,

@@ -99,12 +99,8 @@ fn open_start(
         export::factorised_as(&source.weights, shape, wanted)
     } else {
         let small = export::factorised_as(&source.weights, shape, &merged);
-        let grown = grow_weights(
-            &small.with_context(|| name.to_string())?,
-            &merged,
-            &larger,
-            config.file.seed,
-        );
+        let small = small.with_context(|| name.to_string())?;
+        let grown = grow_weights(&small, &merged, &larger, config.file.seed);
         let grown = grown.with_context(|| {
             format!(
                 "{name} is a net of shape {shape}, which cannot grow into {wanted}: a net may get \
@@ -186,9 +182,9 @@ fn report_doubt(
              ({})",
             config.test_share.0
         )),
-        Some(_) => origin.and_then(|it| {
-            let start = it.start.as_ref().and_then(|start| start.doubt.clone());
-            start.or_else(|| it.base.as_ref().and_then(|base| base.doubt.clone()))
+        Some(_) => origin.and_then(|recipe| {
+            let start = recipe.start.as_ref().and_then(|start| start.doubt.clone());
+            start.or_else(|| recipe.base.as_ref().and_then(|base| base.doubt.clone()))
         }),
     };
     if let Some(doubt) = &doubt {

@@ -242,7 +242,7 @@ pub fn list_doubts(config: &Config, scan: &Scan) -> Vec<String> {
             group_digits(shared as u64)
         ));
     }
-    lines.extend(doubt_of_sameness(config, scan).map(String::from));
+    lines.extend(sameness_doubt(config, scan).map(String::from));
     lines.extend(scale_doubt(config, scan));
     lines.extend(length_doubt(config, scan.counts.train));
     lines
@@ -262,12 +262,12 @@ fn length_doubt(config: &Config, positions: u64) -> Option<String> {
 }
 
 /// Returns a doubt if `target.score_scale` is far from the scale at which scores predict results.
-fn scale_doubt(config: &Config, Scan { some, .. }: &Scan) -> Option<String> {
+fn scale_doubt(config: &Config, scan: &Scan) -> Option<String> {
     let target = &config.file.target;
     let is_plain =
         config.file.data.source.is_empty() && target.score_offset.is_none_or(|it| it == 0.0);
     let scale = target.score_scale.filter(|_| is_plain && config.final_wdl() < 1.0)?;
-    let (scores, results) = scores_and_results(some)?;
+    let (scores, results) = scores_and_results(&scan.some)?;
     let fit = fit_scale(&scores, &results);
     let measured = fit.scale.filter(|_| !fit.at_border)?;
     let ratio = scale / measured;
@@ -280,9 +280,9 @@ fn scale_doubt(config: &Config, Scan { some, .. }: &Scan) -> Option<String> {
 }
 
 /// Returns a doubt if all scores, or all results, are the same and teach nothing.
-fn doubt_of_sameness(config: &Config, Scan { some, .. }: &Scan) -> Option<&'static str> {
+fn sameness_doubt(config: &Config, Scan { some: sample, .. }: &Scan) -> Option<&'static str> {
     let wdl = config.final_wdl();
-    let is_same = |same: fn(&[Sample]) -> bool| some.len() > 1 && some.windows(2).all(same);
+    let is_same = |same: fn(&[Sample]) -> bool| sample.len() > 1 && sample.windows(2).all(same);
     if wdl < 1.0 && is_same(|pair| pair[0].score.is_some() && pair[0].score == pair[1].score) {
         return Some(
             "all scores are the same: train on results (target.wdl = 1), or label the positions",

@@ -111,8 +111,7 @@ pub(super) fn open_trace_data(
     Ok((TrainingData { scan, validation, encoder: None, source, terms }, weights))
 }
 
-/// Makes a source of the terms in memory. They are grouped by term if the CPU takes each gradient over
-/// all of them.
+/// Makes a source of terms in memory, grouped by term if each gradient on the CPU is over all.
 fn batch_source(mut store: Store, config: &Config, compute: Compute) -> BatchSource {
     let is_whole = config.batch_size.is_none() && !config.optimizer.name.is_direct();
     if is_whole && matches!(compute, Compute::Fused { .. }) {

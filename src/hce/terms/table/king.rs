@@ -22,8 +22,7 @@ pub const GROUPS: &[Group] = groups! { Normal:
          own pawn stands right below it",
 };
 
-/// Counts for the side whose king is in danger: two pieces attack its area, or one if the enemy has a
-/// queen.
+/// Counts for the side whose king is in danger: two pieces attack its area, or one beside a queen.
 pub const SAFETY: &[Group] = groups! { Safety:
     "king.safety.constant" [] |_| [10, 10] =>
         "1 where the king is attacked at all",
