@@ -340,11 +340,8 @@ fn write_terms(args: &Args, output: &Path) -> Result<()> {
         ),
     };
     output::write_file(output, text.as_bytes())?;
-    out::print_line(format!(
-        "file  {}, {}",
-        output.display(),
-        count_noun(list.terms.len() as u64, "term")
-    ))
+    let terms = count_noun(list.terms.len() as u64, "term");
+    out::print_line(format!("file  {}, {terms}", output.display()))
 }
 
 /// Writes the code of a quantised net or a run's net to `output`, or the language's usual file.

@@ -135,8 +135,7 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
         let Match { played, notes, forfeits, .. } = played::read_matches(&args.from)?;
         notes.iter().for_each(|note| eprintln!("{note}"));
         let meetings = MatchResult { meetings: played.meetings, forfeits, fault: None };
-        print_result(&played.names, &meetings, None, (args.json, args.verbose))?;
-        return Ok(ExitCode::SUCCESS);
+        return print_result(&played.names, &meetings, None, (args.json, args.verbose));
     }
     let count = args.evaluations.len() + args.engines.len();
     ensure!(count >= 2, "a match is between two at least; name another evaluation, or an --engine");
@@ -169,8 +168,7 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
         Err(error) if matches!(error.downcast_ref(), Some(EngineError::MatchComplete(_))) => {
             let Match { played, forfeits, .. } = played::read_matches(args.pgn.as_slice())?;
             let meetings = MatchResult { meetings: played.meetings, forfeits, fault: None };
-            print_result(&names, &meetings, args.sprt.as_ref(), (args.json, args.verbose))?;
-            return Ok(ExitCode::SUCCESS);
+            return print_result(&names, &meetings, args.sprt.as_ref(), (args.json, args.verbose));
         }
         recorder => recorder?,
     };
@@ -206,7 +204,7 @@ fn print_result(
     played: &MatchResult,
     sprt: Option<&Sprt>,
     (json, verbose): (bool, bool),
-) -> Result<()> {
+) -> Result<ExitCode> {
     let meetings = &played.meetings;
     let verdict =
         |names: &[String]| PlayerDifference::of_match([&names[0], &names[1]], &meetings[0].pairs);
@@ -223,7 +221,8 @@ fn print_result(
             "ratings": rated,
             "sprt": sentence,
         });
-        return out::print_result(true, &value, "");
+        out::print_result(true, &value, "")?;
+        return Ok(ExitCode::SUCCESS);
     }
     let names = &shorten_run_names(names)[..];
     if let Some(rated) = rated(names) {
@@ -241,5 +240,5 @@ fn print_result(
     if verbose {
         out::print_line(format!("\n{}", meetings_table(names, meetings)).trim_end())?;
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

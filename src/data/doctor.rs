@@ -417,12 +417,10 @@ fn check_scores(facts: &Diagnosis, source: &SampleSource) -> Finding {
         let says = format!("no position has a score{unread}");
         return new_finding(Grade::Note, "scores", says, cure);
     };
-    let (missing, mates) = (facts.positions - facts.scored, share_of(facts.mates, facts.scored));
-    let says = format!(
-        "{low} to {high} cp; {} mates, {} without a score{unread}",
-        format_percent(mates),
-        format_percent(share_of(missing, facts.positions))
-    );
+    let missing = facts.positions - facts.scored;
+    let mates = share_of(facts.mates, facts.scored);
+    let [mated, unscored] = [mates, share_of(missing, facts.positions)].map(format_percent);
+    let says = format!("{low} to {high} cp; {mated} mates, {unscored} without a score{unread}");
     let cure = if low == high {
         "all scores are alike: train on results (target.wdl = 1), or label the positions"
     } else if mates > MOST_NOISE {
@@ -461,11 +459,9 @@ fn check_forfeits(facts: &Diagnosis) -> Option<Finding> {
 
 fn check_repeats(facts: &Diagnosis) -> Finding {
     let Repeats { positions, records, games } = facts.repeats;
-    let mut says = format!(
-        "{} of positions came before, {} with the same result and score",
-        format_percent(positions),
-        format_percent(records)
-    );
+    let [before, same] = [positions, records].map(format_percent);
+    let mut says =
+        format!("{before} of positions came before, {same} with the same result and score");
     says += &games.map_or(String::new(), |games| format!("; {} of games", format_percent(games)));
     let many = records.max(games.unwrap_or(0.0)) > MOST_REPEATS;
     note_finding(many, "repeats", says, "`nnuance data dedup` leaves them out")

@@ -146,7 +146,8 @@ fn sum_activations(float: &Float, samples: &[Sample]) -> Vec<ActivationSums> {
     let outputs = &outputs[net.output.columns.clone().unwrap_or(0..outputs.len())];
     let mut sums = vec![[0.0; 6]; net.hidden + head];
     let (hidden, head) = sums.split_at_mut(net.hidden);
-    let (curve, each) = (net.activation.curve(), net.outputs_of_view());
+    let curve = net.activation.curve();
+    let outputs_per_view = net.outputs_of_view();
     for Sample { position, .. } in samples {
         let accumulators = float.accumulators(position);
         let x = float.first_inputs(&accumulators);
@@ -155,7 +156,7 @@ fn sum_activations(float: &Float, samples: &[Sample]) -> Vec<ActivationSums> {
         let output = &output[bucket * output.len() / net.buckets..];
         for (neuron, sums) in hidden.iter_mut().enumerate() {
             accumulators.iter().for_each(|it| add_activations(sums, it[neuron], &[curve]));
-            let inputs = (neuron % each..x.len()).step_by(each);
+            let inputs = (neuron % outputs_per_view..x.len()).step_by(outputs_per_view);
             match net.has_layers() {
                 true => inputs.for_each(|input| add_output(sums, x[input])),
                 false => {

@@ -111,7 +111,7 @@ pub fn play_match<'a>(
         played.add(meeting_of_pair(next), pair);
         next += 1;
     }
-    let _begun = progress.begin_guarded("pairs", Some(total), next - range.start);
+    let _guard = progress.begin_guarded("pairs", Some(total), next - range.start);
     let decides =
         |pairs: &PairCounts| sprt.is_some_and(|it| it.decide_after(pairs) != Decision::GoOn);
     let decided = Cell::new(decides(&played.meetings[0].pairs));

@@ -154,7 +154,8 @@ impl Origin {
         checkpoint: &Path,
         listener: &dyn Progress,
     ) -> Result<ExportPositions> {
-        let (recipe, on) = (self.recipe.as_ref(), self.describe_positions(given.as_ref()));
+        let recipe = self.recipe.as_ref();
+        let on = self.describe_positions(given.as_ref());
         let is_given = given.is_some();
         if !is_given && !recipe.is_some_and(|recipe| recipe.config.file.data.has_validation()) {
             return Ok(ExportPositions { samples: Vec::new(), on });

@@ -75,7 +75,8 @@ impl Drop for RunFolder {
 impl RunFolder {
     /// Locks a folder for a new run. Fails if it has other files, or a run that must stay.
     pub fn lock_new(path: &Path, overwrite: bool, listener: &dyn Progress) -> Result<Self> {
-        let (folder, config) = (path.display(), path.join(CONFIG));
+        let folder = path.display();
+        let config = path.join(CONFIG);
         // Opened and dropped: this creates the folder.
         Output::create_file(&config)?;
         let locked = Self::lock_existing(path, listener)?;

@@ -178,14 +178,14 @@ struct OpenRun<'a> {
 }
 
 impl<'a> OpenRun<'a> {
-    /// Reads the data and starting weights of a run; `begun` are the weights of a resumed run.
+    /// Reads the data and starting weights of a run; `resumed` are those of a resumed run.
     fn open(
         mut recipe: Recipe,
-        begun: Option<&Weights>,
+        resumed: Option<&Weights>,
         host: Host<'a>,
         context: &'a RunContext,
     ) -> Result<(Self, Weights)> {
-        let (data, weights) = data::open_data(&mut recipe, begun, &host)?;
+        let (data, weights) = data::open_data(&mut recipe, resumed, &host)?;
         Ok((Self { recipe, data, host, context }, weights))
     }
 

@@ -17,7 +17,7 @@ pub enum ScoreBound {
 }
 
 impl ScoreBound {
-    /// Returns the bound that the best score in a window is.
+    /// Classifies the best score of a window: exact, or a bound.
     pub fn from_window(best: i32, [alpha, beta]: [i32; 2]) -> Self {
         match () {
             () if best >= beta => ScoreBound::Lower,

@@ -441,7 +441,8 @@ impl Quiescence {
         chess: &Chess,
         evaluation: &mut dyn Evaluate,
     ) -> Option<QuietEnd> {
-        let (game, stop) = (SearchGame::new(chess.clone()), AtomicBool::new(false));
+        let game = SearchGame::new(chess.clone());
+        let stop = AtomicBool::new(false);
         let memory = (&mut self.table, &mut self.history);
         let mut tree = SearchTree::new(&game, evaluation, memory, self.margins, MOST_NODES, &stop);
         let score = tree.quiesce_node(chess, [-INFINITE, INFINITE], 0);

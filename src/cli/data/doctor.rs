@@ -72,7 +72,8 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
 
 fn examine_file(path: &Path, args: &Args, against: Option<&Keys>) -> Result<ExaminedFile> {
     let mut source = args.reading.open_source(path, u64::MAX)?;
-    let (format, filter) = (source.format(), args.keys.given_filter());
+    let format = source.format();
+    let filter = args.keys.given_filter();
     filter.as_ref().map_or(Ok(()), |filter| filter.check_format(path, format))?;
     let passes =
         |sample: &Sample| filter.as_ref().is_none_or(|it| it.rejecting_key(sample).is_none());
@@ -106,7 +107,8 @@ fn read_samples(
     what: &'static str,
     mut each: impl FnMut(&Sample),
 ) -> Result<(bool, Option<String>)> {
-    let (bar, mut block) = (progress_bar(None, what), Vec::new());
+    let bar = progress_bar(None, what);
+    let mut block = Vec::new();
     let mut left = limit.unwrap_or(u64::MAX);
     loop {
         block.clear();

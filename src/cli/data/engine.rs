@@ -193,20 +193,13 @@ pub fn run_job(
         let noun = noun.trim_end_matches('s');
         format!("{noun} {} was skipped: {}", group_digits(skip.item + 1), skip.reason)
     });
-    let last = format!(
-        "{} {noun} done: {} written, {} skipped: {}",
-        group_digits(report.done),
-        group_digits(report.written),
-        group_digits(report.skipped.len() as u64),
-        path.display(),
-    );
-    let [unscored, moves] = report.unscored;
-    let unscored = (unscored > 0).then(|| {
-        format!(
-            "{} of {} moves have no score: the engine gave none, or bounds alone",
-            group_digits(unscored),
-            group_digits(moves)
-        )
+    let counts = [report.done, report.written, report.skipped.len() as u64];
+    let [done, written, left_out] = counts.map(group_digits);
+    let name = path.display();
+    let last = format!("{done} {noun} done: {written} written, {left_out} skipped: {name}");
+    let [unscored, moves] = report.unscored.map(group_digits);
+    let unscored = (report.unscored[0] > 0).then(|| {
+        format!("{unscored} of {moves} moves have no score: the engine gave none, or bounds alone")
     });
     out::print_lines(bad.into_iter().chain(skipped).chain(unscored).chain([last]).map(Ok))?;
     Ok(ExitCode::SUCCESS)

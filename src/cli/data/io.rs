@@ -104,7 +104,8 @@ impl InputFiles {
         what: &'static str,
         mut take: impl FnMut(&SampleSource, &[Sample]) -> Result<()>,
     ) -> Result<PositionCounts> {
-        let (bar, mut counts) = (progress_bar(None, what), PositionCounts::default());
+        let bar = progress_bar(None, what);
+        let mut counts = PositionCounts::default();
         for (file, path) in self.files.iter().enumerate() {
             let mut source = self.reading.open_source(path, self.bad_records)?;
             let mut block = Vec::new();
@@ -295,12 +296,8 @@ impl PositionCounts {
 
 impl fmt::Display for PositionCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} positions read, {} written",
-            group_digits(self.read),
-            group_digits(self.written)
-        )?;
+        let [read, written] = [self.read, self.written].map(group_digits);
+        write!(f, "{read} positions read, {written} written")?;
         for (i, (reason, count)) in self.left_out.iter().enumerate() {
             let separator = if i == 0 { "; left out: " } else { ", " };
             write!(f, "{separator}{reason} {}", group_digits(*count))?;

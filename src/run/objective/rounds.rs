@@ -42,7 +42,8 @@ impl Rounds {
 
     /// Returns the round of a checkpoint, or a new one. Fails if the file is of another checkpoint.
     pub fn enter_round(self, checkpoint: &Checkpoint, folder: &Path) -> Result<Round> {
-        let (path, step) = (folder.join(ROUND), checkpoint.state.step);
+        let path = folder.join(ROUND);
+        let step = checkpoint.state.step;
         let end = |start: u64| (start / self.0 + 1) * self.0;
         let new = |spread| {
             let weights = checkpoint.weights.clone();

@@ -197,17 +197,17 @@ impl TrainingData {
     }
 }
 
-/// Opens the data of a run and its weights: the starting weights, or `begun`. Sets a missing scale.
+/// Opens the data of a run and its weights: starting ones, or `resumed`. Sets a missing scale.
 pub fn open_data(
     recipe: &mut Recipe,
-    begun: Option<&Weights>,
+    resumed: Option<&Weights>,
     host: &Host,
 ) -> Result<(TrainingData, Weights)> {
     let Some(terms) = recipe.run_terms()? else {
-        return open_net_data(&recipe.config, recipe.base.as_ref(), begun, host);
+        return open_net_data(&recipe.config, recipe.base.as_ref(), resumed, host);
     };
     let config = &mut recipe.config;
-    let start = match begun {
+    let start = match resumed {
         Some(weights) => {
             HceWeights::from_weights(weights, terms.list.clone(), config.scale, false)?
         }

@@ -110,7 +110,8 @@ pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
 }
 
 pub fn finish_run(run: &OpenRun, folder: &RunFolder, end: End, last: u64) -> Result<FinishedRun> {
-    let (recipe, path) = (&run.recipe, folder.path_of(folder::BEST));
+    let recipe = &run.recipe;
+    let path = folder.path_of(folder::BEST);
     let best = Checkpoint::read_file(&path)?;
     let RunState { step, best: lowest, .. } = best.state;
     let what = match lowest {

@@ -20,17 +20,17 @@ const CHECKED: usize = 4096;
 /// One in this many of them is used to check bounds, which takes longer.
 const BOUNDED: usize = 64;
 
-/// Opens the data of a net, and its weights: the starting weights, or `begun`.
+/// Opens the data of a net, and its weights: starting ones, or `resumed`.
 pub(super) fn open_net_data(
     config: &Config,
     base: Option<&export::StoredBase>,
-    begun: Option<&Weights>,
+    resumed: Option<&Weights>,
     host: &Host,
 ) -> Result<(TrainingData, Weights)> {
     let (section, net) =
         config.file.net.as_ref().zip(config.architecture()).context("no terms, so a net")?;
     let tuned = base.filter(|_| section.tune_base);
-    let terms = tuned.map(|base| base_terms_at(base, begun)).transpose()?;
+    let terms = tuned.map(|base| base_terms_at(base, resumed)).transpose()?;
     let encoder = match (&terms, base) {
         (Some(terms), _) => Encoder::for_sum(net, RunTerms::of_base(terms).terms_encoder(terms)),
         (None, base) => Encoder::for_net(net).with_base(base.map(base::open_base).transpose()?),
@@ -81,11 +81,11 @@ pub(super) fn open_net_data(
 }
 
 /// Returns the terms that are trained with a net, as they were at its start.
-fn base_terms_at(base: &export::StoredBase, begun: Option<&Weights>) -> Result<HceWeights> {
+fn base_terms_at(base: &export::StoredBase, resumed: Option<&Weights>) -> Result<HceWeights> {
     let terms = base::base_terms(base)?;
-    let Some(begun) = begun else { return Ok(terms) };
+    let Some(resumed) = resumed else { return Ok(terms) };
     let HceWeights { scale_factor, source, .. } = terms;
-    let began = HceWeights::from_weights(begun, terms.list, terms.scale, false)?;
+    let began = HceWeights::from_weights(resumed, terms.list, terms.scale, false)?;
     Ok(HceWeights { scale_factor, source, ..began })
 }
 

@@ -50,7 +50,8 @@ pub fn resume_run(
     if let Some(config) = longer {
         run.recipe.config = config;
     }
-    let (settings, done) = (run.run_settings()?, checkpoint.state.step);
+    let settings = run.run_settings()?;
+    let done = checkpoint.state.step;
     if is_longer {
         ensure!(
             settings.steps > done,
@@ -65,7 +66,8 @@ pub fn resume_run(
         best.facts.clone_from(&checkpoint.facts);
         best.write_file(&best_path)?;
     }
-    let (config, text) = (folder.path_of(folder::CONFIG), run.recipe.config.to_toml());
+    let config = folder.path_of(folder::CONFIG);
+    let text = run.recipe.config.to_toml();
     let changed = input::read_text(&config, input::TEXT).is_ok_and(|old| old != text);
     if changed && !is_longer {
         let edited = folder.path_of(EDITED);
@@ -108,7 +110,8 @@ fn lengthen_config(
         !state.converged,
         "this run has converged: no step makes its loss fall, and a longer one would be the same"
     );
-    let (before, until_step) = (config.file.schedule.total_length(), state.step);
+    let before = config.file.schedule.total_length();
+    let until_step = state.step;
     if longer.file.schedule.total_length() == before {
         return Ok(Some(longer));
     }

@@ -67,8 +67,8 @@ pub(super) fn go_on(
     let mut runs = list_runs(config, &folder.path)?;
     let (last, _) = runs.pop().context("a config has a run")?;
     for (number, (stage, path)) in (1..).zip(&runs) {
-        let begun = require_same(stage, path)?;
-        if begun.is_some() && is_finished(path) {
+        let recipe = require_same(stage, path)?;
+        if recipe.is_some() && is_finished(path) {
             continue;
         }
         context.listener.report_remark(&format!("stage {number} of {}", runs.len() + 1));

@@ -34,7 +34,8 @@ pub fn opening_table(
     page: Option<&Path>,
 ) -> Result<TextTable> {
     let OpenRun { recipe, data: TrainingData { scan, terms, .. }, host, .. } = run;
-    let (config, terms) = (&recipe.config, terms.as_ref().map(|it| &it.terms));
+    let config = &recipe.config;
+    let terms = terms.as_ref().map(|it| &it.terms);
     let mut table = data_table(scan);
     let mut row = |name: &str, value: String| table.add_row([name.to_string(), value]);
     if let Some(net) = config.architecture() {
@@ -253,10 +254,9 @@ fn length_doubt(config: &Config, positions: u64) -> Option<String> {
     let span = config.run_span(positions);
     let passes = config.step_count(positions) * span.batch / positions.max(1);
     (config.is_net() && passes > MOST_PASSES).then(|| {
+        let [passes, positions] = [passes, positions].map(group_digits);
         format!(
-            "{} passes over {} positions are rarely meant: set schedule.epochs = 10",
-            group_digits(passes),
-            group_digits(positions)
+            "{passes} passes over {positions} positions are rarely meant: set schedule.epochs = 10"
         )
     })
 }
