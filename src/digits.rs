@@ -13,6 +13,11 @@ pub fn format_percent(share: f64) -> String {
     }
 }
 
+/// A share of 0 to 1 as "3.40 %", with so many decimals.
+pub fn format_decimal_percent(share: f64, decimals: usize) -> String {
+    format!("{:.decimals$} %", 100.0 * share)
+}
+
 /// `part` of `all` as a share, 0 of nothing.
 pub fn share_of(part: u64, all: u64) -> f64 {
     part as f64 / all.max(1) as f64

@@ -1,4 +1,4 @@
-//! `nnuance bench`: speed of the parts of training, on real positions.
+//! `nnuance bench`: speed of the stages of training, on real positions.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::terminal::{catch_interrupts, progress_bar};
 use crate::architecture::Architecture;
 use crate::batch::Batch;
 use crate::config::{BatchSize, Config, Net, Schedule};
-use crate::digits::{format_short, group_digits};
+use crate::digits::{format_decimal_percent, format_short, group_digits};
 use crate::input;
 use crate::loader::{
     Encoder, Filter, LoadError, PassOrder, Passes, Scan, Stream, StreamPlan, scan,
@@ -79,11 +79,11 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Base config of the bench, with its usual filter, targets and optimiser.
+/// The base config of the bench, with filter, targets and optimiser.
 const CONFIG: &str = include_str!("../../configs/quickstart-net.toml");
 
 pub fn run_command(args: Args) -> Result<()> {
-    let usual = Config::parse_text(CONFIG, "configs/quickstart-net.toml", &[])?;
+    let base_config = Config::parse_text(CONFIG, "configs/quickstart-net.toml", &[])?;
     let mut hidden = args.hidden;
     let net = args.net.as_ref().map(|path| {
         let net = Config::read_file(path, &[])?.file.net.clone();
@@ -91,12 +91,12 @@ pub fn run_command(args: Args) -> Result<()> {
     });
     let net = net.transpose()?;
     if hidden.is_empty() {
-        let usual = || vec![32, 128, 256, 512, 1024];
-        hidden = net.as_ref().map_or_else(usual, |net| vec![net.hidden as u32]);
+        let default_sizes = || vec![32, 128, 256, 512, 1024];
+        hidden = net.as_ref().map_or_else(default_sizes, |net| vec![net.hidden as u32]);
     }
-    // Targets are the bench's own, and so is the scale, which a format would set.
+    // The bench sets targets and scale, which a base or a format would change.
     let net = net.map(|net| Net { start: None, base: None, tune_base: false, format: None, ..net });
-    let mut config = usual.with_changes(|file| {
+    let mut config = base_config.with_changes(|file| {
         file.data.files = args.data;
         (file.data.held_out, file.data.validation) = (0.0, Vec::new());
         file.net = net.or(file.net.take());
@@ -109,7 +109,7 @@ pub fn run_command(args: Args) -> Result<()> {
     let precisions =
         if has_mixed { vec![Precision::F32, Precision::Mixed] } else { vec![Precision::F32] };
     let lap = args.seconds / LAPS as f64;
-    let Scan { some, counts, is_whole, .. } = load_data(&mut config)?;
+    let Scan { some: sample, counts, is_whole, .. } = load_data(&mut config)?;
     let fits = is_whole && counts.train <= config.most_kept();
     let copied = if is_gpu(&device) { Some(copy_rate(&device)?) } else { None };
     let (mut loading, mut nets) = (None, Vec::new());
@@ -131,7 +131,7 @@ pub fn run_command(args: Args) -> Result<()> {
         let batches = stream.take(BATCHES).collect::<Result<Vec<Batch>, _>>()?;
         if loading.is_none() {
             let (order, facts) = (&plan.order, &plan.facts);
-            plan.layout = data_plan::choose_layout(&config, fused, order, facts, &some);
+            plan.layout = data_plan::choose_layout(&config, fused, order, facts, &sample);
             loading = Some(Loading::measure_stages(&plan, encoder, lap)?);
         }
         let (options, device) = (&options, &device);
@@ -223,7 +223,7 @@ fn table_of_nets(nets: &[NetFigures]) -> String {
         let [hidden, batch] = [net.hidden.to_string(), group_digits(net.batch as u64)];
         for (stage, milliseconds, share) in &net.stages {
             let time = format!("{milliseconds:.3}");
-            let share = share.map_or("-".into(), |share| format!("{:.0} %", 100.0 * share));
+            let share = share.map_or("-".into(), |share| format_decimal_percent(share, 0));
             stages.add_row([hidden.clone(), batch.clone(), stage.to_string(), time, share]);
         }
         let [step, streamed] = [&net.step, &net.streamed].map(Figure::to_text);
@@ -234,7 +234,7 @@ fn table_of_nets(nets: &[NetFigures]) -> String {
     if stages.is_empty() { speeds.to_string() } else { format!("{speeds}\n{stages}") }
 }
 
-/// What all nets of a batch size share.
+/// State that all nets of a batch size share.
 struct Bench<'a> {
     config: Config,
     options: &'a DeviceOptions,
@@ -243,16 +243,15 @@ struct Bench<'a> {
     /// Positions that the filter keeps, and whether they fit in memory.
     positions: u64,
     fits: bool,
-    /// Seconds.
+    /// Seconds of a lap.
     lap: f64,
-    /// Bytes a second of a GPU's copies.
+    /// Bytes per second of a GPU's copies.
     copied: Option<f64>,
 }
 
-/// Steps between rows of the log on a GPU. Each row waits for it, so that laps contain finished
-/// work only.
+/// Steps between rows of the log on a GPU. A row waits for the GPU, so that laps have finished work.
 const GPU_ROWS: u64 = 32;
-/// Most positions that are shuffled together where data stream by.
+/// Largest number of positions that are shuffled together if data are streamed.
 const MOST_STREAMED: u64 = 1 << 22;
 
 impl Bench<'_> {
@@ -286,8 +285,8 @@ impl Bench<'_> {
 
     fn build_model(&self, compute: Compute) -> Result<Model> {
         let net = net_architecture(&self.config)?;
-        let (weights, device) =
-            (initial_weights(net, self.config.file.seed), self.device.clone().autodiff());
+        let weights = initial_weights(net, self.config.file.seed);
+        let device = self.device.clone().autodiff();
         Ok(Model::new(&ModelKind::Net(net.clone()), &weights, &device, compute)?)
     }
 
@@ -296,8 +295,8 @@ impl Bench<'_> {
     }
 
     fn measure_step(&self, compute: Compute) -> Result<Figure> {
-        let (mut model, mut batches) =
-            (Some(self.build_model(compute)?), self.batches.iter().cycle());
+        let mut model = Some(self.build_model(compute)?);
+        let mut batches = self.batches.iter().cycle();
         let mut optimizer = self.config.optimizer.clone().build_optimizer(compute);
         let steps = if is_gpu(self.device) { GPU_ROWS } else { 1 };
         let mut work = || {
@@ -306,8 +305,8 @@ impl Bench<'_> {
                 let before = model.take().context("a step gives the model back")?;
                 let touched = before.touched_rows(&batch.inputs);
                 let before = optimizer.catch_up(before, Some(&touched));
-                let slope = before.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
-                model = Some(optimizer.step_model(RATE, before, slope.gradients, &slope.touched));
+                let loss = before.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
+                model = Some(optimizer.step_model(RATE, before, loss.gradients, &loss.touched));
                 positions += batch.len() as u64;
             }
             self.wait_for_device()?;
@@ -320,8 +319,8 @@ impl Bench<'_> {
         measure_laps(self.lap, work)
     }
 
-    /// A run that shuffles a window of its data, or none: all are in memory. Also returns the
-    /// positions per second of the first pass.
+    /// Measures a run that shuffles a window of its data; None: all data are in memory. Also returns
+    /// the positions per second of the first pass.
     fn whole_run(&self, window: Option<usize>) -> Result<(Figure, Option<f64>)> {
         let config = self.config.with_changes(|file| file.data.window = window)?;
         let rows = is_gpu(self.device);
@@ -331,18 +330,15 @@ impl Bench<'_> {
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let run_folder = RunFolder::lock_new(folder.path(), false, &laps)?;
         let (device, ranks) = (self.options, &SingleRank);
-        begin_training(
-            config,
-            &run_folder,
-            &RunContext { device, listener: &laps, page: false, ranks },
-        )?;
+        let context = RunContext { device, listener: &laps, page: false, ranks };
+        begin_training(config, &run_folder, &context)?;
         ensure!(!catch_interrupts().load(Ordering::SeqCst), "interrupted");
         let first_pass = laps.first_pass();
         Ok((laps.median_figure().context("the run ended before its laps")?, first_pass))
     }
 
-    /// Median milliseconds of each stage, where the device finishes each before the next, and the
-    /// share of the rate of its copies at which it reads and writes the rows and parameters.
+    /// Measures the median milliseconds of each stage, which the device finishes before the next. The
+    /// share compares the rate at which it reads and writes rows and parameters with that of copies.
     fn measure_stages(&self, compute: Compute) -> Result<Vec<(&'static str, f64, Option<f64>)>> {
         let mut model = self.build_model(compute)?;
         let mut optimizer = self.config.optimizer.clone().build_optimizer(compute);
@@ -350,22 +346,22 @@ impl Bench<'_> {
         for step in 0..=TIMED {
             let batch = &self.batches[step % self.batches.len()];
             let (clock, lap) = (RefCell::new(Instant::now()), RefCell::new([0.0; STAGES.len()]));
-            let end = |place: usize| {
+            let end_stage = |stage: usize| {
                 let seconds = clock.replace(Instant::now()).elapsed().as_secs_f64();
-                lap.borrow_mut()[place] += 1000.0 * seconds;
+                lap.borrow_mut()[stage] += 1000.0 * seconds;
             };
-            let done = |stage: KernelStage| {
-                let place = STAGES.iter().position(|(it, _)| *it == Some(stage));
-                end(place.unwrap_or(0));
+            let end_kernel = |stage: KernelStage| {
+                let index = STAGES.iter().position(|(it, _)| *it == Some(stage));
+                end_stage(index.unwrap_or(0));
             };
             let Model::Net(net) = &model else { bail!("the bench is for nets") };
             let LossGradients { gradients, touched, .. } =
-                net.loss_gradients(&batch.inputs, Aim::Targets(&batch.results), Some(&done));
+                net.loss_gradients(&batch.inputs, Aim::Targets(&batch.results), Some(&end_kernel));
             self.wait_for_device()?;
-            end(4);
+            end_stage(4);
             model = optimizer.step_model(RATE, model, gradients, &touched);
             self.wait_for_device()?;
-            end(5);
+            end_stage(5);
             if step > 0 {
                 times.iter_mut().zip(lap.into_inner()).for_each(|(times, time)| times.push(time));
             }
@@ -395,7 +391,7 @@ impl Bench<'_> {
     }
 }
 
-/// Bytes that a GPU reads and writes in a second.
+/// Measures the bytes that a GPU reads and writes in a second.
 fn copy_rate(device: &Device) -> Result<f64> {
     const COPIES: usize = 8;
     let is_software = AdapterKind::kind_of(device) == Some(AdapterKind::Software);
@@ -413,11 +409,11 @@ fn copy_rate(device: &Device) -> Result<f64> {
     Ok((2 * COPIES * numbers * size_of::<f32>()) as f64 / start.elapsed().as_secs_f64())
 }
 
-/// Timed steps, after one that compiles the kernels: an odd number has a median.
+/// Number of timed steps, after one that compiles the kernels. An odd number has a median.
 const TIMED: usize = 9;
-/// A learning rate; no figure depends on it.
+/// Learning rate; no figure depends on it.
 const RATE: f64 = 1e-3;
-/// All stages in order; the last two follow the model's.
+/// All stages in order. The last two come after those of the model.
 const STAGES: [(Option<KernelStage>, &str); 6] = [
     (Some(KernelStage::Upload), "upload of positions"),
     (Some(KernelStage::Forward), "forward"),
@@ -427,20 +423,20 @@ const STAGES: [(Option<KernelStage>, &str); 6] = [
     (None, "optimiser"),
 ];
 
-/// Batches that the steps repeat: more positions than most caches hold.
+/// Number of batches that the steps repeat: more positions than most caches hold.
 const BATCHES: usize = 4;
 
 /// Reads the files as a run does. The config drops filter and scores if the files lack them.
 fn load_data(config: &mut Config) -> Result<Scan> {
-    let found = read_data(config);
-    if let Err(LoadError::Unknown { .. } | LoadError::NoScore { .. }) = found {
+    let scan = read_data(config);
+    if let Err(LoadError::Unknown { .. } | LoadError::NoScore { .. }) = scan {
         *config = config.with_changes(|file| {
             file.data.filter = Filter::default();
             file.target.wdl = Stages::constant(1.0);
         })?;
         return Ok(read_data(config)?);
     }
-    Ok(found?)
+    Ok(scan?)
 }
 
 fn read_data(config: &Config) -> Result<Scan, LoadError> {
@@ -452,7 +448,7 @@ fn net_architecture(config: &Config) -> Result<&Architecture> {
     config.architecture().context("the bench is for nets")
 }
 
-/// Speed of the stages in front of training, for streamed data, with nothing else running.
+/// Speed of the stages before training, for streamed data, with nothing else running.
 #[derive(Serialize)]
 struct Loading {
     /// Reading, filtering and splitting.
@@ -463,7 +459,7 @@ struct Loading {
     encoded: Figure,
 }
 
-/// Positions in memory while these stages are measured.
+/// Number of positions in memory while these stages are measured.
 const WINDOW: usize = 1 << 20;
 
 impl Loading {
@@ -491,13 +487,13 @@ impl Loading {
 #[derive(Serialize)]
 struct NetFigures {
     hidden: usize,
-    /// Positions a step.
+    /// Positions of a step.
     batch: usize,
-    /// `f32` and `mixed` are the fused operations of the CPU, `gpu` those of a GPU.
+    /// Operations: `f32` and `mixed` are those of the CPU, `gpu` those of a GPU.
     compute: &'static str,
-    /// Loss, gradients and optimiser, on batches in memory.
+    /// Speed of loss, gradients and optimiser, on batches in memory.
     step: Figure,
-    /// Training as `nnuance train` runs it, with data in memory, and with streamed data.
+    /// Speed of `nnuance train` with data in memory, and, below, with streamed data.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<Figure>,
     /// Positions per second of the first pass over data in memory, in which chunks are encoded.
@@ -509,16 +505,16 @@ struct NetFigures {
     stages: Vec<(&'static str, f64, Option<f64>)>,
 }
 
-/// Name of the processor, on Linux.
+/// Returns the name of the processor, on Linux.
 fn processor_name() -> Option<String> {
     let text = input::read_text(Path::new("/proc/cpuinfo"), input::TEXT).ok()?;
     let mut entries = text.lines().filter_map(|line| line.split_once(':'));
     entries.find(|(key, _)| key.trim() == "model name").map(|(_, name)| name.trim().to_string())
 }
 
-/// Laps of a figure: their median ignores one disturbance.
+/// Number of laps of a figure. Their median ignores one disturbance.
 const LAPS: usize = 3;
-/// Longest warm-up in seconds, in which batches that were encoded ahead are used up.
+/// Longest warm-up in seconds. It uses up batches that were encoded ahead.
 const WARM_UP: f64 = 1.0;
 
 #[derive(Serialize)]
@@ -528,18 +524,18 @@ struct Figure {
 }
 
 impl Figure {
-    /// From the positions per second of an odd number of laps.
+    /// Creates a figure from the positions per second of an odd number of laps.
     fn new(laps: Vec<f64>) -> Self {
         let mut sorted = laps.clone();
         sorted.sort_by(f64::total_cmp);
         Self { positions_per_second: sorted[sorted.len() / 2], laps }
     }
 
-    /// Range of the laps, as a share of the median.
+    /// Returns the range of the laps, as a share of the median.
     fn relative_spread(&self) -> f64 {
-        let most = self.laps.iter().copied().fold(f64::MIN, f64::max);
-        let least = self.laps.iter().copied().fold(f64::MAX, f64::min);
-        (most - least) / self.positions_per_second
+        let fastest = self.laps.iter().copied().fold(f64::MIN, f64::max);
+        let slowest = self.laps.iter().copied().fold(f64::MAX, f64::min);
+        (fastest - slowest) / self.positions_per_second
     }
 
     fn to_text(&self) -> String {
@@ -547,7 +543,7 @@ impl Figure {
     }
 }
 
-/// [`measure_laps`] after `work` has filled the memory, which must not count.
+/// Measures laps after `work` has filled the memory, which must not count.
 fn repeat_filled(lap: f64, mut work: impl FnMut() -> Result<u64>) -> Result<Figure> {
     let mut passed = 0;
     while passed < 2 * WINDOW as u64 {
@@ -556,7 +552,7 @@ fn repeat_filled(lap: f64, mut work: impl FnMut() -> Result<u64>) -> Result<Figu
     measure_laps(lap, work)
 }
 
-/// Runs `work` for three laps of `lap` seconds; it returns how many positions it processed.
+/// Runs `work` for three laps of `lap` seconds. It returns the number of processed positions.
 fn measure_laps(lap: f64, mut work: impl FnMut() -> Result<u64>) -> Result<Figure> {
     let mut laps = Vec::new();
     while laps.len() < LAPS {
@@ -570,7 +566,7 @@ fn measure_laps(lap: f64, mut work: impl FnMut() -> Result<u64>) -> Result<Figur
     Ok(Figure::new(laps))
 }
 
-/// A warm-up and [`LAPS`] laps of a training run, which then stops.
+/// Progress of a training run that stops after a warm-up and [`LAPS`] laps.
 struct Laps {
     start: Instant,
     /// Shortest lap in seconds; a lap ends with a step.
@@ -579,7 +575,7 @@ struct Laps {
     rows: bool,
     /// Seconds and positions at the first step, at the end of the warm-up, and of each lap.
     marks: Mutex<Vec<(f64, u64)>>,
-    /// Positions of a pass; seconds and positions at the end of the first.
+    /// Positions of a pass, and below seconds and positions at the end of the first one.
     pass: u64,
     passed: Mutex<Option<(f64, u64)>>,
 }
@@ -589,14 +585,14 @@ impl Laps {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Positions per second between the first step and the end of the first pass, if that is later.
+    /// Returns the positions per second between the first step and the end of the first pass.
     fn first_pass(&self) -> Option<f64> {
         let passed = *self.passed.lock().unwrap_or_else(PoisonError::into_inner);
         let ((end, positions), &(start, before)) = passed.zip(self.lock_marks().first())?;
         (positions > before).then(|| (positions - before) as f64 / (end - start))
     }
 
-    /// None if the run was interrupted before the last lap ended.
+    /// Returns the figure; None if the run was interrupted before the last lap ended.
     fn median_figure(&self) -> Option<Figure> {
         let marks = self.lock_marks();
         let laps = marks.windows(2).skip(1);
@@ -605,13 +601,14 @@ impl Laps {
     }
 
     fn record_mark(&self, positions: u64) {
-        let (now, mut marks) = (self.elapsed_seconds(), self.lock_marks());
+        let now = self.elapsed_seconds();
+        let mut marks = self.lock_marks();
         if positions >= self.pass {
             let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
             passed.get_or_insert((now, positions));
         }
         let due = match marks[..] {
-            // The first step waits until the data is read.
+            // The first step waits until the data are read.
             [] => now,
             [(first, _)] => first + self.lap.min(WARM_UP),
             [.., (last, _)] => last + self.lap,

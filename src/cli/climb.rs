@@ -1,4 +1,4 @@
-//! `nnuance climb`: from no data at all to an evaluation.
+//! `nnuance climb`: an evaluation from self-play, without data.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -7,9 +7,9 @@ use anyhow::Result;
 use clap::value_parser;
 
 use super::options::DeviceArgs;
-use super::out;
 use super::terminal::Terminal;
 use super::train::default_folder;
+use super::{INTERRUPTED, out};
 use crate::config::Config;
 use crate::run::climb::{Climb, ClimbSettings};
 use crate::run::train::RunContext;
@@ -64,7 +64,8 @@ pub struct Args {
 pub fn run_command(args: Args) -> Result<ExitCode> {
     let terminal = Terminal::for_many_runs();
     let device = args.device.to_options();
-    let means = RunContext { device: &device, listener: &terminal, page: true, ranks: &SingleRank };
+    let context =
+        RunContext { device: &device, listener: &terminal, page: true, ranks: &SingleRank };
     let out = args.out.unwrap_or_else(|| default_folder(&args.config));
     let config = Config::read_file(&args.config, &args.overrides)?;
     let settings = ClimbSettings {
@@ -76,10 +77,10 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
         pairs: args.pairs,
         nodes: args.nodes,
     };
-    let mut climb = Climb::new(config, &settings, &out, &means)?;
+    let mut climb = Climb::new(config, &settings, &out, &context)?;
     if !climb.run_generations()? {
         eprintln!("the same command goes on with the loop");
-        return Ok(ExitCode::from(130));
+        return Ok(INTERRUPTED.into());
     }
     out::print_line(climb.generations_table())?;
     out::print_line(match climb.best_generation() {

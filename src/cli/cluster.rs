@@ -7,21 +7,21 @@ use anyhow::{Error, Result, ensure};
 
 use crate::train::ranks::{Ranks, SingleRank};
 
-/// The number of processes started together, as Open MPI, MPICH and Slurm report it.
+/// Returns the number of processes started together, as Open MPI, MPICH and Slurm report it.
 fn process_count() -> Option<usize> {
-    number(&["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"])
+    read_number(&["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"])
 }
 
-/// Whether this process prints: rank 0, or the only one.
+/// Returns whether this process prints: it is rank 0, or the only one.
 pub fn is_first() -> bool {
-    number(&["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"]).unwrap_or(0) == 0
+    read_number(&["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"]).unwrap_or(0) == 0
 }
 
-fn number(names: &[&str]) -> Option<usize> {
+fn read_number(names: &[&str]) -> Option<usize> {
     names.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
 }
 
-/// Fails where several processes were started together and cannot share the work.
+/// Fails if several processes were started together and cannot share the work.
 pub fn require_single_process(trains: bool) -> Result<()> {
     let count = process_count().unwrap_or(1);
     ensure!(
@@ -37,7 +37,7 @@ pub fn require_single_process(trains: bool) -> Result<()> {
     Ok(())
 }
 
-/// The ranks of this run. One is lost after `silence` seconds without an answer.
+/// Returns the ranks of this run. A rank is lost after `silence` seconds without an answer.
 pub fn ranks(silence: u16) -> Result<&'static dyn Ranks> {
     #[cfg(feature = "mpi")]
     if process_count().is_some() {

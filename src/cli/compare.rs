@@ -1,4 +1,4 @@
-//! `nnuance compare`: which evaluation predicts results better, and how sure that is.
+//! `nnuance compare`: which evaluation predicts results better, and with what confidence.
 
 use std::path::PathBuf;
 
@@ -64,7 +64,7 @@ pub struct Args {
 }
 
 const BOARDS: usize = 4;
-/// Half-moves of a game that are opening theory.
+/// Number of half-moves of a game that are opening theory.
 const OPENING: u16 = 16;
 
 pub fn run_command(args: Args) -> Result<()> {
@@ -81,7 +81,7 @@ pub fn run_command(args: Args) -> Result<()> {
     let filter = args.filter.given_filter();
     let recipe = evaluators.iter().find_map(|it| it.recipe.as_ref());
     let mut plan = measure::plan_positions(args.data.read_plan(), recipe, &evaluators)?;
-    // If a run read a limited number from each file, its own filter selected them.
+    // If a run read a limited number from each file, the filter of the run selected them.
     if let Some(filter) = filter.as_ref().filter(|_| plan.reading.limit.is_none()) {
         plan.reading.filter = filter.clone();
     }
@@ -94,14 +94,14 @@ pub fn run_command(args: Args) -> Result<()> {
     }
     // The filter of a training may drop captures, which move ranking needs.
     let chosen = filter.is_some() || args.moves;
-    let measured = select_positions(&evaluators, samples, args.all, chosen)?;
+    let selection = select_positions(&evaluators, samples, args.all, chosen)?;
     if args.moves {
-        measured.notes.iter().for_each(|note| eprintln!("{note}"));
-        let found = moves::find_played_moves(&evaluators, measured, &terminal)?;
-        return out::print_result(args.json, &found, found.to_text());
+        selection.notes.iter().for_each(|note| eprintln!("{note}"));
+        let comparison = moves::find_played_moves(&evaluators, selection, &terminal)?;
+        return out::print_result(args.json, &comparison, comparison.to_text());
     }
     let mut measurement =
-        Measurement::measure_selection(&evaluators, measured, cautions, &plan.files)?;
+        Measurement::measure_selection(&evaluators, selection, cautions, &plan.files)?;
     if let Some(games) = &games {
         measurement.add_match(games, &evaluators)?;
     }

@@ -1,4 +1,4 @@
-//! `nnuance data`: files of positions, turned into what training wants.
+//! `nnuance data`: preparation of files of positions for training.
 
 mod doctor;
 mod engine;

@@ -1,4 +1,4 @@
-//! `nnuance devices`: where models can be computed here.
+//! `nnuance devices`: the devices of this machine on which models can be computed.
 
 use anyhow::Result;
 
@@ -29,18 +29,16 @@ pub fn run_command(_args: Args) -> Result<()> {
     }
     for backend in [Backend::Wgpu, Backend::Vulkan] {
         let name = backend.name();
-        let found = backend.list_devices();
-        match &found {
-            Err(_) => table.add_row([
-                name,
-                "not in this build",
-                "",
-                &format!("build with --features {name}"),
-            ]),
+        let devices = backend.list_devices();
+        match &devices {
+            Err(_) => {
+                let remedy = format!("build with --features {name}");
+                table.add_row([name, "not in this build", "", &remedy]);
+            }
             Ok(devices) if devices.is_empty() => table.add_row([name, "no driver found"]),
             Ok(_) => {}
         }
-        let adapters = found.iter().flatten().filter_map(Adapter::properties_of).enumerate();
+        let adapters = devices.iter().flatten().filter_map(Adapter::properties_of).enumerate();
         for (index, Adapter { name: adapter, kind, language, memory }) in adapters {
             let memory = memory.map(|bytes| format!(", {}", format_gigabytes(bytes)));
             let kind = format!("{}{}", kind.name(), memory.unwrap_or_default());

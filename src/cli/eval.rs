@@ -46,7 +46,8 @@ pub struct GivenPositions {
     fens: Option<PathBuf>,
 }
 
-const AT_ONCE: usize = 1024;
+/// Number of positions that are evaluated together.
+const BLOCK: usize = 1024;
 /// A FEN as it was written, and its position.
 pub type GivenPosition = (String, Position);
 
@@ -58,14 +59,14 @@ pub fn run_command(args: Args) -> Result<()> {
     evaluator.require_bare_positions()?;
     let mut positions = args.positions.read_positions()?;
     let blocks = std::iter::from_fn(|| {
-        let block: Vec<Result<GivenPosition>> = positions.by_ref().take(AT_ONCE).collect();
+        let block: Vec<Result<GivenPosition>> = positions.by_ref().take(BLOCK).collect();
         (!block.is_empty()).then(|| evaluate_block(&evaluator, block))
     });
     out::print_lines(blocks.flatten())
 }
 
 impl GivenPositions {
-    /// The positions of the file, or else of the command line.
+    /// Reads the positions of the file, or else of the command line.
     pub fn read_positions(&self) -> Result<Box<dyn Iterator<Item = Result<GivenPosition>> + '_>> {
         Ok(match &self.fens {
             Some(path) => Box::new(read_lines(path)?),
@@ -74,17 +75,17 @@ impl GivenPositions {
     }
 }
 
-/// Lines of positions up to the first error.
+/// Evaluates a block to lines, up to the first error.
 fn evaluate_block(evaluator: &Evaluator, block: Vec<Result<GivenPosition>>) -> Vec<Result<String>> {
     let good = block.iter().map_while(|read| Some(Sample::from_position(read.as_ref().ok()?.1)));
-    let cp = evaluator.predict_samples(&good.collect::<Vec<Sample>>(), &[]).and_then(|found| {
-        found.cp.with_context(|| format!("{} gives no centipawns for a position", found.name))
+    let cp = evaluator.predict_samples(&good.collect::<Vec<Sample>>(), &[]).and_then(|values| {
+        values.cp.with_context(|| format!("{} gives no centipawns for a position", values.name))
     });
     let values = match cp {
         Ok(values) => values,
         Err(error) => return vec![Err(error)],
     };
-    // The value behind the last good position belongs to the error.
+    // The value after the last good position belongs to the error.
     let values = values.into_iter().chain([f64::NAN]);
     // Adding zero removes the sign of a negative zero.
     let line = |(read, cp): (Result<GivenPosition>, f64)| {
@@ -93,8 +94,7 @@ fn evaluate_block(evaluator: &Evaluator, block: Vec<Result<GivenPosition>>) -> V
     block.into_iter().zip(values).map(line).collect()
 }
 
-/// The positions of a file, one a line, compressed or not; `-` is standard input. Errors name the
-/// line.
+/// Reads positions from a file, one per line; `-` is standard input. Errors name the line.
 fn read_lines(path: &Path) -> Result<impl Iterator<Item = Result<GivenPosition>>> {
     let name = match path.as_os_str() == "-" {
         true => "standard input".to_string(),
@@ -103,14 +103,14 @@ fn read_lines(path: &Path) -> Result<impl Iterator<Item = Result<GivenPosition>>
     let input = unpack::open_unpacked(path).with_context(|| format!("cannot read {name}"))?;
     let (mut text, file, mut failed) = (Text::new(input, LONGEST), name.clone(), false);
     let mut next = move || -> Result<Option<GivenPosition>> {
-        // Lines behind a wrong one may have no end.
+        // After a wrong line, the input may have no end.
         while !failed && text.read_line().with_context(|| file.clone())? {
             let line = text.current_line().map_err(Error::msg);
             if !matches!(line, Ok("")) {
                 let read = line.and_then(parse_position);
                 failed = read.is_err();
-                let named = |error| anyhow!("{file}, {}: {error:#}", text.record_place());
-                return read.map(Some).map_err(named);
+                let locate = |error| anyhow!("{file}, {}: {error:#}", text.record_place());
+                return read.map(Some).map_err(locate);
             }
         }
         Ok(None)

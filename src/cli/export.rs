@@ -144,7 +144,7 @@ pub fn run_command(args: Args) -> Result<()> {
         &export::output_paths(&output)?.each_ref().map(PathBuf::as_path),
         args.overwrite,
     )?;
-    // Opened and dropped, so that an unwritable net is found before the long work.
+    // Opened and dropped, so that an unwritable net fails before the long work.
     Output::create_file(&output)?;
     let (mut source, mut origin) = open_weights(&args, &path)?;
     let Scales { qa, qb, scale, head_format, head_shift, head_round } = source.scales;
@@ -172,11 +172,13 @@ pub fn run_command(args: Args) -> Result<()> {
     if args.largest_scales {
         let Scales { qb, head_format, .. } = source.scales;
         // A head of floats does not depend on QB.
-        let floats = source.architecture.is_deep() && head_format == HeadFormat::Float;
-        let (qa, qb) = (args.qa.unwrap_or(255), args.qb.unwrap_or(if floats { qb } else { 4096 }));
-        let most = Scales { qa, qb, ..source.scales };
-        let found = largest_scales(&source.weights, &source.architecture, most);
-        source.scales = found.context("no QA and QB are safe: train again with weights clipped")?;
+        let has_float_head = source.architecture.is_deep() && head_format == HeadFormat::Float;
+        let (qa, qb) =
+            (args.qa.unwrap_or(255), args.qb.unwrap_or(if has_float_head { qb } else { 4096 }));
+        let limit = Scales { qa, qb, ..source.scales };
+        let scales = largest_scales(&source.weights, &source.architecture, limit);
+        source.scales =
+            scales.context("no QA and QB are safe: train again with weights clipped")?;
     }
     let mut matched = None;
     if let Some(old) = &args.match_scale {
@@ -184,9 +186,9 @@ pub fn run_command(args: Args) -> Result<()> {
         let compute =
             Compute::Fused { level: SimdLevel::detect_fastest(), precision: Precision::F32 };
         let host = Host { device: (Device::flex(), compute), listener: &terminal };
-        let (to, name, found) = match_to(&mut source, old, &basis.samples, &host)?;
-        add_matched(&mut table, &name, &found);
-        matched = Some(to);
+        let (reference, name, scale) = match_to(&mut source, old, &basis.samples, &host)?;
+        add_matched(&mut table, &name, &scale);
+        matched = Some(reference);
     }
     let options = ExportOptions { permutes: args.permute, force: args.force };
     let written = write_export(&source, origin.provenance, &basis, matched, options, &output)
@@ -206,7 +208,7 @@ pub fn run_command(args: Args) -> Result<()> {
     out::print_result(args.json, &written.exported.manifest, text)
 }
 
-/// Reads the weights, with the kings' planes that are asked for.
+/// Reads the weights, with the kings on one plane if requested.
 fn open_weights(args: &Args, path: &Path) -> Result<(ImportedWeights, Origin)> {
     let (mut source, origin) = read_source(path)?;
     if args.merge_kings {
@@ -217,7 +219,7 @@ fn open_weights(args: &Args, path: &Path) -> Result<(ImportedWeights, Origin)> {
     Ok((source, origin))
 }
 
-/// The command that brings a net, in a file or a run, to an engine: its code, if there is any.
+/// Returns the command that brings a net, in a file or a run, to an engine: its code, if any.
 pub fn for_an_engine<'a>(name: &'a str, written: &WrittenNet) -> Vec<&'a str> {
     match has_code(Language::C, &written.exported.manifest.architecture) {
         true => vec!["export", name, "--snippet", "c", "-o", "nnue.h"],
@@ -237,34 +239,35 @@ fn add_matched(table: &mut TextTable, name: &str, matched: &MatchedScale) {
 }
 
 fn add_written(table: &mut TextTable, written: &WrittenNet) {
-    let WrittenNet { exported, kind, paths: [floats, net, manifest], .. } = written;
-    let (found, size) = (&exported.manifest, exported.net.to_bytes().len() as u64);
+    let WrittenNet { exported, kind, paths: [floats, net, manifest_path], .. } = written;
+    let manifest = &exported.manifest;
+    let size = exported.net.to_bytes().len() as u64;
     let mut row = |name: &str, value: String| table.add_row([name.to_string(), value]);
     row("net", format!("{} from a {kind}", exported.architecture));
-    row("scales", found.scales.to_string());
-    if let Some(base) = &found.provenance.base {
+    row("scales", manifest.scales.to_string());
+    if let Some(base) = &manifest.provenance.base {
         row("added to", format!("{}; an engine's score is the sum of both", base.name));
     }
     row("file", format!("{}, {} bytes", net.display(), group_digits(size)));
-    row("beside it", format!("{}, {}", manifest.display(), floats.display()));
-    row("sha256", found.sha256.clone());
-    row("no overflow", found.proof.to_string());
-    if let Some(zero_blocks) = found.zero_blocks {
+    row("beside it", format!("{}, {}", manifest_path.display(), floats.display()));
+    row("sha256", manifest.sha256.clone());
+    row("no overflow", manifest.proof.to_string());
+    if let Some(zero_blocks) = manifest.zero_blocks {
         row("zero blocks", zero_blocks.to_string());
     }
-    if let Some(error) = &found.float_error {
-        let (mean, most, positions) = (error.mean_cp, error.max_cp, group_digits(error.positions));
+    if let Some(error) = &manifest.float_error {
+        let (mean, max, positions) = (error.mean_cp, error.max_cp, group_digits(error.positions));
         row(
             "quantising",
-            format!("{mean:.2} cp on average, {most:.2} at most, {positions} positions"),
+            format!("{mean:.2} cp on average, {max:.2} at most, {positions} positions"),
         );
     }
-    match &found.fitted_scale {
+    match &manifest.fitted_scale {
         Some(fitted) => {
             let (scale, positions) = (fitted.centipawns, group_digits(fitted.positions));
             row("fitted scale", format!("sigmoid(cp / {scale:.0}), {positions} positions"));
         }
-        None if found.float_error.is_none() => {}
+        None if manifest.float_error.is_none() => {}
         None => row(
             "fitted scale",
             format!(
@@ -306,11 +309,11 @@ fn write_raw(args: &Args, path: &Path, output: &Path) -> Result<()> {
 /// Writes handcrafted terms in the language of the output's ending.
 fn write_terms(args: &Args, output: &Path) -> Result<()> {
     let path = &args.checkpoint;
-    let from = weights_file(path);
+    let weights_path = weights_file(path);
     ensure!(
-        !output::is_same(&from, output),
+        !output::is_same(&weights_path, output),
         "the export would overwrite {}, which it is made from",
-        from.display()
+        weights_path.display()
     );
     out::require_new(&[output], args.overwrite)?;
     let (weights, units) = read_weights(path).with_context(|| path.display().to_string())?;
@@ -337,14 +340,11 @@ fn write_terms(args: &Args, output: &Path) -> Result<()> {
         ),
     };
     output::write_file(output, text.as_bytes())?;
-    out::print_line(format!(
-        "file  {}, {}",
-        output.display(),
-        count_noun(list.terms.len() as u64, "term")
-    ))
+    let terms = count_noun(list.terms.len() as u64, "term");
+    out::print_line(format!("file  {}, {terms}", output.display()))
 }
 
-/// Writes the code of a quantised net, or of a run's, to `output` or the language's usual file.
+/// Writes the code of a quantised net or a run's net to `output`, or the language's usual file.
 fn write_code(args: &Args, language: Language) -> Result<()> {
     let Args { checkpoint, output, overwrite, .. } = args;
     ensure!(
@@ -369,7 +369,7 @@ fn write_code(args: &Args, language: Language) -> Result<()> {
         );
     }
     out::require_new(&[&output], *overwrite)?;
-    // Opened and dropped, so that an unwritable file is found before the long proof.
+    // Opened and dropped, so that an unwritable file fails before the long proof.
     Output::create_file(&output)?;
     let loaded = export::load_net(&path)?;
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -46,7 +46,7 @@ pub struct Args {
 }
 
 pub fn run_command(args: Args) -> Result<()> {
-    let (terminal, given) = (Terminal::default(), args.data.read_plan());
+    let terminal = Terminal::default();
     let path = in_folder(&args.net, BEST)?;
     let name = path.display().to_string();
     if let Some(page) = &args.output {
@@ -54,15 +54,19 @@ pub fn run_command(args: Args) -> Result<()> {
     }
     let (lead, pictures) = if holds_terms(&path) {
         let device = DeviceOptions::default().open_device(Precision::F32)?;
-        let found =
-            TermsInspection::open_terms(&path, given, &Host { device, listener: &terminal })?;
-        out::print_result(args.json, &found, found.to_text())?;
-        (html! {}, found.page_sections(None))
+        let inspection = TermsInspection::open_terms(
+            &path,
+            args.data.read_plan(),
+            &Host { device, listener: &terminal },
+        )?;
+        out::print_result(args.json, &inspection, inspection.to_text())?;
+        (html! {}, inspection.page_sections(None))
     } else {
         let (source, origin) = export::read_source(&path)?;
         let recipe = Recipe::read_header(&source.facts).with_context(|| name.clone())?;
         let recipe = recipe.or_else(|| Recipe::of_manifest(&origin.provenance));
-        let mut samples = choose_positions(given, recipe.as_ref(), &path, &terminal)?;
+        let mut samples =
+            choose_positions(args.data.read_plan(), recipe.as_ref(), &path, &terminal)?;
         samples.truncate(args.positions as usize);
         let inspection =
             inspect_net(&source, &samples, 50_000, &terminal).with_context(|| name.clone())?;

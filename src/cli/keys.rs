@@ -24,12 +24,12 @@ pub fn run_command(args: Args) -> Result<()> {
     let Some(pattern) = args.pattern else { return out::print_line(wrap_page(PAGE).trim_end()) };
     let entries = PAGE.split("\n##").skip(1).map(|entry| entry.trim_start_matches('#').trim());
     let fits = |entry: &&str| entry.lines().next().is_some_and(|name| name.contains(&pattern));
-    let found: Vec<&str> = entries.filter(fits).collect();
-    ensure!(!found.is_empty(), "no key has {pattern:?} in its name; `nnuance keys` shows all");
-    out::print_line(wrap_page(&found.join("\n\n")).trim_end())
+    let matching: Vec<&str> = entries.filter(fits).collect();
+    ensure!(!matching.is_empty(), "no key has {pattern:?} in its name; `nnuance keys` shows all");
+    out::print_line(wrap_page(&matching.join("\n\n")).trim_end())
 }
 
-/// Wraps paragraphs and lists; code stays as it is.
+/// Wraps paragraphs and lists, but not code.
 fn wrap_page(page: &str) -> String {
     let (mut text, mut is_code) = (String::new(), false);
     for line in page.lines() {

@@ -1,15 +1,15 @@
-//! `nnuance match`: evaluations play against each other.
+//! `nnuance match`: games between evaluations.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use serde_json::json;
 
 use super::data::{open_engine, open_searcher, parse_option, start_or_resume};
 use super::options::{Beginning, DeviceArgs, Rules};
-use super::out;
 use super::terminal::Terminal;
+use super::{INTERRUPTED, out};
 use crate::digits::count_noun;
 use crate::engine::{EngineError, JobPart, PlayerFactory, journal};
 use crate::interface::Clock;
@@ -109,7 +109,7 @@ pub struct Args {
     device: DeviceArgs,
 }
 
-/// `10+0.1` or `10`, in seconds.
+/// Parses `10+0.1` or `10`, in seconds.
 fn parse_clock(text: &str) -> Result<Clock, String> {
     let (base, increment) = text.split_once('+').unwrap_or((text, "0"));
     let milliseconds = |text: &str| {
@@ -122,12 +122,12 @@ fn parse_clock(text: &str) -> Result<Clock, String> {
     }
 }
 
-/// `0,5`, in Elo.
+/// Parses `0,5`, in Elo.
 fn parse_sprt(text: &str) -> Result<Sprt, String> {
-    let both = text
+    let sprt = text
         .split_once(',')
         .and_then(|(elo0, elo1)| Sprt::new(elo0.trim().parse().ok()?, elo1.trim().parse().ok()?));
-    both.ok_or("expected ELO0 below ELO1, both within 1000, such as 0,5".into())
+    sprt.ok_or("expected ELO0 below ELO1, both within 1000, such as 0,5".into())
 }
 
 pub fn run_command(args: Args) -> Result<ExitCode> {
@@ -135,8 +135,7 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
         let Match { played, notes, forfeits, .. } = played::read_matches(&args.from)?;
         notes.iter().for_each(|note| eprintln!("{note}"));
         let meetings = MatchResult { meetings: played.meetings, forfeits, fault: None };
-        print_result(&played.names, &meetings, None, (args.json, args.verbose))?;
-        return Ok(ExitCode::SUCCESS);
+        return print_result(&played.names, &meetings, None, (args.json, args.verbose));
     }
     let count = args.evaluations.len() + args.engines.len();
     ensure!(count >= 2, "a match is between two at least; name another evaluation, or an --engine");
@@ -150,10 +149,11 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
         let settings = open_engine(program, &args.arguments, &args.options, args.hash);
         players.push(Box::new(settings));
     }
-    let all: Vec<String> = players.iter().map(|player| player.player_name()).collect();
-    let twice = (1..all.len()).find(|&i| all[..i].contains(&all[i]));
-    ensure!(twice.is_none(), "two players are called {}; rename one", all[twice.unwrap_or(0)]);
-    let manner = MatchRules {
+    let names: Vec<String> = players.iter().map(|player| player.player_name()).collect();
+    if let Some(i) = (1..names.len()).find(|&i| names[..i].contains(&names[i])) {
+        bail!("two players are called {}; rename one", names[i]);
+    }
+    let rules = MatchRules {
         pace: args.time.map_or(TimeControl::Nodes(args.nodes.unwrap_or(1000)), TimeControl::Clock),
         openings: args.beginning.of_match()?,
         adjudication: args.rules.to_adjudication(),
@@ -161,21 +161,20 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
     };
     let recorder = args.pgn.as_ref().map(|path| {
         let pairs = (args.pairs, args.part);
-        let open = || Recorder::open_match_file(path, &players, &manner, pairs, args.sprt.as_ref());
+        let open = || Recorder::open_match_file(path, &players, &rules, pairs, args.sprt.as_ref());
         start_or_resume(path, args.overwrite, open)
     });
     let recorder = match recorder.transpose() {
         Err(error) if matches!(error.downcast_ref(), Some(EngineError::MatchComplete(_))) => {
             let Match { played, forfeits, .. } = played::read_matches(args.pgn.as_slice())?;
             let meetings = MatchResult { meetings: played.meetings, forfeits, fault: None };
-            print_result(&all, &meetings, args.sprt.as_ref(), (args.json, args.verbose))?;
-            return Ok(ExitCode::SUCCESS);
+            return print_result(&names, &meetings, args.sprt.as_ref(), (args.json, args.verbose));
         }
         recorder => recorder?,
     };
     let terminal = Terminal::that_stops();
     let pairs = (args.pairs, args.part);
-    let played = play_match(&players, &manner, pairs, args.sprt.as_ref(), recorder, &terminal)?;
+    let played = play_match(&players, &rules, pairs, args.sprt.as_ref(), recorder, &terminal)?;
     if let Some(forfeits @ 1..) = played.forfeits {
         let fault = played.fault.as_ref().map(|fault| format!("; the first failure: {fault}"));
         let fault = fault.unwrap_or_default();
@@ -191,13 +190,13 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
     {
         eprintln!("stopped; the same command goes on with {}", path.display());
     }
-    print_result(&all, &played, args.sprt.as_ref(), (args.json, args.verbose))?;
+    print_result(&names, &played, args.sprt.as_ref(), (args.json, args.verbose))?;
     if stopped && !args.json {
         out::print_line(
             "Stopped early: the intervals hold only if the results did not decide when.",
         )?;
     }
-    Ok(if stopped { ExitCode::from(130) } else { ExitCode::SUCCESS })
+    Ok(if stopped { INTERRUPTED.into() } else { ExitCode::SUCCESS })
 }
 
 fn print_result(
@@ -205,7 +204,7 @@ fn print_result(
     played: &MatchResult,
     sprt: Option<&Sprt>,
     (json, verbose): (bool, bool),
-) -> Result<()> {
+) -> Result<ExitCode> {
     let meetings = &played.meetings;
     let verdict =
         |names: &[String]| PlayerDifference::of_match([&names[0], &names[1]], &meetings[0].pairs);
@@ -218,11 +217,12 @@ fn print_result(
             "forfeits": played.forfeits,
             "meetings": meetings,
             "verdicts": rated.as_ref().map_or_else(|| vec![verdict(names)], |it| it.verdicts.clone()),
-            // Where more than two have played.
+            // Null for two players.
             "ratings": rated,
             "sprt": sentence,
         });
-        return out::print_result(true, &value, "");
+        out::print_result(true, &value, "")?;
+        return Ok(ExitCode::SUCCESS);
     }
     let names = &shorten_run_names(names)[..];
     if let Some(rated) = rated(names) {
@@ -230,7 +230,7 @@ fn print_result(
         out::print_line(wrap_all(rated.legend_lines()).trim_end())?;
     } else {
         let mut verdict = verdict(names);
-        // A match that ended by its test has no length that was fixed beforehand.
+        // The length of a match that its test ended was not fixed in advance.
         if let Some(sentence) = &sentence {
             out::print_line(sentence)?;
             (verdict.decided, verdict.why) = (false, None);
@@ -240,5 +240,5 @@ fn print_result(
     if verbose {
         out::print_line(format!("\n{}", meetings_table(names, meetings)).trim_end())?;
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

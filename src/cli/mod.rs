@@ -1,6 +1,6 @@
-//! The commands, one file each. Only `cli` prints, exits, reads the clock or listens to signals.
+//! The commands, one file each. Only `cli` prints, exits, reads the clock, or listens to signals.
 
-// First, so that all others use its `eprintln!`.
+// The first module, so that all others use its `eprintln!`.
 #[macro_use]
 mod out;
 
@@ -70,6 +70,9 @@ enum Command {
     Man(completions::ManArgs),
 }
 
+/// The exit code of a run that Ctrl-C stopped and that may be resumed.
+const INTERRUPTED: u8 = 130;
+
 /// Runs the program: installs additions, parses the command line, runs the command.
 pub fn run_program(install: impl FnOnce() -> anyhow::Result<()>) -> ExitCode {
     ignore_size_signal();
@@ -100,7 +103,7 @@ fn ignore_size_signal() {
 }
 
 impl Cli {
-    /// Runs the command; a run that was interrupted but went well exits with 130.
+    /// Runs the command. An interrupted run without an error exits with 130.
     pub fn run_command(self) -> anyhow::Result<ExitCode> {
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;

@@ -49,7 +49,7 @@ pub struct DataFiles {
 }
 
 impl DataFiles {
-    /// All positions of the files; none without files.
+    /// Plans to read all positions of the files; None without files.
     pub fn read_plan(&self) -> Option<ReadPlan> {
         let Self { data, reading, bad_records } = self;
         let mut plan = ReadPlan::new(data.clone());
@@ -112,8 +112,8 @@ pub struct Rules {
     max_plies: u32,
 }
 
-fn score_parser(least: i64) -> clap::builder::RangedI64ValueParser<i16> {
-    clap::value_parser!(i16).range(least..)
+fn score_parser(lowest: i64) -> clap::builder::RangedI64ValueParser<i16> {
+    clap::value_parser!(i16).range(lowest..)
 }
 
 fn parse_range(text: &str) -> Result<(u32, u32), String> {
@@ -126,7 +126,7 @@ fn parse_range(text: &str) -> Result<(u32, u32), String> {
 
 impl Beginning {
     pub fn into_openings(self) -> Openings {
-        let usual = if self.book.is_some() { (0, 0) } else { Openings::default().plies };
+        let default = if self.book.is_some() { (0, 0) } else { Openings::default().plies };
         let start = match (self.book, self.chess960) {
             (Some(book), _) => StartPosition::Book(book),
             (None, Chess960::None) => StartPosition::Standard,
@@ -134,10 +134,10 @@ impl Beginning {
             (None, Chess960::Double) => StartPosition::DoubleChess960,
         };
         let bound = self.bound.unwrap_or(Openings::default().bound);
-        Openings { start, plies: self.random_plies.unwrap_or(usual), bound }
+        Openings { start, plies: self.random_plies.unwrap_or(default), bound }
     }
 
-    /// The same for a match, in which both sides play all openings of a book.
+    /// Returns the openings of a match, in which both sides play all openings of a book.
     pub fn of_match(self) -> Result<Openings> {
         let is_given = self.bound.is_some();
         let openings = self.into_openings();

@@ -16,37 +16,38 @@ use crate::input;
 use crate::output::{self, Output};
 use crate::report::{self, WIDTH};
 
-/// Replaces the standard macro, which panics on a closed pipe: a long run must not end because
-/// `tee` did.
+/// Replaces the standard macro, which panics on a closed pipe. A long run must not end because
+/// `tee` ended.
 macro_rules! eprintln {
     () => { $crate::cli::out::print_note(format_args!("")) };
     ($($text:tt)*) => { $crate::cli::out::print_note(format_args!($($text)*)) };
 }
 
-/// Results of the command that another command runs; none otherwise.
+/// Results of a command that another command runs; None otherwise.
 static CAPTURED: Mutex<Option<String>> = Mutex::new(None);
 
 fn lock_capture() -> MutexGuard<'static, Option<String>> {
     CAPTURED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a command; returns what it would print as results. Remarks are dropped.
+/// Runs a command and returns the results it would print. Remarks are dropped.
 pub fn capture_output<T>(run: impl FnOnce() -> T) -> (T, String) {
     *lock_capture() = Some(String::new());
-    let ended = run();
-    (ended, lock_capture().take().unwrap_or_default())
+    let value = run();
+    (value, lock_capture().take().unwrap_or_default())
 }
 
-/// Escapes control characters and those that change the direction of text, which may come from paths
-/// and data; line ends and tabs stay.
+/// Escapes control characters and characters that change the direction of text, which may come from
+/// paths and data. Line ends and tabs stay.
 fn escape_controls(text: &str) -> String {
-    let turns = |letter| matches!(letter, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let stays =
-        |letter: char| matches!(letter, '\n' | '\t') || !letter.is_control() && !turns(letter);
-    let shown = |letter: char| {
-        if stays(letter) { letter.into() } else { letter.escape_unicode().to_string() }
+    let changes_direction = |letter| matches!(letter, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_safe = |letter: char| {
+        matches!(letter, '\n' | '\t') || !letter.is_control() && !changes_direction(letter)
     };
-    text.chars().map(shown).collect()
+    let escape = |letter: char| {
+        if is_safe(letter) { letter.into() } else { letter.escape_unicode().to_string() }
+    };
+    text.chars().map(escape).collect()
 }
 
 /// Writes a line to standard error; failures are ignored.
@@ -62,21 +63,21 @@ pub fn print_note(text: Arguments) {
 
 /// Fails if a file exists, unless `overwrite`.
 pub fn require_new(paths: &[&Path], overwrite: bool) -> Result<()> {
-    let there = |path: &&&Path| path.exists() && !output::is_device(path);
-    let there: Vec<String> =
-        paths.iter().filter(there).map(|path| path.display().to_string()).collect();
+    let is_taken = |path: &&&Path| path.exists() && !output::is_device(path);
+    let taken: Vec<String> =
+        paths.iter().filter(is_taken).map(|path| path.display().to_string()).collect();
     ensure!(
-        overwrite || there.is_empty(),
+        overwrite || taken.is_empty(),
         "{} exist{} already; replace {} with --overwrite, or choose another name",
-        there.join(", "),
-        if there.len() == 1 { "s" } else { "" },
-        if there.len() == 1 { "it" } else { "them" }
+        taken.join(", "),
+        if taken.len() == 1 { "s" } else { "" },
+        if taken.len() == 1 { "it" } else { "them" }
     );
     Ok(())
 }
 
-/// Opens and drops the file of a page, so that an unwritable one is found before the long work.
-/// Fails if it cannot be written, or exists and is not a page of ours.
+/// Opens and drops the file of a page, so that an unwritable one fails before the long work. Fails
+/// if it cannot be written, or exists and is not our page.
 pub fn require_page(path: &Path) -> Result<()> {
     if path.exists() {
         let mark = format!("name=\"generator\" content=\"{MARK}\"");
@@ -97,15 +98,15 @@ pub fn require_page(path: &Path) -> Result<()> {
 
 /// Prints help, or the error of a command line.
 pub fn print_usage(usage: &clap::Error) -> Result<ExitCode> {
-    let shown = usage.print();
+    let printed = usage.print();
     // A usage error keeps its exit code, even if it cannot be printed.
     if !usage.use_stderr() {
-        ignore_closed_pipe(shown)?;
+        ignore_closed_pipe(printed)?;
     }
     Ok(ExitCode::from(usage.exit_code() as u8))
 }
 
-/// Formats a command in lines that a shell takes, to stand behind five characters.
+/// Formats a command in lines that a shell accepts. Five characters stand before the first one.
 pub fn format_command<S: AsRef<str>>(words: &[S]) -> String {
     let quoted = words.iter().map(AsRef::as_ref).map(|word| match word.contains([' ', '"']) {
         true => format!("'{word}'"),
@@ -115,20 +116,20 @@ pub fn format_command<S: AsRef<str>>(words: &[S]) -> String {
     report::join_lines(quoted.iter().map(String::as_str), WIDTH - 7).join(" \\\n     ")
 }
 
-/// The program as the user called it, if by a relative path such as `./nnuance`, else by its name.
+/// Returns the program's relative path, such as `./nnuance`, if the user gave one, else its name.
 fn program_name() -> String {
     let called = std::env::args().next().unwrap_or_default();
     let is_relative = called.contains(['/', '\\']) && Path::new(&called).is_relative();
     if is_relative { called } else { "nnuance".to_string() }
 }
 
-/// Next steps: commands of this program, one after the other.
+/// Lists next steps: commands of this program, one after the other.
 pub fn next(commands: &[Vec<&str>]) -> String {
     let program = program_name();
     list_next(commands.iter().map(|words| [&[&program[..]], &words[..]].concat()))
 }
 
-/// Next steps in a folder below the current one.
+/// Lists next steps in a folder within the current one.
 pub fn next_in(folder: &str, commands: &[Vec<&str>]) -> String {
     let program = match program_name() {
         name if name == "nnuance" => name,
@@ -187,6 +188,6 @@ pub fn print_lines<T: Display>(lines: impl IntoIterator<Item = Result<T>>) -> Re
 fn ignore_closed_pipe(written: io::Result<()>) -> Result<()> {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("cannot write to standard output"),
+        written => written.context("cannot write to standard output"),
     }
 }

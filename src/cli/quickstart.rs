@@ -1,4 +1,4 @@
-//! `nnuance quickstart`: the whole story on the games in `data/`, by the commands of every day.
+//! `nnuance quickstart`: all stages on the games in `data/`, by the usual commands.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,7 +24,7 @@ pub struct Args {
     device: String,
 }
 
-/// Steps: a title, and a command on the lines below.
+/// The steps: each is a title, and a command on the lines below it.
 const STEPS: &str = "\
 piece-square tables, tuned on the results of games
     train configs/hce-pst.toml --out runs/quickstart/hce-pst --overwrite
@@ -115,14 +115,14 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The file that a training made: its losses are against targets that differ.
+/// Returns the file that a training made. Its losses are against different targets.
 fn output_file_of(printed: &str) -> String {
     let mut lines = printed.lines().filter_map(|line| line.split_once(' '));
-    let made = lines.find(|(name, _)| matches!(*name, "net" | "terms"));
-    made.map_or(String::new(), |(_, file)| file.trim().to_string())
+    let line = lines.find(|(name, _)| matches!(*name, "net" | "terms"));
+    line.map_or(String::new(), |(_, file)| file.trim().to_string())
 }
 
-/// Commands that go on from here, to be run in the folder of the user.
+/// Lists the next commands, to be run in the folder of the user.
 fn next(has_kit: bool) -> String {
     let commands: Vec<Vec<&str>> = NEXT.iter().map(|it| it.split(' ').collect()).collect();
     if has_kit { out::next_in(KIT, &commands) } else { out::next(&commands) }
@@ -131,7 +131,7 @@ fn next(has_kit: bool) -> String {
 /// Folder of all outputs, replaced each time.
 const FOLDER: &str = "runs/quickstart";
 
-/// Makes the folder, or recognises it by its mark: any other folder contains work of the user.
+/// Makes the folder, or recognises it by its mark. Any other folder contains work of the user.
 fn prepare_folder() -> Result<()> {
     let folder = Path::new(FOLDER);
     let mark = folder.join(".quickstart");
@@ -143,13 +143,13 @@ fn prepare_folder() -> Result<()> {
     Ok(())
 }
 
-/// The words of a command; spaces within single quotes are kept.
+/// Splits a command into words; single quotes preserve spaces.
 fn split_words(command: &str) -> Vec<String> {
     let mut words = vec!["nnuance".to_string()];
-    for (number, part) in command.split('\'').enumerate() {
+    for (number, text) in command.split('\'').enumerate() {
         match number % 2 {
-            0 => words.extend(part.split_whitespace().map(String::from)),
-            _ => words.push(part.to_string()),
+            0 => words.extend(text.split_whitespace().map(String::from)),
+            _ => words.push(text.to_string()),
         }
     }
     words
@@ -168,8 +168,7 @@ const FILES: [(&str, &[u8]); 6] = [
 /// Folder for these files outside the repository.
 const KIT: &str = "nnuance-quickstart";
 
-/// Changes to a folder with all files: this one, or one below it to which they are written; returns
-/// whether it is below.
+/// Changes to a folder with all files, which are written if necessary. Returns whether they are.
 fn write_kit() -> Result<bool> {
     if FILES.iter().all(|(name, _)| Path::new(name).exists()) {
         return Ok(false);
@@ -177,8 +176,8 @@ fn write_kit() -> Result<bool> {
     for (name, content) in FILES {
         let path = PathBuf::from(KIT).join(name);
         match input::read_bytes(&path, input::TEXT) {
-            Ok(there) => ensure!(
-                there == content,
+            Ok(existing) => ensure!(
+                existing == content,
                 "{} is there and was changed; move it away, and quickstart writes it again",
                 path.display()
             ),

@@ -1,4 +1,4 @@
-//! `nnuance report`: runs as one page that stands alone.
+//! `nnuance report`: runs on one self-contained page.
 
 use std::path::PathBuf;
 
@@ -48,9 +48,6 @@ pub fn run_command(args: Args) -> Result<()> {
     let games = (!args.pgn.is_empty()).then(|| played::read_matches(&args.pgn)).transpose()?;
     let page = compare_runs(&runs, &args.with, args.data.read_plan(), games.as_ref(), &host)?;
     output::write_file(&args.output, page.as_bytes())?;
-    out::print_line(format!(
-        "report   {}, {:.1} MB",
-        args.output.display(),
-        page.len() as f64 / 1e6
-    ))
+    let megabytes = page.len() as f64 / 1e6;
+    out::print_line(format!("report   {}, {megabytes:.1} MB", args.output.display()))
 }

@@ -45,7 +45,7 @@ pub fn run_command(args: Args) -> Result<()> {
     out::print_lines(format_row_ranges(&inputs).map(Ok).into_iter().chain(text))
 }
 
-/// The inputs of a net's file, or of a config's net.
+/// Reads the inputs of a net's file, or of a config's net.
 fn read_inputs(path: &Path) -> Result<Inputs> {
     let path = in_folder(path, CONFIG)?;
     if path.extension().is_none_or(|extension| extension != "toml") {
@@ -61,15 +61,15 @@ fn read_inputs(path: &Path) -> Result<Inputs> {
     Ok(net.inputs.clone())
 }
 
-/// Where the rows of each set begin in a net of several sets.
+/// Formats the rows of each set in a net of several sets.
 fn format_row_ranges(inputs: &Inputs) -> Option<String> {
-    let place = |(i, set): (usize, &Set)| {
+    let range = |(i, set): (usize, &Set)| {
         let first = inputs.first_row(i);
         format!("{} {first} to {}", set.name(), first + set.row_count() - 1)
     };
-    let places: Vec<String> = inputs.sets().iter().enumerate().map(place).collect();
-    let text = wrap_sentence(&format!("In the net, rows of {}.", places.join(", of ")));
-    (places.len() > 1).then_some(text)
+    let ranges: Vec<String> = inputs.sets().iter().enumerate().map(range).collect();
+    let text = wrap_sentence(&format!("In the net, rows of {}.", ranges.join(", of ")));
+    (ranges.len() > 1).then_some(text)
 }
 
 fn format_lists(inputs: &Inputs, position: &Position, words: bool) -> String {

@@ -1,4 +1,4 @@
-//! `nnuance sweep`: best values of some keys.
+//! `nnuance sweep`: the best values of config keys.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use super::options::DeviceArgs;
-use super::out;
 use super::terminal::Terminal;
+use super::{INTERRUPTED, out};
 use crate::digits::group_digits;
 use crate::report::{wrap_all, wrap_sentence};
 use crate::run::sweep::{MemberScore, Sweep, SweepAxis, SweepOutcome};
@@ -52,7 +52,7 @@ pub struct Args {
 pub fn run_command(args: Args) -> Result<ExitCode> {
     let terminal = Terminal::for_many_runs();
     let device = args.device.to_options();
-    let means =
+    let context =
         RunContext { device: &device, listener: &terminal, page: false, ranks: &SingleRank };
     let axes =
         args.over.iter().map(|text| SweepAxis::parse_axis(text)).collect::<Result<Vec<_>>>()?;
@@ -60,10 +60,11 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
         let name = args.config.file_stem().unwrap_or(args.config.as_os_str()).to_string_lossy();
         Path::new("runs").join(format!("sweep-{name}"))
     });
-    let sweep = Sweep::new(&args.config, &args.overrides, &axes, args.seeds, out.clone(), &means)?;
+    let sweep =
+        Sweep::new(&args.config, &args.overrides, &axes, args.seeds, out.clone(), &context)?;
     let Some(outcome) = sweep.run_members()? else {
         eprintln!("or go on with the sweep: the same command again");
-        return Ok(ExitCode::from(130));
+        return Ok(INTERRUPTED.into());
     };
     let (best, seed) = (&outcome.members[0].name, sweep.members[0].config.file.seed);
     let best = out.join(format!("{best}-seed-{seed}"));
@@ -71,7 +72,7 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The table of the members, how to read it, and what to do with the `best` run.
+/// Formats the table of the members, how to read it, and the next step for the `best` run.
 fn format_outcome(outcome: &SweepOutcome, best: &Path) -> String {
     let against = match outcome.loss {
         MemberScore::Target => "target",

@@ -8,17 +8,17 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
-use super::cluster;
+use super::{INTERRUPTED, cluster};
 use crate::digits::{format_short, group_digits};
 use crate::log::{LogRow, TrainStep};
 use crate::progress::Progress;
 
 /// Time between progress lines if stderr is not a terminal.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// All bars of the process, one below the other.
+/// All bars of the process, one under the other.
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
-/// Writes to stderr above the bars: a line behind a bar would keep it on the screen.
+/// Writes to stderr above the bars. A line after a bar would keep it on the screen.
 pub fn above_bars(write: impl FnOnce()) {
     // `suspend` panics if the terminal is gone.
     match BARS.clear() {
@@ -27,14 +27,14 @@ pub fn above_bars(write: impl FnOnce()) {
     }
 }
 
-/// Ends the program, and leaves no bar behind.
+/// Clears all bars and ends the program.
 pub fn exit_with(code: i32) -> ! {
     let _ = BARS.clear();
     std::process::exit(code)
 }
 
-/// A progress bar on stderr until it is dropped; nothing if stderr is not a terminal. It fits the
-/// width of the terminal, and shows speed and time left as soon as they are known.
+/// Shows a progress bar on stderr until it is dropped, unless stderr is not a terminal. It fits the
+/// width of the terminal, and shows speed and time left when they are known.
 pub fn progress_bar(total: Option<u64>, work: &'static str) -> ProgressBar {
     let (bar, template) = match total {
         Some(total) => (ProgressBar::new(total), "{prefix} {wide_bar} {done}{msg}{rate}{left}"),
@@ -88,9 +88,9 @@ pub fn format_utc(seconds: u64) -> String {
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
 
-/// Items a second, if there were any.
+/// Formats the items per second, if there are any.
 fn format_rate(per_second: f64) -> Option<String> {
-    // Games are slower than one a second.
+    // Less than one game may be played per second.
     let rate = if per_second < 10.0 {
         format!("{per_second:.1}/s")
     } else {
@@ -99,8 +99,8 @@ fn format_rate(per_second: f64) -> Option<String> {
     (per_second >= 0.05).then_some(rate)
 }
 
-/// Flag set by the first Ctrl-C; the second one ends the program at once. All of the process shares
-/// it: the quickstart trains several times.
+/// Returns a flag that the first Ctrl-C sets. The second one ends the program at once. The whole
+/// process shares the flag: the quickstart trains several times.
 pub fn catch_interrupts() -> Arc<AtomicBool> {
     static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     let listen = || {
@@ -110,7 +110,7 @@ pub fn catch_interrupts() -> Arc<AtomicBool> {
         // Without a handler Ctrl-C keeps its usual effect.
         let _ = ctrlc::set_handler(move || {
             if pressed.swap(true, Ordering::SeqCst) {
-                exit_with(130);
+                exit_with(INTERRUPTED.into());
             }
             // Another rank may have set the flag first.
             if !flag.swap(true, Ordering::SeqCst) && cluster::is_first() {
@@ -127,7 +127,7 @@ pub struct Terminal {
     start: Instant,
     stop: Arc<AtomicBool>,
     silent: bool,
-    /// Remarks so far, where there are many runs: none is made twice, and tables are left out.
+    /// Remarks so far, if there are many runs. None is printed twice, and tables are not printed.
     remarks: Option<Mutex<HashSet<String>>>,
     work: Mutex<Vec<Work>>,
 }
@@ -136,7 +136,7 @@ struct Work {
     bar: ProgressBar,
     /// Time of the last update.
     shown: Instant,
-    /// The last validation loss.
+    /// Last validation loss.
     validation: Option<f64>,
     has_rows: bool,
 }
@@ -157,7 +157,7 @@ impl Terminal {
         Self::new(catch_interrupts(), false)
     }
 
-    /// Creates the same for many runs.
+    /// Creates progress for many runs, which Ctrl-C stops in a resumable state.
     pub fn for_many_runs() -> Self {
         let mut terminal = Self::that_stops();
         terminal.remarks = Some(Mutex::default());

@@ -1,4 +1,4 @@
-//! `nnuance train`: a config in, a run folder out.
+//! `nnuance train`: training from a config to a run folder.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use super::export::for_an_engine;
 use super::options::DeviceArgs;
 use super::terminal::Terminal;
-use super::{cluster, out};
+use super::{INTERRUPTED, cluster, out};
 use crate::config::Config;
 use crate::data_file::are_few_for_nets;
 use crate::digits::group_digits;
@@ -58,24 +58,24 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
     let ranks = cluster::ranks(args.silence)?;
     let device = args.device.to_options();
     if !ranks.is_first() {
-        let means =
+        let context =
             RunContext { device: &device, listener: &Terminal::silent(), page: false, ranks };
-        let interrupted = join_run(&means)? == End::Interrupted;
-        return Ok(if interrupted { ExitCode::from(130) } else { ExitCode::SUCCESS });
+        let interrupted = join_run(&context)? == End::Interrupted;
+        return Ok(if interrupted { INTERRUPTED.into() } else { ExitCode::SUCCESS });
     }
     let terminal = Terminal::that_stops();
-    let means = RunContext { device: &device, listener: &terminal, page: true, ranks };
+    let context = RunContext { device: &device, listener: &terminal, page: true, ranks };
     let finished = match (&args.resume, &args.config) {
-        (Some(folder), _) => resume_run(folder, &args.overrides, &means)?,
+        (Some(folder), _) => resume_run(folder, &args.overrides, &context)?,
         (None, Some(path)) => {
             let config = Config::read_file(path, &args.overrides)?;
             let folder = args.out.unwrap_or_else(|| default_folder(path));
             let folder = RunFolder::lock_new(&folder, args.overwrite, &terminal)?;
-            begin_training(config, &folder, &means)?
+            begin_training(config, &folder, &context)?
         }
         (None, None) => bail!("name a config, or a run folder with --resume"),
     };
-    let Some(finished) = finished else { return Ok(ExitCode::from(130)) };
+    let Some(finished) = finished else { return Ok(INTERRUPTED.into()) };
     eprintln!();
     out::print_line(format_finished(&finished))?;
     finished.require_page()?;
@@ -86,11 +86,11 @@ pub fn default_folder(config: &Path) -> PathBuf {
     Path::new("runs").join(config.file_stem().unwrap_or(config.as_os_str()))
 }
 
-/// The losses and files of a run, and what to do next; before them why a net is worthless.
+/// Formats the losses and files of a run, and the next steps; before them, why a net is worthless.
 fn format_finished(finished: &FinishedRun) -> String {
     let FinishedRun { folder, steps, validation_loss, training_loss, end, made, page } = finished;
-    let (mut table, mut text, run) =
-        (TextTable::of_facts(), String::new(), folder.display().to_string());
+    let (mut table, mut text) = (TextTable::of_facts(), String::new());
+    let run = folder.display().to_string();
     let file = |name: &str| folder.join(name).display().to_string();
     let mut row = |name: &str, value: String| table.add_row([name.to_string(), value]);
     let [step, steps] = steps.map(group_digits);
@@ -99,13 +99,13 @@ fn format_finished(finished: &FinishedRun) -> String {
         End::Early => ", stopped early",
         _ => "",
     };
-    let at = match &step[..] {
+    let origin = match &step[..] {
         "0" => format!("of the start: nothing was gained in {steps} steps{ended}"),
         _ => format!("at step {step} of {steps}{ended}"),
     };
     match validation_loss {
-        Some(loss) => row("validation loss", format!("{loss:.6} {at}")),
-        None => row("weights", at),
+        Some(loss) => row("validation loss", format!("{loss:.6} {origin}")),
+        None => row("weights", origin),
     }
     if let Some(loss) = training_loss {
         row("training loss", format!("{loss:.6} there"));
@@ -115,12 +115,12 @@ fn format_finished(finished: &FinishedRun) -> String {
             if let Some(why) = &written.unlearnt {
                 text = format!("{}\n", wrap_sentence(&format!("WARNING: {why}")));
             }
-            let found = &written.exported.manifest;
-            if let Some(error) = &found.float_error {
-                let (mean, most) = (error.mean_cp, error.max_cp);
-                row("integers", format!("{mean:.2} cp off on average, {most:.2} at most"));
+            let manifest = &written.exported.manifest;
+            if let Some(error) = &manifest.float_error {
+                let (mean, max) = (error.mean_cp, error.max_cp);
+                row("integers", format!("{mean:.2} cp off on average, {max:.2} at most"));
             }
-            row("net", format!("{}, {}", file(folder::NET), found.scales));
+            row("net", format!("{}, {}", file(folder::NET), manifest.scales));
             if let Some(terms) = terms {
                 row("terms", format!("{}, as they learnt with the net", terms.display()));
             }
@@ -157,7 +157,7 @@ fn format_finished(finished: &FinishedRun) -> String {
             };
         }
         RunResult::Net(written, _) => next[2] = for_an_engine(&run, written),
-        // Nothing but the engine can play with its terms.
+        // Only the engine itself can play with its terms.
         RunResult::Terms(_, true) => drop(next.remove(1)),
         RunResult::Terms(_, false) => {}
     }

@@ -19,7 +19,7 @@ use crate::interface::{self, GoCommand, UciCommand};
 use crate::model::Precision;
 use crate::run::SearchPlayer;
 use crate::sample::Position;
-use crate::search::{Evaluate, SearchGame, SearchSettings, Searcher};
+use crate::search::{Evaluate, SearchGame, SearchResult, SearchSettings, Searcher};
 
 /// Play as a UCI engine, for graphical interfaces and matches
 #[derive(clap::Args)]
@@ -44,7 +44,7 @@ pub struct Args {
 
 const MEBIBYTES: usize = 16;
 const MOST_MEBIBYTES: usize = 65_536;
-/// Milliseconds between a move and its clock, unless the interface sets them.
+/// Overhead between a move and its clock in milliseconds, unless the interface sets it.
 const OVERHEAD: u64 = 10;
 const MOST_OVERHEAD: u64 = 5_000;
 
@@ -100,7 +100,7 @@ struct Session<'a, 'w> {
     is_timed: bool,
 }
 
-/// Longest command in bytes; a game takes less.
+/// Longest command in bytes. Games take less.
 const LONGEST: usize = 1 << 20;
 
 impl Session<'_, '_> {
@@ -115,7 +115,7 @@ impl Session<'_, '_> {
                 Err(wrong) => print_line(&format!("info string {wrong}")),
             }
         }
-        // Files of commands usually lack `quit`; searches with an end are finished.
+        // Files of commands usually lack `quit`, so searches that end are finished.
         if self.is_endless {
             self.stop_search();
         }
@@ -170,9 +170,9 @@ impl Session<'_, '_> {
     }
 
     fn set_option(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let number = |least: u64, most: u64| match value.parse::<u64>() {
-            Ok(number) if (least..=most).contains(&number) => Ok(number),
-            _ => Err(format!("{name} lies between {least} and {most}, not `{value}`")),
+        let number = |min: u64, max: u64| match value.parse::<u64>() {
+            Ok(number) if (min..=max).contains(&number) => Ok(number),
+            _ => Err(format!("{name} lies between {min} and {max}, not `{value}`")),
         };
         match &name.to_ascii_lowercase()[..] {
             "hash" => {
@@ -194,11 +194,11 @@ impl Session<'_, '_> {
     }
 
     fn start_search(&mut self, go: GoCommand) {
-        // The alarm is for one search.
+        // There is one alarm, for one search.
         if self.is_endless || self.is_timed {
             self.stop_search();
         }
-        let began = Instant::now();
+        let start = Instant::now();
         let budget = go.time_budget(self.game.chess().turn(), self.overhead);
         let stop = budget.map_or_else(Arc::default, |budget| self.alarm.set_alarm(budget.hard));
         self.stop = stop.clone();
@@ -207,31 +207,27 @@ impl Session<'_, '_> {
         let (mut game, mode) = (self.game.clone(), self.mode);
         game.restrict_moves(&go.searchmoves);
         self.send_job(move |Worker { searcher, evaluation, scale }| {
-            let question = SearchSettings { limits: go.limits, scale: *scale };
-            let milliseconds = || began.elapsed().as_millis() as u64;
+            let settings = SearchSettings { limits: go.limits, scale: *scale };
+            let milliseconds = || start.elapsed().as_millis() as u64;
             let mut printed = Vec::new();
-            let found = searcher.search_position(
-                &game,
-                &mut **evaluation,
-                &question,
-                &stop,
-                &mut |found| {
-                    printed.clone_from(&found.pv);
-                    print_line(&interface::format_info(found, milliseconds(), mode));
-                    if budget.is_some_and(|budget| milliseconds() >= budget.soft) {
-                        stop.store(true, Ordering::Relaxed);
-                    }
-                },
-            );
-            if found.depth == 0 || printed.first() != found.pv.first() {
-                // The best move of an unfinished iteration is played, so it is printed as well.
-                print_line(&interface::format_info(&found, milliseconds(), mode));
+            let mut watch = |result: &SearchResult| {
+                printed.clone_from(&result.pv);
+                print_line(&interface::format_info(result, milliseconds(), mode));
+                if budget.is_some_and(|budget| milliseconds() >= budget.soft) {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            };
+            let result =
+                searcher.search_position(&game, &mut **evaluation, &settings, &stop, &mut watch);
+            if result.depth == 0 || printed.first() != result.pv.first() {
+                // The best move of an unfinished iteration is played, so it is printed too.
+                print_line(&interface::format_info(&result, milliseconds(), mode));
             }
             // The answer to `go infinite` comes after `stop`.
             while go.infinite && !stop.load(Ordering::Relaxed) {
                 thread::sleep(Duration::from_millis(1));
             }
-            print_line(&interface::format_best_move(found.pv.first().copied(), mode));
+            print_line(&interface::format_best_move(result.pv.first().copied(), mode));
             stop.store(true, Ordering::Relaxed);
         });
     }
@@ -242,7 +238,7 @@ impl Session<'_, '_> {
     }
 }
 
-/// Prints a line. Errors are ignored: if the reader is gone, standard input ends as well.
+/// Prints a line. Errors are ignored: if the reader is gone, standard input ends too.
 fn print_line(line: &str) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());

@@ -1,4 +1,4 @@
-//! `nnuance verify`: a net against its manifest.
+//! `nnuance verify`: checks of nets against their manifests.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ struct VerifiedNet {
 }
 
 pub fn run_command(args: Args) -> Result<()> {
-    // An unreadable net must not hide the checks of the others.
+    // An unreadable net must not hide the checks of other nets.
     let verify = |net: &PathBuf| {
         let checks = check_net(net).unwrap_or_else(|error| {
             vec![Check { name: "file", passed: false, found: format!("{error:#}") }]
@@ -47,8 +47,8 @@ pub fn run_command(args: Args) -> Result<()> {
     let text = tables + "not checked: config, data, losses, float error, fitted scale, licence";
     out::print_result(args.json, &verified, text)?;
     let failed = verified.iter().filter(|it| it.checks.iter().any(|check| !check.passed));
-    let bad = failed.map(|it| it.net.display().to_string()).collect::<Vec<_>>().join(", ");
-    ensure!(bad.is_empty(), "checks failed: {bad}; export again, or name another file");
+    let names = failed.map(|it| it.net.display().to_string()).collect::<Vec<_>>().join(", ");
+    ensure!(names.is_empty(), "checks failed: {names}; export again, or name another file");
     Ok(())
 }
 

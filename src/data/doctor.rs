@@ -16,24 +16,24 @@ use crate::format::{
 use crate::loss::sigmoid;
 use crate::sample::{DECIDED, Sample, SampleDraw, mix_hash, scores_and_results};
 
-/// Samples stored for checks that need all of them.
+/// Largest number of samples stored for checks that need them together.
 const DRAWN: usize = 1 << 17;
-/// Largest share of bad records; beyond, the file is probably something else.
+/// Largest share of bad records. A file with more is probably something else.
 const MOST_BAD: f64 = 0.2;
-/// Largest share of games or positions in another set; beyond, its figures are not honest.
+/// Largest share of games or positions in another set. With more, its figures are not honest.
 const MOST_LEAKED: f64 = 0.01;
-/// Share of checks, captures and promotions from which on a filter pays off.
+/// Largest share of checks, captures and promotions. With more, a filter pays off.
 const MOST_NOISE: f64 = 0.01;
-/// Share of repeats from which on they are noted.
+/// Largest share of repeats. More are noted.
 const MOST_REPEATS: f64 = 0.05;
 
-/// Games by their end, from one side's point of view.
+/// Numbers of games by their end, from one side's point of view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Results {
     pub wins: u64,
     pub draws: u64,
     pub losses: u64,
-    /// Values between, which some text files contain.
+    /// Results between these, which text files may contain.
     pub between: u64,
 }
 
@@ -48,10 +48,10 @@ impl Results {
     }
 }
 
-/// Most distinct hashes of a kind in memory, some 32 MiB.
+/// Largest number of distinct hashes of a kind in memory, some 32 MiB.
 const MOST_KEYS: usize = 1 << 20;
 
-/// Counts of keys whose hash has enough leading zeros; more zeros are needed when memory is full.
+/// Counts of keys whose hash has `level` leading zeros or more. The level rises if memory is full.
 #[derive(Default)]
 struct Multiset {
     counts: HashMap<u64, u32>,
@@ -73,20 +73,20 @@ impl Multiset {
         }
     }
 
-    /// Share of keys that occurred before; 0 without any.
+    /// Returns the share of keys that occurred before; 0 without keys.
     fn repeated_share(&self) -> f64 {
         let total: u64 = self.counts.values().map(|count| u64::from(*count)).sum();
         share_of(total - self.counts.len() as u64, total)
     }
 
-    /// Share of the occurrences whose key occurs in the other set.
-    fn share_within(&self, other: &Multiset) -> f64 {
-        let level = self.level.max(other.level);
+    /// Returns the share of the occurrences whose key occurs in the other set.
+    fn share_within(&self, reference: &Multiset) -> f64 {
+        let level = self.level.max(reference.level);
         let (mut total, mut common) = (0u64, 0u64);
         for (hash, count) in &self.counts {
             if hash.leading_zeros() >= level {
                 total += u64::from(*count);
-                common += if other.counts.contains_key(hash) { u64::from(*count) } else { 0 };
+                common += if reference.counts.contains_key(hash) { u64::from(*count) } else { 0 };
             }
         }
         share_of(common, total)
@@ -108,11 +108,11 @@ pub struct Keys {
 /// Shares of repeats in the same file, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Repeats {
-    /// Equal positions, counters aside; a colour-flipped position counts as equal.
+    /// Share of equal positions, without counters. A colour-flipped position counts as equal.
     pub positions: f64,
-    /// Equal positions with equal result and score.
+    /// Share of equal positions with equal result and score.
     pub records: f64,
-    /// Equal start and moves; none where games are unknown.
+    /// Share of games with equal start and moves; None if games are unknown.
     pub games: Option<f64>,
 }
 
@@ -120,7 +120,7 @@ pub struct Repeats {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Overlap {
     pub positions: f64,
-    /// None if games are unknown in either.
+    /// Share of games; None if games are unknown in either file.
     pub games: Option<f64>,
 }
 
@@ -140,10 +140,10 @@ impl Keys {
         self.gameless += u64::from(sample.game.is_none());
     }
 
-    /// Number of distinct games, if they are known.
+    /// Estimates the number of distinct games, if they are known.
     pub fn game_count(&self) -> Option<u64> {
-        let once = self.games_read as f64 * (1.0 - self.games.repeated_share());
-        (self.games_read > 0).then_some(once.round() as u64)
+        let distinct = self.games_read as f64 * (1.0 - self.games.repeated_share());
+        (self.games_read > 0).then_some(distinct.round() as u64)
     }
 
     fn count_repeats(&self) -> Repeats {
@@ -154,37 +154,37 @@ impl Keys {
         }
     }
 
-    /// Shares of these that occur in the others.
-    pub fn measure_overlap(&self, other: &Keys) -> Overlap {
+    /// Measures the shares of these positions and games that occur in the other file.
+    pub fn measure_overlap(&self, reference: &Keys) -> Overlap {
         let games = self
             .game_count()
-            .and(other.game_count())
-            .map(|_| self.games.share_within(&other.games));
-        Overlap { positions: self.positions.share_within(&other.positions), games }
+            .and(reference.game_count())
+            .map(|_| self.games.share_within(&reference.games));
+        Overlap { positions: self.positions.share_within(&reference.positions), games }
     }
 }
 
 /// The scale of the scores: `sigmoid(score / scale)` is the expected result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Scale {
-    /// Centipawns a unit of logit.
+    /// Centipawns per logit.
     pub scale: f64,
-    /// At the border of the search: the scores do not predict the results.
+    /// Whether the scale lies at the border of the search: the scores do not predict the results.
     pub at_border: bool,
     /// Share of the results' variance that the scores explain.
     pub explained: f64,
 }
 
-/// Fits a scale of scores to results of 0 to 1; the flag marks the border of the search.
+/// A fit of a scale of scores to results of 0 to 1. The flag marks the border of the search.
 pub type FitScale = fn(&[f64], &[f64]) -> Option<(f64, bool)>;
 
-/// Models that positions are enough to train.
+/// The models that positions are enough to train.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fitness {
     #[default]
     Nothing,
-    /// Handcrafted terms; there are too few for nets.
+    /// Handcrafted terms; there are too few positions for nets.
     Terms,
     Nets,
 }
@@ -193,36 +193,36 @@ pub enum Fitness {
 #[serde(rename_all = "lowercase")]
 pub enum Grade {
     Ok,
-    /// Worth knowing; training is fine.
+    /// A fact worth knowing. Training is fine.
     Note,
-    /// Training on this would be a mistake.
+    /// A reason not to train on the file.
     Problem,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     pub grade: Grade,
-    /// The check in a word or two.
+    /// Check in a word or two.
     pub about: &'static str,
     pub says: String,
-    /// A remedy; none if nothing is wrong.
+    /// Remedy; None if nothing is wrong.
     pub cure: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Diagnosis {
     pub positions: u64,
-    /// Distinct games; none if unknown.
+    /// Distinct games; None if unknown.
     pub games: Option<u64>,
     /// Positions whose game is unknown.
     pub gameless: u64,
     pub bad_records: u64,
-    /// The first bad records, with place and reason.
+    /// First bad records, with location and reason.
     pub bad_examples: Vec<String>,
     pub unfinished: u64,
     pub white_to_move: u64,
     pub side_to_move: Results,
-    /// None if it is unknown who is White.
+    /// Results for White; None if it is unknown who is White.
     pub white: Option<Results>,
     pub scored: u64,
     pub mates: u64,
@@ -237,7 +237,7 @@ pub struct Diagnosis {
     /// Positions in check, with a capture or with a promotion.
     pub noisy: u64,
     pub repeats: Repeats,
-    /// None if too few positions have scores.
+    /// Scale of the scores; None if too few positions have any.
     pub scale: Option<Scale>,
     pub against: Option<Overlap>,
     pub fit_for: Fitness,
@@ -246,7 +246,7 @@ pub struct Diagnosis {
 
 pub struct Exam {
     colours: bool,
-    it: Diagnosis,
+    diagnosis: Diagnosis,
     white: Results,
     keys: Keys,
     draw: SampleDraw,
@@ -257,7 +257,7 @@ impl Exam {
     pub fn new(facts: &Facts) -> Self {
         Self {
             colours: facts.colours != Presence::Never,
-            it: Diagnosis::default(),
+            diagnosis: Diagnosis::default(),
             white: Results::default(),
             keys: Keys::default(),
             draw: SampleDraw::new(DRAWN),
@@ -265,34 +265,33 @@ impl Exam {
     }
 
     pub fn add(&mut self, sample: &Sample) {
-        let it = &mut self.it;
+        let diagnosis = &mut self.diagnosis;
         let white = sample.position.turn().is_white();
-        it.positions += 1;
-        it.white_to_move += u64::from(white);
-        it.side_to_move.add(sample.result);
+        diagnosis.positions += 1;
+        diagnosis.white_to_move += u64::from(white);
+        diagnosis.side_to_move.add(sample.result);
         self.white.add(if white { sample.result } else { 1.0 - sample.result });
         if let Some(score) = sample.score {
-            let [low, high] = it.scores.unwrap_or([score; 2]);
-            it.scores = Some([low.min(score), high.max(score)]);
-            it.scored += 1;
-            it.mates += u64::from(score.unsigned_abs() > DECIDED);
+            let [low, high] = diagnosis.scores.unwrap_or([score; 2]);
+            diagnosis.scores = Some([low.min(score), high.max(score)]);
+            diagnosis.scored += 1;
+            diagnosis.mates += u64::from(score.unsigned_abs() > DECIDED);
         }
         let check = sample.position.in_check();
         let capture = sample.played.is_some_and(|played| played.is_capture(&sample.position));
         let promotion = sample.played.is_some_and(|played| played.promotion().is_some());
-        it.in_check += u64::from(check);
-        it.moves += u64::from(sample.played.is_some());
-        it.captures += u64::from(capture);
-        it.promotions += u64::from(promotion);
-        it.forfeits += u64::from(sample.forfeit);
-        it.noisy += u64::from(check || capture || promotion);
+        diagnosis.in_check += u64::from(check);
+        diagnosis.moves += u64::from(sample.played.is_some());
+        diagnosis.captures += u64::from(capture);
+        diagnosis.promotions += u64::from(promotion);
+        diagnosis.forfeits += u64::from(sample.forfeit);
+        diagnosis.noisy += u64::from(check || capture || promotion);
         self.keys.add(sample);
         self.draw.add(sample);
     }
 
-    /// Completes the diagnosis of what was read of a source: whether it has more, why reading
-    /// stopped before its end, a fit of scales, and the keys of files that must not contain the
-    /// same positions.
+    /// Completes the diagnosis of what was read of a source: whether it has more, why reading failed,
+    /// a fit of scales, and the keys of files that must not have the same positions.
     pub fn diagnose(
         self,
         source: &SampleSource,
@@ -300,41 +299,41 @@ impl Exam {
         fit: FitScale,
         against: Option<&Keys>,
     ) -> Diagnosis {
-        let mut it = self.it;
-        it.games = self.keys.game_count();
-        it.gameless = self.keys.gameless;
+        let mut diagnosis = self.diagnosis;
+        diagnosis.games = self.keys.game_count();
+        diagnosis.gameless = self.keys.gameless;
         let bad = source.bad_records();
-        it.bad_records = bad.count;
-        it.bad_examples = bad.first.iter().map(ToString::to_string).collect();
-        it.unfinished = source.unfinished_games();
-        it.white = self.colours.then_some(self.white);
-        it.repeats = self.keys.count_repeats();
-        it.against = against.map(|other| self.keys.measure_overlap(other));
+        diagnosis.bad_records = bad.count;
+        diagnosis.bad_examples = bad.first.iter().map(ToString::to_string).collect();
+        diagnosis.unfinished = source.unfinished_games();
+        diagnosis.white = self.colours.then_some(self.white);
+        diagnosis.repeats = self.keys.count_repeats();
+        diagnosis.against = against.map(|keys| self.keys.measure_overlap(keys));
         let drawn: Vec<Sample> = self.draw.samples().copied().collect();
-        it.scale = fit_scale(&drawn, fit);
-        let few = !limited && few_for_nets(it.games.unwrap_or(0), it.gameless);
-        it.findings.push(check_records(&it, ended));
-        if it.positions > 0 {
+        diagnosis.scale = fit_scale(&drawn, fit);
+        let few = !limited && few_for_nets(diagnosis.games.unwrap_or(0), diagnosis.gameless);
+        diagnosis.findings.push(check_records(&diagnosis, ended));
+        if diagnosis.positions > 0 {
             let views = check_views(&drawn, source, self.colours);
             let checks = [
-                check_amount(&it, few),
-                check_results(&it),
-                check_scores(&it, source),
-                check_noise(&it),
-                check_repeats(&it),
+                check_amount(&diagnosis, few),
+                check_results(&diagnosis),
+                check_scores(&diagnosis, source),
+                check_noise(&diagnosis),
+                check_repeats(&diagnosis),
             ];
-            it.findings.extend(checks.into_iter().chain(views));
-            it.findings.extend(check_calibration(&it));
-            it.findings.extend(check_forfeits(&it));
-            it.findings.extend(it.against.map(check_leakage));
+            diagnosis.findings.extend(checks.into_iter().chain(views));
+            diagnosis.findings.extend(check_calibration(&diagnosis));
+            diagnosis.findings.extend(check_forfeits(&diagnosis));
+            diagnosis.findings.extend(diagnosis.against.map(check_leakage));
         }
-        let is_problem = it.findings.iter().any(|finding| finding.grade == Grade::Problem);
-        it.fit_for = match (is_problem, few) {
+        let is_problem = diagnosis.findings.iter().any(|finding| finding.grade == Grade::Problem);
+        diagnosis.fit_for = match (is_problem, few) {
             (true, _) => Fitness::Nothing,
             (false, true) => Fitness::Terms,
             (false, false) => Fitness::Nets,
         };
-        it
+        diagnosis
     }
 }
 
@@ -354,27 +353,27 @@ fn new_finding(grade: Grade, about: &'static str, says: String, cure: &str) -> F
     Finding { grade, about, says, cure }
 }
 
-/// A note if `noted`, else ok.
+/// Makes a note if `noted`, else ok.
 fn note_finding(noted: bool, about: &'static str, says: String, cure: &str) -> Finding {
     new_finding(if noted { Grade::Note } else { Grade::Ok }, about, says, cure)
 }
 
-fn check_records(it: &Diagnosis, ended: Option<String>) -> Finding {
-    let bad = it.bad_records;
+fn check_records(facts: &Diagnosis, ended: Option<String>) -> Finding {
+    let bad = facts.bad_records;
     if let Some(ended) = ended {
-        let cure = match it.unfinished {
+        let cure = match facts.unfinished {
             0 => "fetch or make the file again",
             _ => "label the positions, or finish the games, before training on them",
         };
         return new_finding(Grade::Problem, "records", ended, cure);
     }
-    // Records are games where these are known.
-    let part = share_of(bad, bad + it.games.unwrap_or(it.positions));
-    let mut says = format!("{} bad, {} of all", count_noun(bad, "record"), format_percent(part));
-    if it.unfinished > 0 {
-        says += &format!("; {} without a result passed over", count_noun(it.unfinished, "game"));
+    // If games are known, records are games.
+    let share = share_of(bad, bad + facts.games.unwrap_or(facts.positions));
+    let mut says = format!("{} bad, {} of all", count_noun(bad, "record"), format_percent(share));
+    if facts.unfinished > 0 {
+        says += &format!("; {} without a result passed over", count_noun(facts.unfinished, "game"));
     }
-    match (bad, part > MOST_BAD) {
+    match (bad, share > MOST_BAD) {
         (0, _) => new_finding(Grade::Ok, "records", says, ""),
         (_, true) => {
             new_finding(Grade::Problem, "records", says, "check the program that wrote them")
@@ -383,26 +382,26 @@ fn check_records(it: &Diagnosis, ended: Option<String>) -> Finding {
     }
 }
 
-fn check_amount(it: &Diagnosis, few: bool) -> Finding {
-    let says = positions_of_games(it.positions, it.games.unwrap_or(0), it.gameless);
+fn check_amount(facts: &Diagnosis, few: bool) -> Finding {
+    let says = positions_of_games(facts.positions, facts.games.unwrap_or(0), facts.gameless);
     let cure = "for a net play 1,000 games or more (nnuance data selfplay)";
     note_finding(few, "amount", says, cure)
 }
 
-fn check_results(it: &Diagnosis) -> Finding {
-    let own = it.white.unwrap_or(it.side_to_move);
-    let whose = if it.white.is_some() { "White" } else { "the side to move" };
+fn check_results(facts: &Diagnosis) -> Finding {
+    let results = facts.white.unwrap_or(facts.side_to_move);
+    let side = if facts.white.is_some() { "White" } else { "the side to move" };
     let [wins, draws, losses] =
-        [own.wins, own.draws, own.losses].map(|count| share_of(count, it.positions));
+        [results.wins, results.draws, results.losses].map(|count| share_of(count, facts.positions));
     let [w, d, l] = [wins, draws, losses].map(format_percent);
-    let says = format!("{whose} wins {w}, draws {d}, loses {l}");
+    let says = format!("{side} wins {w}, draws {d}, loses {l}");
     if [wins, draws, losses].contains(&1.0) {
         let cure = "take the results from the games, or train on scores alone (target.wdl = 0)";
         return new_finding(Grade::Problem, "results", says + ": all alike teach nothing", cure);
     }
     let cure = if draws > 0.8 {
         "nearly all are draws: play from less balanced openings"
-    } else if own.draws + own.between == 0 {
+    } else if results.draws + results.between == 0 {
         "no draws: an evaluation trained on these takes every advantage for a win"
     } else {
         ""
@@ -410,24 +409,18 @@ fn check_results(it: &Diagnosis) -> Finding {
     note_finding(!cure.is_empty(), "results", says, cure)
 }
 
-fn check_scores(it: &Diagnosis, source: &SampleSource) -> Finding {
+fn check_scores(facts: &Diagnosis, source: &SampleSource) -> Finding {
     let unread = source.unread_comments().map_or(String::new(), |it| format!("; {it}"));
-    let Some([low, high]) = it.scores else {
+    let Some([low, high]) = facts.scores else {
         let results = "train on results (target.wdl = 1), or label the positions with an engine";
         let cure = source.unread_comments().map_or(results, |it| it.cure);
-        return new_finding(
-            Grade::Note,
-            "scores",
-            format!("no position has a score{unread}"),
-            cure,
-        );
+        let says = format!("no position has a score{unread}");
+        return new_finding(Grade::Note, "scores", says, cure);
     };
-    let (missing, mates) = (it.positions - it.scored, share_of(it.mates, it.scored));
-    let says = format!(
-        "{low} to {high} cp; {} mates, {} without a score{unread}",
-        format_percent(mates),
-        format_percent(share_of(missing, it.positions))
-    );
+    let missing = facts.positions - facts.scored;
+    let mates = share_of(facts.mates, facts.scored);
+    let [mated, unscored] = [mates, share_of(missing, facts.positions)].map(format_percent);
+    let says = format!("{low} to {high} cp; {mated} mates, {unscored} without a score{unread}");
     let cure = if low == high {
         "all scores are alike: train on results (target.wdl = 1), or label the positions"
     } else if mates > MOST_NOISE {
@@ -442,34 +435,33 @@ fn check_scores(it: &Diagnosis, source: &SampleSource) -> Finding {
     note_finding(!cure.is_empty(), "scores", says, cure)
 }
 
-fn check_noise(it: &Diagnosis) -> Finding {
-    let mut says = format!("{} in check", format_percent(share_of(it.in_check, it.positions)));
+fn check_noise(facts: &Diagnosis) -> Finding {
+    let mut says =
+        format!("{} in check", format_percent(share_of(facts.in_check, facts.positions)));
     let mut cure = "set data.filter.skip_in_check = true".to_string();
-    if it.moves > 0 {
-        let [captures, promotions] =
-            [it.captures, it.promotions].map(|count| format_percent(share_of(count, it.moves)));
+    if facts.moves > 0 {
+        let [captures, promotions] = [facts.captures, facts.promotions]
+            .map(|count| format_percent(share_of(count, facts.moves)));
         says += &format!("; of the moves played {captures} captures, {promotions} promotions");
         cure += ", skip_captures = true, skip_promotions = true";
     }
-    note_finding(share_of(it.noisy, it.positions) > MOST_NOISE, "noise", says, &cure)
+    note_finding(share_of(facts.noisy, facts.positions) > MOST_NOISE, "noise", says, &cure)
 }
 
-fn check_forfeits(it: &Diagnosis) -> Option<Finding> {
-    let part = share_of(it.forfeits, it.positions);
+fn check_forfeits(facts: &Diagnosis) -> Option<Finding> {
+    let share = share_of(facts.forfeits, facts.positions);
     let says =
-        format!("{} of positions are of games lost on time or by a fault", format_percent(part));
+        format!("{} of positions are of games lost on time or by a fault", format_percent(share));
     let finding =
-        note_finding(part > MOST_NOISE, "forfeits", says, "set data.filter.skip_forfeits = true");
-    (it.forfeits > 0).then_some(finding)
+        note_finding(share > MOST_NOISE, "forfeits", says, "set data.filter.skip_forfeits = true");
+    (facts.forfeits > 0).then_some(finding)
 }
 
-fn check_repeats(it: &Diagnosis) -> Finding {
-    let Repeats { positions, records, games } = it.repeats;
-    let mut says = format!(
-        "{} of positions came before, {} with the same result and score",
-        format_percent(positions),
-        format_percent(records)
-    );
+fn check_repeats(facts: &Diagnosis) -> Finding {
+    let Repeats { positions, records, games } = facts.repeats;
+    let [before, same] = [positions, records].map(format_percent);
+    let mut says =
+        format!("{before} of positions came before, {same} with the same result and score");
     says += &games.map_or(String::new(), |games| format!("; {} of games", format_percent(games)));
     let many = records.max(games.unwrap_or(0.0)) > MOST_REPEATS;
     note_finding(many, "repeats", says, "`nnuance data dedup` leaves them out")
@@ -478,11 +470,11 @@ fn check_repeats(it: &Diagnosis) -> Finding {
 /// Checks the point of view of results and scores.
 fn check_views(samples: &[Sample], source: &SampleSource, colours: bool) -> Vec<Finding> {
     let scored = samples.iter().any(|sample| sample.score.is_some());
-    let of = [(LabelKind::Result, "view, results"), (LabelKind::Score, "view, scores")];
-    let check = |(of, about): (LabelKind, &'static str)| {
-        let verdict = measure_view(samples, of, colours);
-        match (verdict.explain_contradiction(source.read_view(of), "data"), verdict.find_evidence())
-        {
+    let labels = [(LabelKind::Result, "view, results"), (LabelKind::Score, "view, scores")];
+    let check = |(label, about): (LabelKind, &'static str)| {
+        let verdict = measure_view(samples, label, colours);
+        let contradiction = verdict.explain_contradiction(source.read_view(label), "data");
+        match (contradiction, verdict.find_evidence()) {
             (Some(why), _) => new_finding(Grade::Problem, about, why, ""),
             (None, Some(evidence)) => new_finding(Grade::Ok, about, evidence.to_string(), ""),
             (None, None) => {
@@ -491,13 +483,13 @@ fn check_views(samples: &[Sample], source: &SampleSource, colours: bool) -> Vec<
             }
         }
     };
-    of.into_iter().take(1 + usize::from(scored)).map(check).collect()
+    labels.into_iter().take(1 + usize::from(scored)).map(check).collect()
 }
 
-fn check_calibration(it: &Diagnosis) -> Option<Finding> {
-    let Scale { scale, at_border, explained } = it.scale?;
-    let part = format_percent(explained.max(0.0));
-    let says = format!("score_scale {scale:.0} explains {part} of the results' variance");
+fn check_calibration(facts: &Diagnosis) -> Option<Finding> {
+    let Scale { scale, at_border, explained } = facts.scale?;
+    let share = format_percent(explained.max(0.0));
+    let says = format!("score_scale {scale:.0} explains {share} of the results' variance");
     let cure = if explained < 0.02 {
         "the scores say next to nothing about the results: train on either, not on a mixture"
     } else if at_border || !(50.0..=1000.0).contains(&scale) {

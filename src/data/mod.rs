@@ -1,4 +1,4 @@
-//! Data before training: selection, order, and losses of a format.
+//! Data before training: selection, order, and facts that formats lose.
 
 pub mod doctor;
 pub mod extract;

@@ -5,8 +5,8 @@ use std::num::NonZeroU16;
 use crate::format::{Format, Presence};
 use crate::sample::{IllegalPosition, PlayedMove, Position, Sample};
 
-/// All fields of a [`Sample`] except its game: 28 bytes of the position, result as f32, score, ply
-/// and move in 16 bits each, a byte of flags for score and ply, a zero.
+/// A [`Sample`] without its game: 28 bytes of the position, result as f32, score, ply and move in
+/// 16 bits each, a byte of flags for score and ply, and a zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record(pub [u8; Record::LENGTH]);
 
@@ -25,32 +25,32 @@ impl Record {
         Self(bytes)
     }
 
-    /// Unpacks the sample; an error only if the bytes do not come from [`Record::pack_sample`].
+    /// Unpacks the sample. Fails only if the bytes do not come from [`Record::pack_sample`].
     pub fn unpack_sample(&self) -> Result<Sample, IllegalPosition> {
         let bytes = &self.0;
-        let two = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        let number = |offset: usize| u16::from_le_bytes([bytes[offset], bytes[offset + 1]]);
         let position = Position::from_bytes(bytes.first_chunk().expect("40 bytes"))?;
         Ok(Sample {
             result: f32::from_le_bytes(*bytes[28..].first_chunk().expect("12 bytes follow")),
-            score: (bytes[38] & 1 == 1).then_some(two(32) as i16),
-            ply: (bytes[38] & 2 == 2).then_some(two(34)),
-            played: NonZeroU16::new(two(36)).map(PlayedMove),
+            score: (bytes[38] & 1 == 1).then_some(number(32) as i16),
+            ply: (bytes[38] & 2 == 2).then_some(number(34)),
+            played: NonZeroU16::new(number(36)).map(PlayedMove),
             ..Sample::from_position(position)
         })
     }
 }
 
-/// Facts that positions of `from` may have and `to` cannot store, in words.
+/// Lists facts that positions of `from` may have and `to` cannot store, in words.
 pub fn lost_facts(from: &Format, to: &Format) -> Vec<&'static str> {
     let (before, after) = (from.facts, to.facts);
-    let of_colours = "who is White, castling rights, en passant squares and counters";
+    let colours = "who is White, castling rights, en passant squares and counters";
     let mut lost = Vec::new();
     for (holds, carries, fact) in [
         (before.scores, after.scores, "scores"),
         (before.plies, after.plies, "plies"),
         (before.moves, after.moves, "the moves played"),
         (before.games, after.games, "games"),
-        (before.colours, after.colours, of_colours),
+        (before.colours, after.colours, colours),
     ] {
         if holds != Presence::Never && carries == Presence::Never {
             lost.push(fact);

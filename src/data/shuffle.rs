@@ -1,5 +1,5 @@
-//! Shuffle of more records than fit in memory: each goes into one of 256 buckets by a seeded
-//! generator, and each bucket is shuffled whole. Buckets beyond memory go to one unnamed file. The
+//! A shuffle of more records than fit in memory. A seeded generator puts each into one of 256
+//! buckets, and each bucket is shuffled whole. Buckets beyond the memory go to one unnamed file. The
 //! order does not depend on the memory.
 
 use std::fs::File;
@@ -23,32 +23,33 @@ pub enum ShuffleError {
 /// A shuffle in progress, of records of `N` bytes.
 pub struct Shuffle<const N: usize> {
     random: Xoshiro256PlusPlus,
-    /// Random bytes that have not chosen a bucket yet.
+    /// Random bytes that have not chosen a bucket yet, and their number.
     choices: u64,
-    left: u32,
+    choices_left: u32,
     buckets: Vec<Vec<[u8; N]>>,
-    held: usize,
-    /// Most records in memory; then they go to the file.
-    most: usize,
+    /// Records in memory.
+    buffered: usize,
+    /// Number of records in memory that go to the file together.
+    max_buffered: usize,
     memory: u64,
     folder: PathBuf,
     file: Option<File>,
-    /// For each spill to the file: the start of each bucket, and the end.
+    /// Start of each bucket, and end, for each spill to the file.
     spills: Vec<[u64; BUCKETS + 1]>,
 }
 
 impl<const N: usize> Shuffle<N> {
-    /// Uses about `memory` bytes, and temporary files in `folder` for the rest.
+    /// Starts a shuffle with about `memory` bytes, and temporary files in `folder` for the rest.
     pub fn new(seed: u64, memory: u64, folder: &Path) -> Self {
         // Vectors may reserve twice what they need.
-        let most = usize::try_from(memory * 2 / 5).unwrap_or(usize::MAX) / N;
+        let max_buffered = usize::try_from(memory * 2 / 5).unwrap_or(usize::MAX) / N;
         Self {
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             choices: 0,
-            left: 0,
+            choices_left: 0,
             buckets: vec![Vec::new(); BUCKETS],
-            held: 0,
-            most: most.max(BUCKETS),
+            buffered: 0,
+            max_buffered: max_buffered.max(BUCKETS),
             memory,
             folder: folder.to_path_buf(),
             file: None,
@@ -58,15 +59,15 @@ impl<const N: usize> Shuffle<N> {
 
     pub fn push(&mut self, records: &[[u8; N]]) -> Result<(), ShuffleError> {
         for record in records {
-            if self.left == 0 {
-                (self.choices, self.left) = (self.random.next_u64(), 8);
+            if self.choices_left == 0 {
+                (self.choices, self.choices_left) = (self.random.next_u64(), 8);
             }
             let bucket = (self.choices & 255) as usize;
             self.choices >>= 8;
-            self.left -= 1;
+            self.choices_left -= 1;
             self.buckets[bucket].push(*record);
-            self.held += 1;
-            if self.held >= self.most {
+            self.buffered += 1;
+            if self.buffered >= self.max_buffered {
                 self.spill_buffers()?;
             }
         }
@@ -90,28 +91,28 @@ impl<const N: usize> Shuffle<N> {
         Ok(())
     }
 
-    /// The records of a bucket in their original order.
+    /// Reads the records of a bucket in their original order.
     fn read_bucket(&mut self, number: usize) -> Result<Vec<[u8; N]>, ShuffleError> {
-        let held = std::mem::take(&mut self.buckets[number]);
-        let Some(file) = &mut self.file else { return Ok(held) };
+        let buffered = std::mem::take(&mut self.buckets[number]);
+        let Some(file) = &mut self.file else { return Ok(buffered) };
         let lengths = self.spills.iter().map(|starts| starts[number + 1] - starts[number]);
-        let records = lengths.sum::<u64>() as usize / N + held.len();
+        let records = lengths.sum::<u64>() as usize / N + buffered.len();
         if (records * N) as u64 > self.memory {
             let mb = |bytes: u64| bytes.div_ceil(1 << 20);
             let needed = mb((records * N) as u64 + self.memory / 8);
             return Err(ShuffleError::Memory { memory: mb(self.memory), needed });
         }
         let mut all = vec![[0; N]; records];
-        let mut at = 0;
+        let mut offset = 0;
         for starts in &self.spills {
             let length = (starts[number + 1] - starts[number]) as usize / N;
-            let part = all[at..at + length].as_flattened_mut();
+            let spilled = all[offset..offset + length].as_flattened_mut();
             file.seek(SeekFrom::Start(starts[number]))
-                .and_then(|_| file.read_exact(part))
+                .and_then(|_| file.read_exact(spilled))
                 .map_err(|error| ShuffleError::Temporary { folder: self.folder.clone(), error })?;
-            at += length;
+            offset += length;
         }
-        all[at..].copy_from_slice(&held);
+        all[offset..].copy_from_slice(&buffered);
         Ok(all)
     }
 
@@ -130,7 +131,7 @@ impl<const N: usize> Shuffle<N> {
             bucket.clear();
         }
         self.spills.push(starts);
-        self.held = 0;
+        self.buffered = 0;
         Ok(())
     }
 }

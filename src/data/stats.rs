@@ -8,17 +8,17 @@ use shakmaty::Color;
 
 use crate::sample::Sample;
 
-/// Upper ends (inclusive) of the ranges of |score| that are counted, in centipawns.
+/// Upper ends, inclusive, of the ranges of |score| that are counted, in centipawns.
 pub const SCORES: [u16; 9] = [25, 50, 100, 200, 400, 800, 1600, 10_000, 32_767];
 
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Stats {
     pub positions: u64,
-    /// Distinct games; none if all are unknown.
+    /// Distinct games; None if all are unknown.
     pub games: Option<u64>,
     /// Positions whose game is unknown.
     pub gameless: u64,
-    /// Positions with White to move; all of them if the format does not store colours.
+    /// Positions with White to move; all positions if the format does not store colours.
     pub white_to_move: u64,
     /// Losses, draws and wins of the side to move, and other results.
     pub losses: u64,
@@ -30,10 +30,10 @@ pub struct Stats {
     pub score_sum: i64,
     /// Positions by |score|, see [`SCORES`].
     pub scores: [u64; SCORES.len()],
-    /// Positions by pieces, kings included: entry 0 is two, entry 30 is 32.
+    /// Positions by number of pieces, kings included, from two to 32.
     pub pieces: [u64; 31],
     #[serde(skip)]
-    seen: HashSet<NonZeroU64>,
+    known_games: HashSet<NonZeroU64>,
 }
 
 impl Stats {
@@ -42,7 +42,7 @@ impl Stats {
         self.positions += 1;
         match sample.game {
             None => self.gameless += 1,
-            Some(game) if self.seen.insert(game) => *self.games.get_or_insert(0) += 1,
+            Some(game) if self.known_games.insert(game) => *self.games.get_or_insert(0) += 1,
             Some(_) => {}
         }
         self.white_to_move += u64::from(position.turn() == Color::White);

@@ -2,19 +2,20 @@
 
 use maud::{Markup, html};
 
-/// Pixels of a square; everything scales with the page.
+/// Pixels per square; everything scales with the page.
 const CELL: usize = 40;
-/// Below and left of the squares, for files and ranks.
+/// Pixels below and left of the squares, for the names of files and ranks.
 const EDGE: usize = 16;
 
-/// A board coloured by numbers, with the numbers in it. The faintest colour means `middle`, the
-/// strongest `span` or more away. Squares without a number are blank.
+/// Draws a board coloured by numbers, with the numbers in it. The faintest colour means `middle`,
+/// the strongest `span` or more away. Squares without a number are blank.
 pub fn heat_board(title: &str, values: &[Option<f64>; 64], middle: f64, span: f64) -> Markup {
     let square = |value: Option<f64>| match value {
         None => html! { g.blank { rect x="0.5" y="0.5" width="39" height="39" {} } },
         Some(value) => {
             let share = if span > 0.0 { ((value - middle) / span).clamp(-1.0, 1.0) } else { 0.0 };
-            let (low, percent) = (share < 0.0, (10.0 * share.abs()).round() * 10.0);
+            let low = share < 0.0;
+            let percent = (10.0 * share.abs()).round() * 10.0;
             html! {
                 g.low[low].high[!low].strong[percent > 60.0] style={ "--share: " (percent) "%" } {
                     rect width="40" height="40" {}
@@ -43,7 +44,7 @@ pub fn heat_board(title: &str, values: &[Option<f64>; 64], middle: f64, span: f6
     }
 }
 
-/// Letters of pieces, as FEN writes Black's, and their outlines on a square of [`CELL`].
+/// Lower-case letters of pieces, and their outlines on a square of [`CELL`].
 const PIECES: [(char, &str); 6] = [
     (
         'p',
@@ -62,7 +63,7 @@ const PIECES: [(char, &str); 6] = [
     ),
 ];
 
-/// Outlines of pieces that [positions](position_board) on the same page refer to.
+/// Draws the outlines of pieces that [positions](position_board) on the same page refer to.
 pub fn piece_outlines() -> Markup {
     html! {
         svg.shapes aria-hidden="true" {
@@ -71,16 +72,16 @@ pub fn piece_outlines() -> Markup {
     }
 }
 
-/// The board of a FEN, with White below. [`piece_outlines`] must be on the page.
+/// Draws the board of a FEN, with White below. [`piece_outlines`] must be on the page.
 pub fn position_board(fen: &str) -> Markup {
     let ranks = fen.split(' ').next().unwrap_or_default().split('/').enumerate();
     let pieces = ranks.flat_map(|(row, rank)| {
-        let place = move |column: &mut usize, letter: char| {
-            let here = *column;
+        let place_letter = move |column: &mut usize, letter: char| {
+            let x = *column * CELL;
             *column += letter.to_digit(10).map_or(1, |empty| empty as usize);
-            Some((here * CELL, row * CELL, letter))
+            Some((x, row * CELL, letter))
         };
-        rank.chars().scan(0, place).filter(|(.., letter)| letter.is_alphabetic())
+        rank.chars().scan(0, place_letter).filter(|(.., letter)| letter.is_alphabetic())
     });
     let dark: String = (0..8)
         .map(|row| {
@@ -108,8 +109,7 @@ pub fn format_whole(value: f64) -> String {
 }
 
 /// Style rules of boards. Mixtures along a line in Oklab look even (B. Ottosson, "A perceptual color
-/// space for image processing"). The ends of the scale are dark in the light theme, and light in the
-/// dark one.
+/// space for image processing"). The ends of the scale contrast with the paper of each theme.
 pub(super) const STYLE: &str = "
 .shapes { position: absolute; width: 0; height: 0; }
 .position rect { fill: #e6e2da; } .position path { fill: #b4aa9c; }

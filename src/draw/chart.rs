@@ -1,5 +1,4 @@
-//! Curves over two axes, and rankings with whiskers, as SVG inside a page, in the colours of its
-//! theme.
+//! Curves over two axes, and rankings with whiskers, as SVG in the colours of a page's theme.
 
 use maud::{Markup, html};
 
@@ -13,11 +12,11 @@ pub struct ChartLine {
     pub dashed: bool,
     /// Whether each point has a mark.
     pub dots: bool,
-    /// x and y; non-finite points are left out.
+    /// Points, each x and y; non-finite points are left out.
     pub points: Vec<[f64; 2]>,
-    /// x, low and high: an interval around the curve.
+    /// Intervals around the curve, each x, low and high.
     pub band: Vec<[f64; 3]>,
-    /// y, low and high: an interval along the x axis.
+    /// Intervals along the x axis, each y, low and high.
     pub whiskers: Vec<[f64; 3]>,
 }
 
@@ -27,54 +26,54 @@ pub struct Chart<'a> {
     pub title: &'a str,
     pub x: &'a str,
     pub y: &'a str,
-    /// Expected against observed: both axes from 0 to 1, and the diagonal.
+    /// Whether it shows expected against observed results: both axes from 0 to 1, and the diagonal.
     pub calibration: bool,
-    /// Rows of a ranking from the top, at y = 0, 1 and so on; empty: y is a number.
+    /// Names of a ranking's rows from the top, at y = 0, 1 and so on. If empty, y is a number.
     pub rows: Vec<String>,
     pub lines: Vec<ChartLine>,
 }
 
-/// Width and height, also of charts of calibration.
+/// Width and height of usual charts, and of calibration charts.
 const SIZES: [[f64; 2]; 2] = [[460.0, 300.0], [360.0, 360.0]];
 /// Height of a row of a ranking.
 const ROW: f64 = 26.0;
-/// Characters of a row's name; longer ones are cut.
+/// Longest name of a row in characters; longer ones are cut.
 const NAME: usize = 22;
 
 impl Chart<'_> {
-    /// The picture with its legend; a sentence if there is no data.
+    /// Draws the picture with its legend. Without data it is a sentence.
     pub fn to_markup(&self) -> Markup {
         let Some((x, y)) = self.axis_ranges() else {
             return html! { p.soft { "Nothing to draw." } };
         };
         let [width, mut height] = SIZES[usize::from(self.calibration)];
-        let (top, below) = (8.0, 52.0);
+        let (top, foot) = (8.0, 52.0);
         let y_marks = self.y_marks(y);
         let longest = y_marks.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
         // Marks with many decimals need space beside the name of the axis.
         let mut left = 54.0 + 8.0 * longest.saturating_sub(2).max(4) as f64;
         if !self.rows.is_empty() {
-            height = top + below + ROW * self.rows.len() as f64;
+            height = top + foot + ROW * self.rows.len() as f64;
             left = 16.0 + 8.4 * longest.max(6) as f64;
         }
-        let (right, bottom) = (width - 24.0, height - below);
-        let share = |[low, high]: [f64; 2], at: f64| (at - low) / (high - low);
-        let place_x = |at: f64| left + (right - left) * share(x, at);
-        let place_y = |at: f64| bottom + (top - bottom) * share(y, at);
+        let (right, bottom) = (width - 24.0, height - foot);
+        let share = |[low, high]: [f64; 2], value: f64| (value - low) / (high - low);
+        let x_pixel = |value: f64| left + (right - left) * share(x, value);
+        let y_pixel = |value: f64| bottom + (top - bottom) * share(y, value);
         let path = |points: &mut dyn Iterator<Item = [f64; 2]>| {
-            let point = |[x, y]: [f64; 2]| format!("{:.1} {:.1}", place_x(x), place_y(y));
+            let point = |[x, y]: [f64; 2]| format!("{:.1} {:.1}", x_pixel(x), y_pixel(y));
             format!("M{}", points.map(point).collect::<Vec<_>>().join("L"))
         };
         html! {
             svg.chart viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(self.title) {
                 path.axis d={ "M" (left) " " (top) "V" (bottom) "H" (right) } {}
                 @for (mark, text) in axis_marks(x, 6.0) {
-                    path.axis d={ "M" (place_x(mark)) " " (top) "V" (bottom + 5.0) } {}
-                    text x=(place_x(mark)) y=(bottom + 20.0) text-anchor="middle" { (text) }
+                    path.axis d={ "M" (x_pixel(mark)) " " (top) "V" (bottom + 5.0) } {}
+                    text x=(x_pixel(mark)) y=(bottom + 20.0) text-anchor="middle" { (text) }
                 }
                 @for (mark, text) in &y_marks {
-                    path.axis d={ "M" (left - 5.0) " " (place_y(*mark)) "H" (right) } {}
-                    text x=(left - 9.0) y=(place_y(*mark) + 4.0) text-anchor="end" { (text) }
+                    path.axis d={ "M" (left - 5.0) " " (y_pixel(*mark)) "H" (right) } {}
+                    text x=(left - 9.0) y=(y_pixel(*mark) + 4.0) text-anchor="end" { (text) }
                 }
                 text x=((left + right) / 2.0) y=(height - 10.0) text-anchor="middle" { (self.x) }
                 text transform={ "translate(20 " ((top + bottom) / 2.0) ") rotate(-90)" }
@@ -94,12 +93,12 @@ impl Chart<'_> {
                             path.line d={
                                 (path(&mut [[*low, *y], [*high, *y]].into_iter()))
                                 @for end in [low, high] {
-                                    "M" (place_x(*end)) " " (place_y(*y) - 5.0) "v10"
+                                    "M" (x_pixel(*end)) " " (y_pixel(*y) - 5.0) "v10"
                                 }
                             } {}
                         }
                         @for [x, y] in line.finite_points().filter(|_| line.dots || line.points.len() == 1) {
-                            circle cx=(place_x(x)) cy=(place_y(y)) r="3" {}
+                            circle cx=(x_pixel(x)) cy=(y_pixel(y)) r="3" {}
                         }
                     }
                 }
@@ -116,12 +115,12 @@ impl Chart<'_> {
         }
     }
 
-    /// Lines with a name and points.
+    /// Iterates over the lines with a name and points.
     fn named_lines(&self) -> impl Iterator<Item = &ChartLine> {
         self.lines.iter().filter(|line| !line.name.is_empty() && !line.points.is_empty())
     }
 
-    /// Ranges of the axes; none without points.
+    /// Returns the ranges of the axes; None without points.
     fn axis_ranges(&self) -> Option<([f64; 2], [f64; 2])> {
         if self.calibration {
             return Some(([0.0, 1.0], [0.0, 1.0]));
@@ -138,24 +137,24 @@ impl Chart<'_> {
             ends = Some(([x0.min(x), x1.max(x)], [y0.min(y), y1.max(y)]));
         }
         let (x, y) = ends?;
-        let room = |[low, high]: [f64; 2], share: f64| {
+        let widen = |[low, high]: [f64; 2], share: f64| {
             let span = [high - low, low.abs(), 1.0].into_iter().find(|it| *it > 0.0).unwrap_or(1.0);
             [low - share * span, high + share * span]
         };
         let wide = match x {
-            // Axes that start near zero start there, so that charts of a run line up.
+            // An axis that would start near zero starts at zero, so that charts of a run line up.
             [low, high] if 0.0 < low && 4.0 * low < high => [0.0, high],
             [low, high] if low < high && self.rows.is_empty() => x,
-            [low, high] if low < high => room(x, 0.05),
-            _ => room(x, 0.5),
+            [low, high] if low < high => widen(x, 0.05),
+            _ => widen(x, 0.5),
         };
         match self.rows.len() {
-            0 => Some((wide, room(y, 0.05))),
+            0 => Some((wide, widen(y, 0.05))),
             rows => Some((wide, [rows as f64 - 0.5, -0.5])),
         }
     }
 
-    /// Places on the y axis and their texts: round numbers, or the names of the rows.
+    /// Returns marks of the y axis and their texts: round numbers, or the names of the rows.
     fn y_marks(&self, y: [f64; 2]) -> Vec<(f64, String)> {
         if self.rows.is_empty() {
             return axis_marks(y, 6.0);
@@ -173,14 +172,14 @@ impl ChartLine {
     }
 }
 
-/// A round distance between marks on an axis, so that it has at most `count` of them.
+/// Returns a round distance between marks on an axis, so that it has at most `count` of them.
 fn mark_distance([low, high]: [f64; 2], count: f64) -> f64 {
     let rough = (high - low) / count;
     let power = 10_f64.powf(rough.log10().floor());
     power * [1.0, 2.0, 5.0].into_iter().find(|it| it * power >= rough).unwrap_or(10.0)
 }
 
-/// Round numbers on an axis, at most `count` steps of it, and their texts.
+/// Returns round numbers on an axis, with at most `count` steps between them, and their texts.
 fn axis_marks(range: [f64; 2], count: f64) -> Vec<(f64, String)> {
     let step = mark_distance(range, count);
     let first = (range[0] / step - 1e-6).ceil();
@@ -200,9 +199,9 @@ fn format_mark(value: f64, digits: usize) -> String {
         _ => return format!("{value:.digits$}"),
     };
     let scaled = value / unit;
-    let places = 2_usize.saturating_sub(scaled.abs().log10() as usize);
-    let text = format!("{scaled:.places$}");
-    let text = if places > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    let decimals = 2_usize.saturating_sub(scaled.abs().log10() as usize);
+    let text = format!("{scaled:.decimals$}");
+    let text = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{text}{name}")
 }
 

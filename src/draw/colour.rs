@@ -5,9 +5,9 @@ pub const SERIES: usize = 6;
 pub(super) type Rgb = [u8; 3];
 
 pub(super) struct Theme {
-    /// Paper, ink, soft ink and lines, in hexadecimal as the curves.
+    /// Colours of paper, ink, soft ink and lines.
     plain: [u32; 4],
-    /// Colours below, at and above the middle, also distinct for colour-blind readers.
+    /// Colours below, at and above the middle; distinct for colour-blind readers too.
     pub(super) scale: [Rgb; 3],
     /// Colours of curves, after M. Okabe, K. Ito, "Color Universal Design".
     series: [u32; SERIES],
@@ -25,22 +25,22 @@ pub(super) const DARK: Theme = Theme {
     series: [0x5cacee, 0xf58c46, 0x46c89e, 0xe08cbe, 0xe6b846, 0x96d0f5],
 };
 
-/// The themes as variables of a page: `--paper`, `--ink`, `--soft`, `--line`, `--low`, `--middle`
-/// and `--high` for the scale, `--s0` and so on for curves.
+/// Writes the themes as variables of a page: `--paper`, `--ink`, `--soft`, `--line`, `--low`,
+/// `--middle` and `--high` for the scale, `--s0` and so on for curves.
 pub(super) fn theme_variables() -> String {
-    let of = |theme: &Theme| {
+    let variables = |theme: &Theme| {
         let scale = theme.scale.map(|[red, green, blue]| u32::from_be_bytes([0, red, green, blue]));
         let names = ["paper", "ink", "soft", "line", "low", "middle", "high"].map(String::from);
-        let named = names.into_iter().zip(theme.plain.into_iter().chain(scale));
+        let colours = names.into_iter().zip(theme.plain.into_iter().chain(scale));
         let series = theme.series.into_iter().enumerate().map(|(i, it)| (format!("s{i}"), it));
-        named.chain(series).map(|(name, it)| format!(" --{name}: #{it:06x};")).collect::<String>()
+        colours.chain(series).map(|(name, it)| format!(" --{name}: #{it:06x};")).collect::<String>()
     };
     format!(
         ":root {{ color-scheme: light dark;{} }}\n\
          @media (prefers-color-scheme: dark) {{ :root {{{} }} }}\n\
          @media print {{ :root {{ color-scheme: light;{} }} }}\n",
-        of(&LIGHT),
-        of(&DARK),
-        of(&LIGHT)
+        variables(&LIGHT),
+        variables(&DARK),
+        variables(&LIGHT)
     )
 }

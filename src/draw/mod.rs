@@ -1,5 +1,5 @@
-//! Pictures and pages of numbers: charts, boards, neurons, and self-contained HTML. Independent of
-//! chess but for the names of squares. Works in light and dark, offline, and on paper.
+//! Pictures and pages of numbers: charts, boards, neurons, and self-contained HTML. Only the names
+//! of squares and pieces depend on chess. Pages work in light and dark, offline, and on paper.
 
 pub mod board;
 pub mod chart;

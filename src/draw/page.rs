@@ -1,4 +1,4 @@
-//! Self-contained page: no script, nothing to load, light and dark, phone and paper.
+//! A self-contained page: no script, nothing to load, light and dark, phone and paper.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -18,9 +18,9 @@ impl Section {
     }
 }
 
-/// Mark by which a page of ours is recognised.
+/// Mark by which our pages are recognised.
 pub const MARK: &str = "nnuance";
-/// A page loads nothing and runs nothing, whatever text it contains.
+/// Content policy: a page loads and runs nothing, whatever text it contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 const STYLE: &str = "
 * { box-sizing: border-box; }
@@ -78,12 +78,12 @@ img.pixels { image-rendering: pixelated; width: 100%; height: auto; display: blo
 /// Seconds between two loads of a page that reloads itself.
 const RELOAD: u32 = 5;
 
-/// The whole page. The lead is between title and contents; a single section has no contents.
+/// Renders the whole page: title, lead, table of contents of several sections, and sections.
 pub fn page(title: &str, lead: &Markup, sections: &[Section]) -> String {
     render_document(title, lead, sections, false)
 }
 
-/// The whole page; one that `reloads` does so every few seconds.
+/// Renders the whole page. If `reloads`, it reloads itself every few seconds.
 pub fn render_document(title: &str, lead: &Markup, sections: &[Section], reloads: bool) -> String {
     let style = format!("{}{STYLE}{}{}", theme_variables(), chart::STYLE, super::board::STYLE);
     let markup = html! {
@@ -122,12 +122,12 @@ pub fn render_document(title: &str, lead: &Markup, sections: &[Section], reloads
     markup.into_string()
 }
 
-/// A picture with its title and a line of text; `class` may be empty.
+/// Renders a picture with its title and a line of text; `class` may be empty.
 pub fn render_figure(title: &str, about: &str, class: &str, picture: &Markup) -> Markup {
     html! {
         figure class=[Some(class).filter(|class| !class.is_empty())] {
             figcaption { (title) }
-            // Even if it is empty, so that neighbours line up.
+            // Present even if empty, so that neighbours line up.
             p.soft { (about) }
             (picture)
         }

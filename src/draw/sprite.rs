@@ -1,6 +1,6 @@
-//! Small pictures of many numbers, a pixel each, as PNG. Values near zero are transparent, so that
-//! the same picture works on light and dark paper: blue above zero, orange below, the stronger the
-//! further away.
+//! Small PNG pictures of many numbers, one pixel per number. Values above zero are blue, values
+//! below zero orange, stronger with the distance. Values near zero are transparent, so that the same
+//! picture works on light and dark paper.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ use png::{BitDepth, ColorType, Compression, Encoder};
 
 use super::colour::LIGHT;
 
-/// A rectangle of values, -1 to 1, by row; non-finite ones are clear.
+/// A rectangle of values, -1 to 1, by row; non-finite values are clear.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sprite {
     width: usize,
@@ -29,12 +29,12 @@ impl Sprite {
     /// Panics if the board does not fit.
     pub fn draw_board(&mut self, column: usize, row: usize, squares: &[f32; 64], span: f32) {
         for (square, value) in squares.iter().enumerate() {
-            let place = (row + 7 - square / 8) * self.width + column + square % 8;
-            self.values[place] = if span > 0.0 { value / span } else { 0.0 };
+            let pixel = (row + 7 - square / 8) * self.width + column + square % 8;
+            self.values[pixel] = if span > 0.0 { value / span } else { 0.0 };
         }
     }
 
-    /// Encodes the picture as PNG, a pixel a number.
+    /// Encodes the picture as PNG.
     pub fn encode_png(&self) -> Vec<u8> {
         let (width, height) = (self.width, self.values.len() / self.width.max(1));
         let mut bytes = Vec::new();
@@ -63,7 +63,7 @@ fn palette_index(share: f32) -> u8 {
     (f32::from(CLEAR) + (share.clamp(-1.0, 1.0) * STEPS).round()) as u8
 }
 
-/// Red, green and blue of each entry, and their opacity.
+/// Returns red, green and blue of each entry, and its opacity.
 fn palette_entries() -> (Vec<u8>, Vec<u8>) {
     let (mut colours, mut alphas) = (Vec::new(), Vec::new());
     for entry in 0..=255_u8 {

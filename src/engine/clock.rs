@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy)]
 pub struct Deadline {
-    at: Instant,
-    /// The whole time limit, in milliseconds.
+    end: Instant,
+    /// Whole time limit in milliseconds.
     pub patience_ms: u64,
 }
 
@@ -17,12 +17,12 @@ impl Deadline {
     pub fn after_milliseconds(patience_ms: u64) -> Self {
         // Capped at a hundred years, so that it cannot overflow.
         let capped = Duration::from_millis(patience_ms.min(1 << 42));
-        Self { at: Instant::now() + capped, patience_ms }
+        Self { end: Instant::now() + capped, patience_ms }
     }
 
-    /// The time left; zero after the deadline.
+    /// Returns the time left; zero after the deadline.
     pub fn time_left(&self) -> Duration {
-        self.at.saturating_duration_since(Instant::now())
+        self.end.saturating_duration_since(Instant::now())
     }
 }
 
@@ -34,7 +34,7 @@ impl Stopwatch {
         Self(Instant::now())
     }
 
-    /// Milliseconds so far, rounded up.
+    /// Returns the milliseconds so far, rounded up.
     pub fn elapsed_milliseconds(&self) -> u64 {
         (self.0.elapsed().as_micros() as u64).div_ceil(1000)
     }
@@ -44,9 +44,9 @@ pub struct Alarm(Sender<(Instant, Arc<AtomicBool>)>);
 
 impl Default for Alarm {
     fn default() -> Self {
-        let (orders, ordered) = channel();
-        thread::spawn(move || watch_alarms(&ordered));
-        Self(orders)
+        let (sender, alarms) = channel();
+        thread::spawn(move || watch_alarms(&alarms));
+        Self(sender)
     }
 }
 
@@ -54,20 +54,20 @@ impl Alarm {
     /// Returns a flag that is raised after `milliseconds`, unless another one is set before.
     pub fn set_alarm(&self, milliseconds: u64) -> Arc<AtomicBool> {
         let flag = Arc::<AtomicBool>::default();
-        let at = Instant::now() + Duration::from_millis(milliseconds.min(1 << 42));
-        self.0.send((at, flag.clone())).expect("the thread ends after the alarm");
+        let time = Instant::now() + Duration::from_millis(milliseconds.min(1 << 42));
+        self.0.send((time, flag.clone())).expect("the thread ends after the alarm");
         flag
     }
 }
 
-fn watch_alarms(ordered: &Receiver<(Instant, Arc<AtomicBool>)>) {
-    let mut next = ordered.recv().ok();
-    while let Some((at, flag)) = next {
-        next = match ordered.recv_timeout(at.saturating_duration_since(Instant::now())) {
-            Ok(order) => Some(order),
+fn watch_alarms(alarms: &Receiver<(Instant, Arc<AtomicBool>)>) {
+    let mut next = alarms.recv().ok();
+    while let Some((time, flag)) = next {
+        next = match alarms.recv_timeout(time.saturating_duration_since(Instant::now())) {
+            Ok(alarm) => Some(alarm),
             Err(RecvTimeoutError::Timeout) => {
                 flag.store(true, Ordering::Relaxed);
-                ordered.recv().ok()
+                alarms.recv().ok()
             }
             Err(RecvTimeoutError::Disconnected) => None,
         };

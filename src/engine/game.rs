@@ -13,14 +13,14 @@ use crate::score::Score;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineGame {
-    /// After the random moves.
+    /// Position after the random moves.
     pub start: Chess,
     pub plies: Vec<AnnotatedPly>,
     pub ending: Ending,
 }
 
 impl EngineGame {
-    /// Plays a game: `choose` returns each move, until the rules or the player end it.
+    /// Plays a game. `next_move` returns each move, until the rules or the player end it.
     pub fn play_game<E>(
         start: Chess,
         rules: Adjudication,
@@ -45,7 +45,7 @@ impl EngineGame {
         }
     }
 
-    /// All positions with a played move; score and result are for the side to move.
+    /// Returns all positions with a played move; score and result are for the side to move.
     pub fn to_samples(&self) -> Vec<Sample> {
         let mut chess = self.start.clone();
         let white = self.ending.white_result();
@@ -73,15 +73,15 @@ impl EngineGame {
 /// Rules by which scores end a game early. Plies are half-moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adjudication {
-    /// Won where every score of the last `win_plies` moves is at least this, for the same side.
+    /// Smallest score that wins, if every score of the last `win_plies` moves is for the same side.
     pub win_score: i16,
     pub win_plies: u32,
-    /// Drawn where no score of the last `draw_plies` moves is more than this, for either side.
+    /// Largest score that draws, if no score of the last `draw_plies` moves exceeds it for a side.
     pub draw_score: i16,
     pub draw_plies: u32,
-    /// Not drawn by scores before this half-move, counted from move number 1.
+    /// First half-move at which scores draw, counted from move number 1.
     pub draw_from: u32,
-    /// Drawn after so many moves of both sides, openings not counted.
+    /// Number of half-moves after which a game is drawn, without the opening.
     pub max_plies: u32,
 }
 
@@ -98,7 +98,7 @@ impl Default for Adjudication {
     }
 }
 
-/// Describes the rules, for readers of the games.
+/// Describes the rules for readers of the games.
 impl fmt::Display for Adjudication {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pawns = |score: i16| f64::from(score) / 100.0;
@@ -117,26 +117,26 @@ impl fmt::Display for Adjudication {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The winner.
+    /// Checkmate, with the winner.
     Checkmate(Color),
     Stalemate,
-    /// Neither side can mate.
+    /// Insufficient material of both sides.
     Material,
-    /// Fifty moves of each side without a capture or pawn move.
+    /// Fifty moves of both sides without a capture or pawn move.
     FiftyMoves,
     Repetition,
-    /// The winner by adjudication.
+    /// Win by adjudication, with the winner.
     Won(Color),
     Level,
     TooLong,
-    /// The winner on time.
+    /// Win on time, with the winner.
     Late(Color),
-    /// The winner; the other player ended, was silent, or sent an illegal move.
+    /// Failure of a player, which exited, was silent, or sent an illegal move; with the winner.
     Failed(Color),
 }
 
 impl Ending {
-    /// The result for White: 1, 0.5 or 0.
+    /// Returns the result for White: 1, 0.5 or 0.
     pub fn white_result(self) -> f32 {
         match self {
             Self::Checkmate(winner) | Self::Won(winner) => winner.fold_wb(1.0, 0.0),
@@ -150,11 +150,11 @@ impl Ending {
 #[derive(Debug)]
 pub struct Referee {
     rules: Adjudication,
-    /// Positions since the last irreversible move.
-    seen: Vec<Zobrist64>,
-    /// The side that the last scores favour, and for how many moves.
+    /// Keys of the positions since the last irreversible move.
+    keys: Vec<Zobrist64>,
+    /// Side that the last scores favour, and number of these moves.
     favours: Option<(Color, u32)>,
-    /// Number of moves for which the scores have been level.
+    /// Number of last moves with level scores.
     level: u32,
     plies: u32,
 }
@@ -162,10 +162,10 @@ pub struct Referee {
 impl Referee {
     /// Starts to referee a game at its first position.
     pub fn new(rules: Adjudication, first: &Chess) -> Self {
-        Self { rules, seen: vec![zobrist_key(first)], favours: None, level: 0, plies: 0 }
+        Self { rules, keys: vec![zobrist_key(first)], favours: None, level: 0, plies: 0 }
     }
 
-    /// Whether a position ends a game by rules that need no history.
+    /// Returns the end of a game by rules that need no history, if a position ends it.
     pub fn is_over(chess: &Chess) -> Option<Ending> {
         if chess.legal_moves().is_empty() {
             return Some(match chess.is_check() {
@@ -180,7 +180,7 @@ impl Referee {
     }
 
     /// Adds a move: its score, the side that played it, and the position after it. A move without
-    /// a score interrupts those by which a game would end.
+    /// a score interrupts a series of scores that would end the game.
     pub fn add_move(&mut self, score: Option<i16>, mover: Color, after: &Chess) -> Option<Ending> {
         self.plies += 1;
         let rules = self.rules;
@@ -196,14 +196,14 @@ impl Referee {
         self.level = if is_level { self.level + 1 } else { 0 };
 
         if after.halfmoves() == 0 {
-            self.seen.clear();
+            self.keys.clear();
         }
         let key = zobrist_key(after);
-        self.seen.push(key);
+        self.keys.push(key);
         if let Some(ending) = Self::is_over(after) {
             return Some(ending);
         }
-        if self.seen.iter().filter(|&&seen| seen == key).count() == 3 {
+        if self.keys.iter().filter(|&&it| it == key).count() == 3 {
             return Some(Ending::Repetition);
         }
         if let Some((favoured, plies)) = self.favours
@@ -218,7 +218,7 @@ impl Referee {
     }
 }
 
-/// Half-moves before a position, counted from move number 1.
+/// Returns the number of half-moves before a position, counted from move number 1.
 fn half_moves(chess: &Chess) -> u32 {
     2 * (chess.fullmoves().get() - 1) + u32::from(chess.turn().is_black())
 }

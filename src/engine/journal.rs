@@ -1,6 +1,6 @@
-//! Journal of a job: JSON lines beside the output, `{"journal":2,"settings":[...]}` and then one
-//! line a batch, written once its bytes are on the disk. To resume, both files are cut behind the
-//! last whole line. It is locked while a job runs.
+//! The journal of a job: JSON lines beside the output. The first line is
+//! `{"journal":2,"settings":[...]}`. Each batch has a line, which is written after its bytes are on
+//! the disk. On a resume, both files are cut after the last whole line. A running job locks it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -14,8 +14,8 @@ use crate::format::PACKED;
 use crate::output::{self, OutputError};
 
 const VERSION: u32 = 2;
-/// Most bytes of a journal: some ten million games.
-const MOST: u64 = 1 << 30;
+/// Largest size of a journal in bytes: some ten million games.
+const MAX_BYTES: u64 = 1 << 30;
 
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
@@ -46,7 +46,7 @@ pub enum JournalError {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobProgress {
-    /// Finished items: written, skipped or left out.
+    /// Number of finished items: written, skipped or left out.
     pub items: u64,
     pub written: u64,
     pub bytes: u64,
@@ -65,7 +65,7 @@ struct JournalEntry<N> {
     notes: Vec<N>,
 }
 
-/// An output and its journal, both open at their ends. `N` are the job's own notes.
+/// An output and its journal, both open at their ends. `N` are the notes of the job.
 #[derive(Debug)]
 pub struct Journal<N> {
     path: PathBuf,
@@ -76,7 +76,7 @@ pub struct Journal<N> {
     pub notes: Vec<N>,
 }
 
-/// Path of an output's journal: its name plus `.journal`.
+/// Returns the path of an output's journal: its name plus `.journal`.
 pub fn path_of(output: &Path) -> PathBuf {
     output.with_added_extension("journal")
 }
@@ -94,7 +94,7 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
             if output_path.exists() {
                 return Err(JournalError::Exists(output_path.to_path_buf()));
             }
-            // It appears whole: every journal of ours has settings.
+            // It appears whole: every journal has settings.
             output::write_file(
                 &path,
                 &json_line(&JournalHead { journal: VERSION, settings: settings.clone() }),
@@ -108,13 +108,13 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
         })?;
         let mut file = LockedFile(file);
         let mut bytes = Vec::new();
-        (&mut file.0).take(MOST).read_to_end(&mut bytes).map_err(failed)?;
+        (&mut file.0).take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;
         let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
         let head = lines.next().unwrap_or_default();
         let strange = || JournalError::Strange(path.clone());
         let JournalHead { journal, settings: old } =
             serde_json::from_slice(head).map_err(|_| strange())?;
-        if journal != VERSION || bytes.len() as u64 == MOST {
+        if journal != VERSION || bytes.len() as u64 == MAX_BYTES {
             return Err(strange());
         }
         if let Some((key, old, new)) = first_difference(&old, &settings) {
@@ -122,7 +122,7 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
         }
         let (mut progress, mut notes, mut length) =
             (JobProgress::default(), Vec::new(), head.len());
-        // A torn or garbled line, and all behind it, was being written when the power failed.
+        // A torn or garbled line, and all after it, was being written when the power failed.
         for line in lines.take_while(|line| line.ends_with(b"\n")) {
             let Ok(entry) = serde_json::from_slice::<JournalEntry<N>>(line) else { break };
             progress = entry.progress;
@@ -194,14 +194,14 @@ fn json_line(value: &impl Serialize) -> Vec<u8> {
     line
 }
 
-/// The first setting that differs, such as the kind of job: its name and both values.
+/// Returns the first setting that differs, such as the kind of job: its name and both values.
 fn first_difference(
     old: &[(String, String)],
     new: &[(String, String)],
 ) -> Option<(String, String, String)> {
-    let at = (0..old.len().max(new.len())).find(|&at| old.get(at) != new.get(at))?;
+    let index = (0..old.len().max(new.len())).find(|&i| old.get(i) != new.get(i))?;
     let none = ("(none)".to_string(), String::new());
-    let [old, new] = [old, new].map(|settings| settings.get(at).unwrap_or(&none));
+    let [old, new] = [old, new].map(|settings| settings.get(index).unwrap_or(&none));
     let key = if old.0 == new.0 { old.0.clone() } else { format!("{} or {}", old.0, new.0) };
     Some((key, old.1.clone(), new.1.clone()))
 }
@@ -212,7 +212,7 @@ struct LockedFile(File);
 
 impl Drop for LockedFile {
     fn drop(&mut self) {
-        // A starting engine may still inherit it, so it is unlocked.
+        // A starting engine may still inherit the file, so closing it would not unlock it.
         let _ = self.0.unlock();
     }
 }
@@ -223,8 +223,8 @@ fn truncate_file(file: &mut File, length: u64) -> io::Result<()> {
     file.seek(SeekFrom::Start(length)).map(|_| ())
 }
 
-/// Locks a file. An engine that another thread starts at this moment inherits our files between
-/// fork and exec, so that a released lock can seem taken.
+/// Locks a file. An engine that another thread starts inherits our files between fork and exec, so
+/// that a released lock can seem taken for a moment.
 fn lock_file(file: &File) -> Result<(), TryLockError> {
     for _ in 0..20 {
         match file.try_lock() {

@@ -1,7 +1,6 @@
-//! Data made by players: scored `positions`, or games from scratch (`selfplay`).
-//! `pool` distributes items to [`Player`]s and commits their results, in order, to output and
-//! journal. A player starts each item without memory, so the output depends neither on their number
-//! nor on resumes.
+//! Data made by players: scored `positions`, or games from scratch (`selfplay`). `pool` distributes
+//! items to [`Player`]s and commits their results, in order, to output and journal. A player starts
+//! each item without memory, so the output depends neither on the number of players nor on resumes.
 
 pub mod clock;
 pub mod game;
@@ -33,7 +32,7 @@ use crate::format::{BadRecords, ReadError, WriteError};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedItem {
-    /// Counted from 0, in order of the input or of the games.
+    /// Number of the item from 0, in order of the input or of the games.
     pub item: u64,
     pub fen: String,
     pub reason: String,
@@ -42,7 +41,7 @@ pub struct SkippedItem {
 /// A contiguous share of a job, for one of several machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobPart {
-    /// From 1.
+    /// Number of the part, from 1.
     number: u64,
     count: u64,
 }
@@ -50,11 +49,11 @@ pub struct JobPart {
 impl JobPart {
     pub const WHOLE: Self = Self { number: 1, count: 1 };
 
-    /// The items of this part, of `total`.
+    /// Returns the items of this part, out of `total`.
     pub fn item_range(self, total: u64) -> Range<u64> {
-        let cut =
+        let start =
             |number: u64| (u128::from(total) * u128::from(number) / u128::from(self.count)) as u64;
-        cut(self.number - 1)..cut(self.number)
+        start(self.number - 1)..start(self.number)
     }
 }
 
@@ -81,12 +80,12 @@ pub struct JobReport {
     pub skipped: Vec<SkippedItem>,
     /// Items that earlier runs finished.
     pub resumed_at: u64,
-    /// Whether [`Progress::should_stop`](crate::progress::Progress::should_stop) ended the job; the same call
-    /// resumes it.
+    /// Whether [`Progress::should_stop`](crate::progress::Progress::should_stop) ended the job. The
+    /// same call resumes it.
     pub stopped: bool,
     /// Bad records of the input, in this run.
     pub bad_records: BadRecords,
-    /// Moves of games without a score, and all moves, in this run.
+    /// Numbers of moves of games without a score, and of all moves, in this run.
     pub unscored: [u64; 2],
 }
 
@@ -100,7 +99,7 @@ impl JobReport {
     }
 }
 
-/// Remedy for an engine that did not start.
+/// Returns the remedy for an engine that did not start.
 fn start_remedy(program: &Path, error: &io::Error) -> String {
     let text = program.to_string_lossy();
     let is_bare = |path: &Path| path.parent().is_some_and(|folder| folder.as_os_str().is_empty());
@@ -118,7 +117,7 @@ fn start_remedy(program: &Path, error: &io::Error) -> String {
     }
 }
 
-/// Reason why a job ended; the same call resumes it once the cause is removed.
+/// The reason why a job ended. The same call resumes it after the cause is removed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     #[error("cannot start the engine {program}: {error}; {}", start_remedy(program, error))]

@@ -1,4 +1,4 @@
-//! Openings of games: a start position, and random moves after it.
+//! Openings of games: a start position and random moves.
 
 use std::path::PathBuf;
 
@@ -20,17 +20,17 @@ pub enum StartPosition {
     Chess960,
     /// One of 960 arrays for each side.
     DoubleChess960,
-    /// A file of one FEN or EPD a line, or of games in PGN, whose last position is used. The seed
-    /// shuffles it; each position is used once before any is used twice.
+    /// A file with one FEN or EPD per line, or games in PGN, whose last positions are used. The seed
+    /// shuffles them; each is used once before any is used twice.
     Book(PathBuf),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Openings {
     pub start: StartPosition,
-    /// Fewest and most random half-moves, all equally likely.
+    /// Smallest and largest number of random half-moves; all are equally likely.
     pub plies: (u32, u32),
-    /// Highest score of a first search for either side; openings beyond are rejected.
+    /// Highest score of a first search for either side. Openings with a higher one are rejected.
     pub bound: i16,
 }
 
@@ -41,7 +41,7 @@ impl Default for Openings {
 }
 
 impl Openings {
-    /// All settings that games depend on, for the journal of a job; a book by its content.
+    /// Lists the settings that games depend on, for the journal. A book counts by its content.
     pub fn list_settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
         let start = match &self.start {
             StartPosition::Book(path) => {
@@ -50,16 +50,15 @@ impl Openings {
             }
             start => format!("{start:?}"),
         };
-        let (least, most) = self.plies;
-        let plies = format!("{least} to {most}");
+        let plies = format!("{} to {}", self.plies.0, self.plies.1);
         Ok(vec![("start", start), ("plies", plies), ("bound", self.bound.to_string())])
     }
 }
 
-/// Openings that are tried for a game, at most.
+/// Largest number of openings that are tried for a game.
 const ATTEMPTS: u64 = 100;
 
-/// Openings by number of game. Each depends on the seed and that number alone.
+/// Openings by number of game. Each depends on the seed and the number alone.
 #[derive(Debug)]
 pub struct Opener {
     start: StartPosition,
@@ -73,7 +72,7 @@ pub struct Opener {
 impl Opener {
     /// Reads the book, if any, and checks that `games` games can differ.
     pub fn new(openings: &Openings, seed: u64, games: u64) -> Result<Self, EngineError> {
-        let (least, most) = openings.plies;
+        let (min_plies, max_plies) = openings.plies;
         let (mut book, mut note) = (Vec::new(), None);
         if let StartPosition::Book(path) = &openings.start {
             let positions = book::read_book(path)?;
@@ -82,7 +81,8 @@ impl Opener {
             };
             let over: Vec<Position>;
             (over, book) = positions.into_iter().partition(is_over);
-            let (lines, finished, path) = (book.len(), over.len(), path.clone());
+            let (lines, finished) = (book.len(), over.len());
+            let path = path.clone();
             note = over.first().map(|first| {
                 let count = count_noun(finished as u64, "finished position");
                 format!("{}: {count} left out, the first {}", path.display(), first.to_fen())
@@ -90,19 +90,19 @@ impl Opener {
             if book.is_empty() {
                 return Err(EngineError::FinishedBook { path, finished });
             }
-            if least == 0 && games > lines as u64 {
+            if min_plies == 0 && games > lines as u64 {
                 return Err(EngineError::SmallBook { path, lines, finished, games });
             }
             book.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         }
-        if openings.start == StartPosition::Standard && most == 0 && games > 1 {
+        if openings.start == StartPosition::Standard && max_plies == 0 && games > 1 {
             return Err(EngineError::SameGames);
         }
-        let plies = (least.min(most), most);
+        let plies = (min_plies.min(max_plies), max_plies);
         Ok(Self { start: openings.start.clone(), plies, seed, book, note })
     }
 
-    /// The opening number `attempt` of a game; None if it ends the game.
+    /// Returns the opening number `attempt` of a game; None if it ends the game.
     pub fn find_opening(&self, game: u64, attempt: u64) -> Option<Chess> {
         let seed = mix_hash(mix_hash(self.seed, game), attempt);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -126,13 +126,13 @@ impl Opener {
         Referee::is_over(&chess).is_none().then_some(chess)
     }
 
-    /// The openings to try for a game, one after the other.
+    /// Iterates over the openings to try for a game.
     pub fn list_openings(&self, game: u64) -> impl Iterator<Item = Chess> {
         let attempts = if self.has_choice() { ATTEMPTS } else { 1 };
         (0..attempts).filter_map(move |attempt| self.find_opening(game, attempt))
     }
 
-    /// Whether another attempt can give another opening.
+    /// Returns whether another attempt can give another opening.
     pub fn has_choice(&self) -> bool {
         self.plies.1 > 0
             || matches!(self.start, StartPosition::Chess960 | StartPosition::DoubleChess960)
@@ -142,8 +142,7 @@ impl Opener {
 /// Number of arrays, as numbered by Reinhard Scharnagl. 518 is the usual array.
 pub const ARRAYS: u16 = 960;
 
-/// A start position of Chess960, double if White's array and Black's differ, with all castling
-/// rights.
+/// Returns a start position of Chess960, or of double Chess960, with all castling rights.
 pub fn chess960_start(arrays: [u16; 2]) -> Chess {
     let mut setup = Setup::initial();
     setup.board = Board::empty();

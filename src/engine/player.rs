@@ -1,4 +1,4 @@
-//! Players: UCI programs, or the search of this program.
+//! Players: UCI programs, or the built-in search.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use super::uci::{EngineFault, GameLine};
 use crate::interface::Clock;
 use crate::score::Score;
 
-/// A player of one board, which keeps what earlier searches found.
+/// A player of one board, which remembers earlier searches.
 pub trait Player {
-    /// Searches the position at the end of a line; it must have a legal move.
+    /// Searches the position at the end of a line, which must have a legal move.
     fn search_line(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault>;
 
     /// Searches without memory of earlier searches, so that the result depends on the line alone.
@@ -27,24 +27,24 @@ pub trait Player {
 pub trait PlayerFactory: Send + Sync {
     fn player_name(&self) -> String;
     fn start_player(&self) -> Result<Box<dyn Player + '_>, EngineError>;
-    /// All settings that its answers depend on, for the journal of a job: names and values.
+    /// Lists all settings that its answers depend on, for the journal of a job: names and values.
     fn list_settings(&self) -> Result<Vec<(&'static str, String)>, EngineError>;
 }
 
 #[derive(Clone)]
 pub struct ParallelPlayers {
     pub entrant: Arc<dyn PlayerFactory>,
-    /// Players side by side, at least 1. Results do not depend on it.
+    /// Number of players in parallel, at least 1. Results do not depend on it.
     pub players: usize,
 }
 
-/// Limits of a search. Nodes and depth on one thread are reproducible.
+/// A limit of a search. Nodes and depth on one thread are reproducible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// Half-moves.
     Depth(u32),
     Nodes(u64),
-    /// No iteration starts beyond `soft` or continues beyond `hard`; UCI engines get `soft`.
+    /// Nodes: no iteration starts after `soft` or continues after `hard`. UCI engines get `soft`.
     SoftNodes {
         soft: u64,
         hard: u64,
@@ -55,7 +55,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// The nodes that UCI engines get as limit.
+    /// Returns the nodes that UCI engines get as limit.
     fn uci_nodes(self) -> Option<u64> {
         match self {
             Limit::Nodes(nodes) | Limit::SoftNodes { soft: nodes, .. } => Some(nodes),
@@ -63,25 +63,25 @@ impl Limit {
         }
     }
 
-    /// Whether so many nodes were searched that the engine will not stop at the limit.
+    /// Returns whether so many nodes were searched that the engine will not stop at the limit.
     pub fn is_far_exceeded(self, nodes: u64) -> bool {
         self.uci_nodes()
             .is_some_and(|limit| nodes > limit.saturating_mul(20).saturating_add(1_000_000))
     }
 
-    /// Whether a search that has ended was so short, or so long, that it may have had another limit.
+    /// Returns whether a finished search was so short or long that its limit may have been another.
     pub fn is_doubtful(self, nodes: u64) -> bool {
         self.uci_nodes().is_some_and(|limit| {
             nodes < limit / 8 || nodes > limit.saturating_mul(10).saturating_add(10_000)
         })
     }
 
-    /// Whether a search with this last count of nodes should have ended by its limit in nodes.
+    /// Returns whether a search that last reported `nodes` should have ended by its limit in nodes.
     pub fn is_overdue(self, nodes: Option<u64>) -> bool {
         self.uci_nodes().is_some_and(|limit| nodes.is_none_or(|nodes| nodes >= limit))
     }
 
-    /// Most milliseconds of an answer, if time is limited.
+    /// Returns the largest number of milliseconds of an answer, if time is limited.
     pub fn longest_milliseconds(&self, turn: Color) -> Option<u64> {
         match self {
             Limit::Movetime(milliseconds) => Some(*milliseconds),
@@ -112,14 +112,14 @@ impl fmt::Display for Limit {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MoveResult {
     pub best: Move,
-    /// From the point of view of the side to move; none if the program gave none, as some do where
-    /// one move is legal, or from a book of their own.
+    /// Score from the point of view of the side to move. None if the program gives none, as some do
+    /// for the only legal move or a move from a book.
     pub score: Option<Score>,
     /// Half-moves of the last finished iteration.
     pub depth: u32,
 }
 
-/// Score and depth of an `info` line; none if it is a bound, or not that of the best move.
+/// Parses score and depth of an `info` line. None if it is a bound, or not of the best move.
 pub fn exact_score(line: &str) -> Option<(Score, u32)> {
     let (mut depth, mut score) = (0, None);
     let mut words = line.split_ascii_whitespace();
@@ -142,7 +142,7 @@ pub fn exact_score(line: &str) -> Option<(Score, u32)> {
     Some((score?, depth))
 }
 
-/// The number of searched nodes in an `info` line.
+/// Parses the number of searched nodes in an `info` line.
 pub fn reported_nodes(line: &str) -> Option<u64> {
     let mut words =
         line.split_ascii_whitespace().take_while(|word| !["string", "pv"].contains(word));

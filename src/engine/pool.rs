@@ -15,19 +15,19 @@ const RETRIES: u32 = 2;
 
 #[derive(Debug)]
 pub struct ItemError {
-    /// Locates the item, if known.
+    /// FEN of the item, if known.
     pub fen: String,
     pub reason: String,
     pub response: FailureResponse,
 }
 
-/// Consequence of the failure of an item.
+/// The consequence of an item's failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureResponse {
     /// The player failed; another try may help.
     Retry,
     Skip,
-    /// No item can be made with this player.
+    /// This player cannot make any item.
     EndJob,
 }
 
@@ -41,16 +41,16 @@ impl From<EngineFault> for ItemError {
     }
 }
 
-/// An item, and its result or the obstacle of the last try.
+/// An item, and its result or the error of the last try.
 pub type AttemptedItem<I, T> = (I, Result<T, ItemError>);
-/// Finished items per worker that may wait for an earlier one.
+/// Number of finished items per worker that may wait for an earlier one.
 const AHEAD: u64 = 64;
 
 struct Queue<I> {
     items: I,
     next: u64,
-    /// Items whose results are committed.
-    kept: u64,
+    /// Number of items whose results are committed.
+    committed: u64,
     closed: bool,
     exhausted: bool,
     error: Option<EngineError>,
@@ -69,13 +69,13 @@ impl<I> Shared<I> {
         self.change_queue(|queue| queue.closed = true);
     }
 
-    /// The next item and its number; none at the end.
+    /// Takes the next item and its number; None at the end.
     fn next<T>(&self, ahead: u64) -> Option<(u64, T)>
     where
         I: Iterator<Item = Result<T, EngineError>>,
     {
         let queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_full = |queue: &mut Queue<I>| !queue.closed && queue.next >= queue.kept + ahead;
+        let is_full = |queue: &mut Queue<I>| !queue.closed && queue.next >= queue.committed + ahead;
         let queue = self.1.wait_while(queue, is_full);
         let mut queue = queue.unwrap_or_else(PoisonError::into_inner);
         if queue.closed {
@@ -103,43 +103,44 @@ impl<I> Drop for CloseOnDrop<'_, I> {
     }
 }
 
-/// Makes `items` with `count` workers and passes the results to `keep`, in order. Returns whether
-/// all are done. After `stop` or an error only those in progress are finished.
+/// Makes `items` with `count` workers and passes the results to `commit`, in order. Returns whether
+/// all are done. After `stop` or an error only items in progress are finished.
 pub fn run_workers<W, I: Send, T: Send>(
     (start, count): (impl Fn() -> Result<W, EngineError> + Sync, usize),
     items: impl Iterator<Item = Result<I, EngineError>> + Send,
     work: impl Fn(&mut W, &I) -> Result<T, ItemError> + Sync,
-    mut keep: impl FnMut(AttemptedItem<I, T>) -> Result<(), EngineError>,
+    mut commit: impl FnMut(AttemptedItem<I, T>) -> Result<(), EngineError>,
     stop: &dyn Fn() -> bool,
 ) -> Result<bool, EngineError> {
     let count = count.max(1);
-    let queue = Queue { items, next: 0, kept: 0, closed: stop(), exhausted: false, error: None };
+    let closed = stop();
+    let queue = Queue { items, next: 0, committed: 0, closed, exhausted: false, error: None };
     let shared = Shared(Mutex::new(queue), Condvar::new());
-    let (results, tried) = channel();
-    let kept = thread::scope(|scope| {
+    let (sender, attempts) = channel();
+    let outcome = thread::scope(|scope| {
         let _closing = CloseOnDrop(&shared);
         for _ in 0..count {
-            let (shared, start, work, results) = (&shared, &start, &work, results.clone());
+            let (shared, start, work, sender) = (&shared, &start, &work, sender.clone());
             scope.spawn(move || {
-                // Even after a panic.
+                // Closes the queue even after a panic.
                 let _closing = CloseOnDrop(shared);
                 let mut worker = None;
                 while let Some((number, item)) = shared.next(AHEAD * count as u64) {
-                    let tried = attempt_item(start, &mut worker, item, work);
-                    if results.send((number, tried)).is_err() {
+                    let attempt = attempt_item(start, &mut worker, item, work);
+                    if sender.send((number, attempt)).is_err() {
                         return;
                     }
                 }
             });
         }
-        drop(results);
-        let (mut waiting, mut kept) = (BTreeMap::new(), 0);
-        for (number, tried) in tried {
-            waiting.insert(number, tried);
-            while let Some(tried) = waiting.remove(&kept) {
-                tried.and_then(&mut keep).inspect_err(|_| shared.close_queue())?;
-                kept += 1;
-                shared.change_queue(|queue| queue.kept = kept);
+        drop(sender);
+        let (mut waiting, mut committed) = (BTreeMap::new(), 0);
+        for (number, attempt) in attempts {
+            waiting.insert(number, attempt);
+            while let Some(attempt) = waiting.remove(&committed) {
+                attempt.and_then(&mut commit).inspect_err(|_| shared.close_queue())?;
+                committed += 1;
+                shared.change_queue(|queue| queue.committed = committed);
             }
             if stop() {
                 shared.close_queue();
@@ -148,7 +149,7 @@ pub fn run_workers<W, I: Send, T: Send>(
         Ok::<_, EngineError>(())
     });
     let queue = shared.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-    kept?;
+    outcome?;
     queue.error.map_or(Ok(queue.exhausted), Err)
 }
 
@@ -161,58 +162,57 @@ fn attempt_item<W, I, T>(
 ) -> Result<AttemptedItem<I, T>, EngineError> {
     let mut tries = 0;
     loop {
-        let mut own = match worker.take() {
+        let mut ready = match worker.take() {
             Some(worker) => worker,
             None => start()?,
         };
-        let made = work(&mut own, &item);
-        if let Err(ItemError { response: FailureResponse::Retry, .. }) = made {
-            // The item may have harmed it: the next one gets a fresh worker.
+        let result = work(&mut ready, &item);
+        if let Err(ItemError { response: FailureResponse::Retry, .. }) = result {
+            // The item may have harmed the worker, so that the next try gets a fresh one.
             tries += 1;
             if tries <= RETRIES {
                 continue;
             }
         } else {
-            *worker = Some(own);
+            *worker = Some(ready);
         }
-        return Ok((item, made));
+        return Ok((item, result));
     }
 }
 
-/// Seconds after which results are committed, however few.
+/// Seconds after which results are committed, even if they are few.
 const COMMIT: f64 = 5.0;
-/// Most items that may fail one after the other.
+/// The number of consecutive failures that ends a job.
 const MAX_CONSECUTIVE_FAILURES: u64 = 10;
 
-/// An item's effect on the output after its bytes were appended.
+/// The effect of an item on the output, after its bytes were appended.
 pub struct AppendedItem {
-    /// Positions or games.
+    /// Number of written positions or games.
     pub written: u64,
-    /// Whether the output may be cut behind it: it does not end within a game.
+    /// Whether the output may be cut after the item: it does not end within a game.
     pub whole: bool,
 }
 
-/// Runs a job from its journal's state; `items` start behind the finished ones. `keep` appends the
-/// bytes of an item. A batch is committed after `every` items or some time, failures with the next
-/// success.
+/// Runs a job from its journal's state. `items` start after the finished ones; `append` appends the
+/// bytes of an item. A batch ends after `every` items or some time, but not at a failure.
 pub fn run_job<I: Send, T: Send>(
     crew: &ParallelPlayers,
     (mut journal, every): (Journal<SkippedItem>, u64),
     items: impl Iterator<Item = Result<I, EngineError>> + Send,
     work: impl Fn(&mut dyn Player, &I) -> Result<T, ItemError> + Sync,
-    mut keep: impl FnMut(&I, Option<T>, &mut Vec<u8>) -> Result<AppendedItem, EngineError>,
+    mut append: impl FnMut(&I, Option<T>, &mut Vec<u8>) -> Result<AppendedItem, EngineError>,
     (noun, total): (&'static str, u64),
     watch: &dyn Progress,
 ) -> Result<JobReport, EngineError> {
-    let begun = journal.progress;
-    let _begun = watch.begin_guarded(noun, Some(total), begun.items);
+    let initial = journal.progress;
+    let _guard = watch.begin_guarded(noun, Some(total), initial.items);
     let mut committed = watch.elapsed_seconds();
-    let (mut bytes, mut skips, mut progress) = (Vec::new(), Vec::new(), begun);
-    // The part that may be committed.
-    let (mut whole_bytes, mut whole_skips, mut whole) = (0, 0, begun);
+    let (mut bytes, mut skips, mut progress) = (Vec::new(), Vec::new(), initial);
+    // What may be committed: it does not end within a game.
+    let (mut whole_bytes, mut whole_skips, mut whole) = (0, 0, initial);
     let mut failures = 0;
-    let each = |(item, made): AttemptedItem<I, T>| {
-        let made = match made {
+    let commit = |(item, result): AttemptedItem<I, T>| {
+        let made = match result {
             Ok(made) => {
                 failures = 0;
                 Some(made)
@@ -230,11 +230,11 @@ pub fn run_job<I: Send, T: Send>(
             }
         };
         let is_made = made.is_some();
-        let kept = keep(&item, made, &mut bytes)?;
+        let appended = append(&item, made, &mut bytes)?;
         progress.items += 1;
-        progress.written += kept.written;
+        progress.written += appended.written;
         watch.advance_work(1);
-        if is_made && kept.whole {
+        if is_made && appended.whole {
             (whole_bytes, whole_skips, whole) = (bytes.len(), skips.len(), progress);
             if whole.items >= journal.progress.items + every
                 || watch.elapsed_seconds() >= committed + COMMIT
@@ -250,13 +250,13 @@ pub fn run_job<I: Send, T: Send>(
     };
     let work = |player: &mut Box<dyn Player + '_>, item: &I| work(&mut **player, item);
     let players = (|| crew.entrant.start_player(), crew.players);
-    let outcome = run_workers(players, items, work, each, &|| watch.should_stop());
+    let outcome = run_workers(players, items, work, commit, &|| watch.should_stop());
     let done = matches!(outcome, Ok(true));
     if done {
         (whole_bytes, whole_skips, whole) = (bytes.len(), skips.len(), progress);
     }
-    if let (Err(EngineError::NodesIgnored(_)), 0) = (&outcome, begun.items) {
-        // What this run made is spoiled, and a job with another limit would not resume it.
+    if let (Err(EngineError::NodesIgnored(_)), 0) = (&outcome, initial.items) {
+        // The output of this run is useless, and a job with another limit would not resume it.
         journal.discard_job()?;
         return outcome.map(|_| JobReport::default());
     }
@@ -273,7 +273,7 @@ pub fn run_job<I: Send, T: Send>(
         done: progress.items,
         written: progress.written,
         skipped: journal.notes.clone(),
-        resumed_at: begun.items,
+        resumed_at: initial.items,
         stopped: !done,
         ..JobReport::default()
     };

@@ -16,22 +16,22 @@ use crate::progress::Progress;
 use crate::sample::Sample;
 use crate::score::Score;
 
-/// Positions between two entries of the journal.
+/// Number of positions between two entries of the journal.
 const EVERY: u64 = 256;
 
-/// Job that scores positions. Mate in n is +-(32,000 - n). In formats of games a skipped position
+/// A job that scores positions. Mate in n is +-(32,000 - n). In formats of games a skipped position
 /// keeps its score, so that its game stays whole.
 #[derive(Clone)]
 pub struct PositionsJob {
     pub input: PathBuf,
-    /// Uncompressed, and new unless an earlier run of the job started it.
+    /// Output file, uncompressed, and new unless an earlier run of the job started it.
     pub output: PathBuf,
     pub format: &'static Format,
     pub limit: Limit,
     pub crew: ParallelPlayers,
-    /// The positions of the input to search; in formats of games, those of games that start there.
+    /// Positions of the input to search; in formats of games, those of games that start there.
     pub range: Range<u64>,
-    /// Most bad records of the input that are skipped.
+    /// Largest number of bad records of the input that are skipped.
     pub bad_records: u64,
 }
 
@@ -48,10 +48,11 @@ pub fn label_positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobRe
         ("limit", limit.to_string()),
     ];
     settings.extend(job.crew.entrant.list_settings()?);
-    let (in_games, range) = (facts.games != Presence::Never, job.range.clone());
+    let in_games = facts.games != Presence::Never;
+    let range = job.range.clone();
     let source = SampleSource::open_file(input, None, job.bad_records)?;
     let mut items =
-        Items { source, block: Vec::new(), at: 0, games: in_games, range, number: 0, game: 0 };
+        Items { source, block: Vec::new(), index: 0, games: in_games, range, number: 0, game: 0 };
     if facts.moves == Presence::Always && items.source.format().facts.moves == Presence::Never {
         return Err(EngineError::NoMoves { format: name, input: input.clone() });
     }
@@ -63,7 +64,7 @@ pub fn label_positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobRe
     }
     let work =
         |player: &mut dyn Player, item: &PositionItem| label_sample(player, &item.sample, *limit);
-    let keep = |item: &PositionItem, made: Option<Sample>, bytes: &mut Vec<u8>| {
+    let append = |item: &PositionItem, made: Option<Sample>, bytes: &mut Vec<u8>| {
         let stays = item.sample.game.is_some() && in_games;
         let added = u64::from(made.is_some());
         written += added;
@@ -79,8 +80,8 @@ pub fn label_positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobRe
         }
         Ok(AppendedItem { written: added, whole: item.last_of_game })
     };
-    let counted = ("positions", job.range.end - job.range.start);
-    let report = run_job(&job.crew, (journal, EVERY), items.by_ref(), work, keep, counted, watch)?;
+    let total = ("positions", job.range.end - job.range.start);
+    let report = run_job(&job.crew, (journal, EVERY), items.by_ref(), work, append, total, watch)?;
     let bad_records = items.source.bad_records().clone();
     Ok(JobReport { bad_records, ..report.require_written(output, "all positions were skipped")? })
 }
@@ -98,11 +99,10 @@ fn label_sample(
     })?;
     let line = GameLine::new(chess);
     let score = if !line.chess.legal_moves().is_empty() {
-        let found = player.search_without_memory(&line, limit)?.score;
-        let reason = || "the engine gave a move but no exact score".to_string();
-        found.ok_or_else(|| ItemError {
+        let score = player.search_without_memory(&line, limit)?.score;
+        score.ok_or_else(|| ItemError {
             fen: line.to_fen(),
-            reason: reason(),
+            reason: "the engine gave a move but no exact score".to_string(),
             response: FailureResponse::Skip,
         })?
     } else if line.chess.is_check() {
@@ -122,11 +122,11 @@ struct PositionItem {
 struct Items {
     source: SampleSource,
     block: Vec<Sample>,
-    at: usize,
-    /// Whether the output may be of games, which must not be cut.
+    index: usize,
+    /// Whether the output may have games, which must not be cut.
     games: bool,
     range: Range<u64>,
-    /// The number of the next sample, and of the first of its game.
+    /// Number of the next sample, and of the first sample of its game.
     number: u64,
     game: u64,
 }
@@ -137,11 +137,11 @@ impl Iterator for Items {
     fn next(&mut self) -> Option<Self::Item> {
         while self.game < self.range.end {
             // No block ends within a game.
-            if let Some((&sample, behind)) = self.block[self.at..].split_first() {
-                let of_game = |next: &Sample| next.game == sample.game && next.game.is_some();
-                let last_of_game = !(self.games && behind.first().is_some_and(of_game));
+            if let Some((&sample, rest)) = self.block[self.index..].split_first() {
+                let is_same_game = |next: &Sample| next.game == sample.game && next.game.is_some();
+                let last_of_game = !(self.games && rest.first().is_some_and(is_same_game));
                 let is_chosen = self.game >= self.range.start;
-                self.at += 1;
+                self.index += 1;
                 self.number += 1;
                 if last_of_game {
                     self.game = self.number;
@@ -152,7 +152,7 @@ impl Iterator for Items {
                 continue;
             }
             self.block.clear();
-            self.at = 0;
+            self.index = 0;
             match self.source.next_block(&mut self.block) {
                 Ok(true) => {}
                 Ok(false) => return None,

@@ -16,12 +16,12 @@ use crate::score::Score;
 
 #[derive(Clone)]
 pub struct SelfplayJob {
-    /// Uncompressed, and new unless an earlier run of the job started it.
+    /// Output file, uncompressed, and new unless an earlier run of the job started it.
     pub output: PathBuf,
     pub format: &'static Format,
     pub games: u64,
     pub range: Range<u64>,
-    /// Seed. A game is a function of it, its number, the engine and the settings below.
+    /// Seed. It, the number of the game, the engine and the settings below determine a game.
     pub seed: u64,
     pub limit: Limit,
     pub openings: Openings,
@@ -29,7 +29,7 @@ pub struct SelfplayJob {
     pub crew: ParallelPlayers,
 }
 
-/// Plays games and writes them whole, in order, each once all before it are finished.
+/// Plays games and writes them whole, in order, each after all earlier ones.
 pub fn play_games(job: &SelfplayJob, watch: &dyn Progress) -> Result<JobReport, EngineError> {
     let Format { name, writer, facts, .. } = *job.format;
     let (Some(writer), true) = (writer, facts.moves != Presence::Never) else {
@@ -51,7 +51,7 @@ pub fn play_games(job: &SelfplayJob, watch: &dyn Progress) -> Result<JobReport, 
     let work =
         |player: &mut dyn Player, &number: &u64| play_numbered_game(job, player, &opener, number);
     let mut unscored = [0; 2];
-    let keep = |&number: &u64, game: Option<EngineGame>, bytes: &mut Vec<u8>| {
+    let append = |&number: &u64, game: Option<EngineGame>, bytes: &mut Vec<u8>| {
         let (mut writer, game) = (writer(), game.as_ref());
         let is_first = unscored[1] == 0;
         for sample in game.into_iter().flat_map(EngineGame::to_samples) {
@@ -75,12 +75,12 @@ pub fn play_games(job: &SelfplayJob, watch: &dyn Progress) -> Result<JobReport, 
     let journal = Journal::open_job(&job.output, &settings)?;
     let total = job.range.end - job.range.start;
     let items = job.range.clone().skip(journal.progress.items as usize).map(Ok);
-    let report = run_job(&job.crew, (journal, 1), items, work, keep, ("games", total), watch)?;
+    let report = run_job(&job.crew, (journal, 1), items, work, append, ("games", total), watch)?;
     let report = JobReport { unscored, ..report };
     report.require_written(&job.output, "the part contains no games")
 }
 
-/// Plays a game by its number, with a player without memory.
+/// Plays a game by its number, with a player that forgets earlier games.
 fn play_numbered_game(
     job: &SelfplayJob,
     player: &mut dyn Player,
@@ -91,16 +91,17 @@ fn play_numbered_game(
     let mut last = String::new();
     for start in opener.list_openings(number) {
         let line = GameLine::new(start.clone());
-        let searched = player.search_without_memory(&line, job.limit)?;
-        let is_beyond = |score: Score| score.to_centipawns().unsigned_abs() > bound.unsigned_abs();
-        if searched.score.is_some_and(is_beyond) {
+        let first_result = player.search_without_memory(&line, job.limit)?;
+        let exceeds = |score: Score| score.to_centipawns().unsigned_abs() > bound.unsigned_abs();
+        if first_result.score.is_some_and(exceeds) {
             last = line.to_fen();
             continue;
         }
-        let mut first = Some(searched);
+        let mut first_result = Some(first_result);
         return EngineGame::play_game(start, job.adjudication, |line| {
-            let searched = first.take().map_or_else(|| player.search_line(line, job.limit), Ok);
-            Ok(ControlFlow::Continue(searched?))
+            let first_result = first_result.take();
+            let result = first_result.map_or_else(|| player.search_line(line, job.limit), Ok);
+            Ok(ControlFlow::Continue(result?))
         });
     }
     let number = number + 1;

@@ -20,37 +20,37 @@ use crate::score::Score;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineSettings {
-    /// The program, found as a shell does.
+    /// Program, which is found as a shell finds it.
     pub program: PathBuf,
     pub arguments: Vec<String>,
-    /// Names and values of `setoption`, after Threads = 1, Hash = 16, OwnBook = false.
+    /// Names and values of `setoption`. Defaults are Threads = 1, Hash = 16, OwnBook = false.
     pub options: Vec<(String, String)>,
-    /// Milliseconds for an answer, in addition to [`Limit::longest_milliseconds`].
+    /// Milliseconds for an answer, added to [`Limit::longest_milliseconds`].
     pub patience_ms: u64,
 }
 
 impl EngineSettings {
-    /// An engine with default options and a minute for every answer.
+    /// Describes an engine with default options and a minute for every answer.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         let program = program.into();
         Self { program, arguments: Vec::new(), options: Vec::new(), patience_ms: 60_000 }
     }
 }
 
-/// Options that are set unless given. A move from a book has no score of a search.
+/// Options that are set unless given. OwnBook: moves from a book have no score.
 const DEFAULTS: [(&str, &str); 3] = [("Threads", "1"), ("Hash", "16"), ("OwnBook", "false")];
 const CHESS960: &str = "UCI_Chess960";
 
-/// Failure of an engine: after which command, on which position.
+/// The failure of an engine, with the command and the position.
 #[derive(Debug, thiserror::Error)]
 #[error("{engine} {what} after `{command}`{}{fen}", if fen.is_empty() { "" } else { " on " })]
 pub struct EngineFault {
     pub engine: String,
     pub command: String,
-    /// Empty if no position was searched.
+    /// FEN of the position; empty if none was searched.
     pub fen: String,
     pub what: String,
-    /// Whether the engine does not keep the limit in nodes, so that no search can be used.
+    /// Whether the engine ignores the limit in nodes, so that no search can be used.
     pub ignores_nodes: bool,
 }
 
@@ -64,14 +64,14 @@ pub struct GameLine {
 }
 
 impl GameLine {
-    /// A position without a past, of Chess960 if castling starts from unusual squares.
+    /// Creates a line from a position. It is of Chess960 if castling starts from unusual squares.
     pub fn new(chess: Chess) -> Self {
         let unusual = Position::from_chess(&chess).castles_unusually();
         let mode = CastlingMode::from_chess960(unusual);
         Self { first: chess.clone(), moves: Vec::new(), mode, chess }
     }
 
-    /// Whether the game starts with castling of Chess960.
+    /// Returns whether castling has the notation of Chess960.
     pub fn is_chess960(&self) -> bool {
         self.mode.is_chess960()
     }
@@ -104,33 +104,33 @@ pub struct Uci {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<io::Result<String>>,
-    /// The program's name without its folder, for messages.
+    /// Name of the program without its folder, for messages.
     name: String,
     id: String,
     options: Vec<String>,
     settings: EngineSettings,
     chess960: bool,
-    /// The searched position, for messages; empty before the first.
+    /// FEN of the searched position, for messages; empty before the first search.
     fen: String,
-    /// Nodes of the last search, as far as reported.
+    /// Nodes of the last search, if the engine reports them.
     searched: Option<u64>,
     /// Whether limits in nodes need no further test.
     is_tested: bool,
 }
 
-/// Longest line in bytes: an endless one must not fill the memory.
+/// Longest line in bytes. An endless one must not fill the memory.
 const LONGEST: u64 = 1 << 16;
-/// Lines that wait to be read. A program that sends more is blocked.
+/// Number of lines that may wait to be read. A program that sends more is blocked.
 const WAITING: usize = 256;
-/// Options that are stored.
+/// Largest number of options that are stored.
 const MOST_OPTIONS: usize = 4096;
-/// Milliseconds for a program to exit after it closed its output.
+/// Milliseconds in which a program exits after it closed its output.
 const EXIT_TIME: u64 = 500;
 /// Milliseconds for the answer to `stop`.
 const STOP_TIME: u64 = 2_000;
 /// A quiet position that is in no book.
 const MIDDLEGAME: &str = "r1bq1rk1/1p2bpp1/p1n1pn1p/3p4/2PP4/P1N2N1P/1P2BPP1/R1BQ1RK1 w - - 0 12";
-/// Limits that show whether an engine knows limits in nodes: iterations in between are finished.
+/// Limits that show whether an engine keeps limits in nodes: it finishes iterations in between.
 const TEST_NODES: [u64; 2] = [500, 100_000];
 
 impl Uci {
@@ -168,7 +168,7 @@ impl Uci {
         };
         engine.introduce_engine().map_err(EngineError::NotUci)?;
         let given =
-            |name: &str| settings.options.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+            |name: &str| settings.options.iter().any(|(it, _)| it.eq_ignore_ascii_case(name));
         for (name, value) in DEFAULTS {
             if engine.has_option(name) && !given(name) {
                 engine.set_option(name, value).map_err(EngineError::NotUci)?;
@@ -176,8 +176,9 @@ impl Uci {
         }
         for (name, value) in &settings.options {
             if !engine.has_option(name) {
-                let near = |own: &&String| strsim::jaro(own, name);
-                let near = engine.options.iter().max_by(|a, b| near(a).total_cmp(&near(b)));
+                let similarity = |option: &&String| strsim::jaro(option, name);
+                let near =
+                    engine.options.iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
                 let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
                 let (engine, name) = (engine.name.clone(), name.clone());
                 return Err(EngineError::Option { engine, name, near });
@@ -209,7 +210,7 @@ impl Uci {
     }
 
     fn has_option(&self, name: &str) -> bool {
-        self.options.iter().any(|own| own.eq_ignore_ascii_case(name))
+        self.options.iter().any(|option| option.eq_ignore_ascii_case(name))
     }
 
     fn set_option(&mut self, name: &str, value: &str) -> Result<(), EngineFault> {
@@ -236,7 +237,7 @@ impl Uci {
         })
     }
 
-    /// The next line of the answer to a command, without its end.
+    /// Reads the next line of the answer to a command, without its end.
     fn read_line(&mut self, deadline: Deadline, command: &str) -> Result<String, EngineFault> {
         let what = match self.lines.recv_timeout(deadline.time_left()) {
             Ok(Ok(line)) if !deadline.time_left().is_zero() => return Ok(line),
@@ -264,27 +265,27 @@ impl Uci {
         format!("exited ({how})")
     }
 
-    /// Whether the engine searches as many nodes for a small limit as for a large one. Another
-    /// process is asked, once, so that the memory of this one stays as it is.
+    /// Returns whether the engine searches as many nodes for a small limit as for a large one. It
+    /// tests another process, once, so that the memory of this one does not change.
     fn ignores_nodes(&mut self) -> bool {
         if std::mem::replace(&mut self.is_tested, true) {
             return false;
         }
-        let Ok(mut other) = Self::start_engine(&self.settings) else { return false };
-        other.is_tested = true;
+        let Ok(mut tested) = Self::start_engine(&self.settings) else { return false };
+        tested.is_tested = true;
         let position = Position::from_fen(MIDDLEGAME).expect("a legal position");
         let line = GameLine::new(position.to_chess().expect("a legal position"));
         let mut counts = [0; 2];
         for (count, nodes) in counts.iter_mut().zip(TEST_NODES) {
-            match other.search_without_memory(&line, Limit::Nodes(nodes)) {
-                Ok(_) => *count = other.searched.unwrap_or(0),
+            match tested.search_without_memory(&line, Limit::Nodes(nodes)) {
+                Ok(_) => *count = tested.searched.unwrap_or(0),
                 Err(fault) => return fault.ignores_nodes,
             }
         }
         counts[1] < 2 * counts[0]
     }
 
-    /// Whether the engine ends a search on `stop`.
+    /// Returns whether the engine ends a search on `stop`.
     fn obeys_stop(&mut self) -> bool {
         let deadline = Deadline::after_milliseconds(STOP_TIME);
         let mut line = self.send_command("stop").and_then(|()| self.read_line(deadline, "stop"));
@@ -308,15 +309,15 @@ impl Uci {
 
 impl Drop for Uci {
     fn drop(&mut self) {
-        // The end of its input also stops an engine that a script started and `kill` cannot reach.
+        // The end of the input also stops an engine under a script, which `kill` does not reach.
         self.input = None;
-        // It may have exited before.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Sends line by line until the program closes its output or the receiver is gone.
+/// Sends lines until the program closes its output or the receiver is gone.
 fn read_lines(output: impl Read, sender: &SyncSender<io::Result<String>>) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
@@ -327,7 +328,7 @@ fn read_lines(output: impl Read, sender: &SyncSender<io::Result<String>>) {
             Ok(length) if length as u64 == LONGEST => {
                 Err(io::Error::new(io::ErrorKind::InvalidData, "a line without end"))
             }
-            // Words may be parted by tabs or several spaces.
+            // Words may be separated by tabs or several spaces.
             Ok(_) => {
                 let line = String::from_utf8_lossy(&line);
                 Ok(line.split_ascii_whitespace().collect::<Vec<_>>().join(" "))
@@ -368,15 +369,15 @@ impl Player for Uci {
             self.set_option(CHESS960, if self.chess960 { "true" } else { "false" })?;
         }
         let go = format!("go {limit}");
-        let extra = limit.longest_milliseconds(line.chess.turn()).unwrap_or(0);
+        let search_time = limit.longest_milliseconds(line.chess.turn()).unwrap_or(0);
         let deadline =
-            Deadline::after_milliseconds(self.settings.patience_ms.saturating_add(extra));
+            Deadline::after_milliseconds(self.settings.patience_ms.saturating_add(search_time));
         self.send_command(&line.position_command())?;
         self.send_command(&go)?;
-        let (mut found, mut searched) = (None, None);
+        let (mut exact, mut nodes) = (None, None);
         loop {
             let answer = match self.read_line(deadline, &go) {
-                Err(_) if limit.is_overdue(searched) && self.obeys_stop() => {
+                Err(_) if limit.is_overdue(nodes) && self.obeys_stop() => {
                     let what = format!("did not stop within {} ms", deadline.patience_ms);
                     return Err(self.nodes_fault(&go, &what));
                 }
@@ -385,9 +386,9 @@ impl Player for Uci {
             let (first, rest) = answer.split_once(' ').unwrap_or((&answer, ""));
             match first {
                 "info" => {
-                    found = exact_score(rest).or(found);
-                    searched = reported_nodes(rest).or(searched);
-                    if let Some(nodes) = searched.filter(|nodes| limit.is_far_exceeded(*nodes)) {
+                    exact = exact_score(rest).or(exact);
+                    nodes = reported_nodes(rest).or(nodes);
+                    if let Some(nodes) = nodes.filter(|nodes| limit.is_far_exceeded(*nodes)) {
                         return Err(self.nodes_fault(&go, &searched_nodes(nodes)));
                     }
                 }
@@ -397,10 +398,10 @@ impl Player for Uci {
                         let what = format!("answered `{word}`, which is not a legal move,");
                         return Err(self.describe_fault(&go, &what));
                     };
-                    let (score, depth) = found.unzip();
+                    let (score, depth) = exact.unzip();
                     let is_mate = matches!(score, Some(Score::Mate(_)));
-                    self.searched = searched;
-                    if let Some(nodes @ 1..) = searched
+                    self.searched = nodes;
+                    if let Some(nodes @ 1..) = nodes
                         && limit.is_doubtful(nodes)
                         && !is_mate
                         && line.chess.legal_moves().len() > 1
@@ -427,7 +428,7 @@ impl PlayerFactory for EngineSettings {
     }
 
     fn list_settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
-        // Started before any file is created, so that a broken engine is reported first.
+        // The engine starts before any file is created, so that a broken one is reported first.
         let engine = Uci::start_engine(self)?;
         let options = self.options.iter().map(|(name, value)| format!("{name} = {value}"));
         Ok(vec![

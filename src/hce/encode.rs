@@ -1,4 +1,4 @@
-//! Positions to the sparse counts that a model of handcrafted terms is trained on.
+//! Encoding of positions to the sparse counts on which handcrafted terms are trained.
 
 use super::evaluate::{Parts, TermBoard, evaluate_board};
 use super::terms::{COMPLEXITY, SAFETY, TERMS, used_parts};
@@ -15,7 +15,7 @@ pub struct Coding {
 }
 
 impl Coding {
-    /// An encoder of the model's terms; a scale factor is part of the endgame's share.
+    /// Creates an encoder of the model's terms. A scale factor is part of the endgame's share.
     pub fn new(wanted: &[bool], scale_factor: bool) -> Self {
         let wanted: Vec<bool> =
             (0..TERMS).map(|term| wanted.get(term).copied().unwrap_or(false)).collect();
@@ -23,7 +23,7 @@ impl Coding {
         Self { wanted, parts, scale_factor }
     }
 
-    /// Appends a position to a batch, its terms in rising order; counts beyond a byte are split.
+    /// Appends a position to a batch, its terms in rising order. Counts beyond a byte are split.
     pub fn encode_position(&self, position: &Position, trace: &mut Trace, batch: &mut TermBatch) {
         let board = TermBoard::from_position(position);
         trace.clear();
@@ -44,7 +44,7 @@ impl Coding {
                 split_counts([white], |[count]| add(complexity, term, count));
             }
         });
-        // The entries exist; only the ends of their rows are missing.
+        // The entries exist, so only the ends of the rows are added.
         normal.push(rows, std::iter::empty());
         safety.push(rows, std::iter::empty());
         complexity.push(rows, std::iter::empty());
@@ -61,7 +61,7 @@ fn add<C>(rows: &mut TermRows<C>, term: usize, count: C) {
     rows.count.push(count);
 }
 
-/// Splits counts into bytes that add up to them; none if all are zero.
+/// Splits counts into bytes that add up to them. Makes no bytes if all counts are zero.
 #[inline]
 fn split_counts<const N: usize>(mut counts: [i32; N], mut each: impl FnMut([i8; N])) {
     while counts != [0; N] {
@@ -69,19 +69,20 @@ fn split_counts<const N: usize>(mut counts: [i32; N], mut each: impl FnMut([i8; 
         if counts.iter().all(|count| i8::try_from(*count).is_ok()) {
             return each(counts.map(|count| count as i8));
         }
-        let part = counts.map(|count| count.clamp(-128, 127));
-        counts = std::array::from_fn(|i| counts[i] - part[i]);
-        each(part.map(|count| count as i8));
+        let bytes = counts.map(|count| count.clamp(-128, 127));
+        counts = std::array::from_fn(|i| counts[i] - bytes[i]);
+        each(bytes.map(|count| count as i8));
     }
 }
 
-/// Converts the entries of terms that are not chosen into sums, added to those of frozen terms.
+/// Converts the entries of terms that are not chosen into sums, and adds them to the frozen sums.
 pub fn freeze_terms(terms: TermBatch, chosen: &TermSelection, weights: &[[f64; 2]]) -> TermBatch {
     let rows = terms.len();
-    let any = |entries: &[u16]| entries.iter().any(|term| !chosen.terms[usize::from(*term)]);
+    let has_unchosen =
+        |entries: &[u16]| entries.iter().any(|term| !chosen.terms[usize::from(*term)]);
     let [normal, safety, complexity] =
-        [&terms.normal.term, &terms.safety.term, &terms.complexity.term].map(|it| any(it));
-    let mut held_sums = FrozenSums::default();
+        [&terms.normal.term, &terms.safety.term, &terms.complexity.term].map(|it| has_unchosen(it));
+    let mut frozen_sums = FrozenSums::default();
     let mut masked = weights.to_vec();
     for (weight, chosen) in masked.iter_mut().zip(&chosen.terms) {
         if *chosen {
@@ -91,21 +92,21 @@ pub fn freeze_terms(terms: TermBatch, chosen: &TermSelection, weights: &[[f64; 2
     for row in 0..rows {
         let sums = terms.sum_row(row, &masked);
         if normal || !terms.frozen.normal.is_empty() {
-            held_sums.normal.push(sums.normal.map(|sum| sum as f32));
+            frozen_sums.normal.push(sums.normal.map(|sum| sum as f32));
         }
         if safety || !terms.frozen.safety.is_empty() {
             let [white, black] = sums.safety;
-            held_sums.safety.push([white[0], white[1], black[0], black[1]].map(|sum| sum as f32));
+            frozen_sums.safety.push([white[0], white[1], black[0], black[1]].map(|sum| sum as f32));
         }
         if complexity || !terms.frozen.complexity.is_empty() {
-            held_sums.complexity.push(sums.complexity as f32);
+            frozen_sums.complexity.push(sums.complexity as f32);
         }
     }
     TermBatch {
         normal: choose_entries(terms.normal, rows, chosen),
         safety: choose_entries(terms.safety, rows, chosen),
         complexity: choose_entries(terms.complexity, rows, chosen),
-        frozen: held_sums,
+        frozen: frozen_sums,
         columns: Vec::new(),
         ..terms
     }
@@ -116,10 +117,10 @@ fn choose_entries<C: Copy + Default>(
     rows: usize,
     chosen: &TermSelection,
 ) -> TermRows<C> {
-    let mut choose_entries = TermRows::default();
+    let mut chosen_entries = TermRows::default();
     for row in 0..rows {
         let entries = entries.entries_of_row(row).filter(|(term, _)| chosen.terms[*term]);
-        choose_entries.push(row, entries.map(|(term, count)| (term as u16, count)));
+        chosen_entries.push(row, entries.map(|(term, count)| (term as u16, count)));
     }
-    choose_entries
+    chosen_entries
 }

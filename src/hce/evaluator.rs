@@ -1,4 +1,4 @@
-//! Evaluations with weights in f64, without a trace, for millions of positions.
+//! Evaluation with weights in f64, without a trace, for millions of positions.
 
 use shakmaty::Color;
 
@@ -9,7 +9,7 @@ use crate::sample::Position;
 use crate::sums::Sums;
 use crate::terms::TermKind;
 
-/// Evaluates positions with weights of the built-in terms; parts without weight are skipped.
+/// An evaluator of positions by weights of the built-in terms. Parts without weight are skipped.
 #[derive(Clone, Debug)]
 pub struct HceEvaluator {
     values: Vec<[f64; 2]>,
@@ -26,19 +26,19 @@ impl HceEvaluator {
         Self { values: weights.values.clone(), parts, tempo, scale_factor }
     }
 
-    /// Centipawns for the side to move.
+    /// Evaluates a position to centipawns for the side to move.
     pub fn evaluate(&self, position: &Position) -> f64 {
         let board = TermBoard::from_position(position);
         let phase = Phase::of_board(&board, self.scale_factor);
-        let white = self.sums_of(&board).white_centipawns(phase.phase_shares());
+        let white = self.sum_board(&board).white_centipawns(phase.phase_shares());
         position.turn().fold_wb(white, -white) + self.tempo
     }
 
     pub fn sum_terms(&self, position: &Position) -> Sums {
-        self.sums_of(&TermBoard::from_position(position))
+        self.sum_board(&TermBoard::from_position(position))
     }
 
-    fn sums_of(&self, board: &TermBoard) -> Sums {
+    fn sum_board(&self, board: &TermBoard) -> Sums {
         let mut sink = Weighted { evaluator: self, sums: Sums::default() };
         evaluate_board(board, &mut sink);
         sink.sums

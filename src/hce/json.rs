@@ -17,10 +17,10 @@ const PHASES: [&str; 2] = ["mg", "eg"];
 /// Key that marks files of an engine's own terms, which need their run.
 const TERMS: &str = "terms";
 const OWN: &str = "own";
-/// Largest weight: sums, and sums of squares, stay finite.
+/// Largest weight. Sums, and sums of squares, stay finite.
 const LARGEST: f64 = 1e6;
 
-/// Reason why a text is not a set of handcrafted weights. `at` is the path of keys.
+/// The reason why a text is not a set of handcrafted weights. `at` is the path of keys.
 #[derive(Debug, thiserror::Error)]
 pub enum HceFileError {
     #[error("not a JSON file of handcrafted weights: {0}")]
@@ -35,7 +35,7 @@ pub enum HceFileError {
     Wrong { at: String, expected: String },
 }
 
-/// A file; all other keys are terms.
+/// A file of weights. All other keys are terms.
 #[derive(Deserialize)]
 struct File {
     format: String,
@@ -69,11 +69,11 @@ impl HceWeights {
     /// }
     /// ```
     /// Values and `scale`, a unit of logit, are centipawns. Objects follow the words of the terms'
-    /// names. Terms whose first word is left out weigh nothing; below a first word nothing may be
+    /// names. Terms whose first word is missing weigh nothing; within a first word no term may be
     /// missing. Unknown keys are errors.
     pub fn from_json(text: &str) -> Result<Self, HceFileError> {
         let value: Value = serde_json::from_str(text)?;
-        // It is beside the net and easily mistaken for it.
+        // A manifest lies beside its net and is easily mistaken for weights.
         if ["sha256", "architecture"].iter().all(|key| value.get(key).is_some()) {
             return Err(HceFileError::Manifest);
         }
@@ -102,8 +102,8 @@ impl HceWeights {
             }
             for (i, phase) in PHASES.into_iter().enumerate() {
                 let at = format!("{name}.{phase}");
-                let places = [Some(at.clone()), in_table(name, phase)];
-                let value = places.into_iter().flatten().find_map(|place| leaves.remove(&place));
+                let paths = [Some(at.clone()), path_in_table(name, phase)];
+                let value = paths.into_iter().flatten().find_map(|path| leaves.remove(&path));
                 let number = value.and_then(Value::as_f64).filter(|it| it.abs() <= LARGEST);
                 weights.values[term][i] = number.ok_or_else(|| {
                     let expected = "a number within a million centipawns".to_string();
@@ -118,7 +118,7 @@ impl HceWeights {
         Ok(weights)
     }
 
-    /// Writes the format of [`HceWeights::from_json`]; an engine's own terms are marked.
+    /// Writes the format of [`HceWeights::from_json`]. Terms of an engine are marked.
     pub fn to_json(&self) -> String {
         let mut lines =
             vec![format!("\"format\": \"{FORMAT}\""), format!("\"version\": {VERSION}")];
@@ -134,12 +134,12 @@ impl HceWeights {
     }
 }
 
-/// A JSON object of these lines, indented by `pad`.
+/// Formats a JSON object of these lines, indented by `pad`.
 fn format_object(lines: &[String], pad: &str) -> String {
     format!("{{\n{pad}  {}\n{pad}}}", lines.join(&format!(",\n{pad}  ")))
 }
 
-/// Two tables of squares from a1 up, rank 8 first.
+/// Formats two tables of squares, which are given from a1 on, with rank 8 first.
 fn format_tables(values: &[[String; 2]], pad: &str) -> String {
     let width = values.iter().flatten().map(String::len).max().unwrap_or(0);
     let table = |i: usize| {
@@ -153,37 +153,37 @@ fn format_tables(values: &[[String; 2]], pad: &str) -> String {
     format_object(&[0, 1].map(table), pad)
 }
 
-/// JSON has no infinity; such a weight becomes `null`, which is not read back.
+/// Formats a number. JSON has no infinity: such a weight becomes `null`, which is not read back.
 fn format_number(value: f64) -> String {
     if value.is_finite() { format!("{value}") } else { "null".to_string() }
 }
 
-/// Place of a square's term in the rows of a table.
-fn in_table(name: &str, phase: &str) -> Option<String> {
+/// Returns the path of a square's term in the rows of a table.
+fn path_in_table(name: &str, phase: &str) -> Option<String> {
     let (table, square) = name.rsplit_once('.')?;
     let square: Square = square.parse().ok()?;
     let (row, column) = (7 - u32::from(square.rank()), u32::from(square.file()));
     Some(format!("{table}.{phase}.{row}.{column}"))
 }
 
-/// Collects the leaves below a value by their paths.
-fn collect_leaves<'a>(value: &'a Value, at: &str, leaves: &mut BTreeMap<String, &'a Value>) {
-    let below = |key: &str| if at.is_empty() { key.to_string() } else { format!("{at}.{key}") };
+/// Collects the leaves under a value by their paths.
+fn collect_leaves<'a>(value: &'a Value, path: &str, leaves: &mut BTreeMap<String, &'a Value>) {
+    let join = |key: &str| if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
     match value {
         Value::Object(map) => {
-            map.iter().for_each(|(key, value)| collect_leaves(value, &below(key), leaves));
+            map.iter().for_each(|(key, value)| collect_leaves(value, &join(key), leaves));
         }
         Value::Array(list) => {
             let list = list.iter().enumerate();
-            list.for_each(|(i, value)| collect_leaves(value, &below(&i.to_string()), leaves));
+            list.for_each(|(i, value)| collect_leaves(value, &join(&i.to_string()), leaves));
         }
-        _ => drop(leaves.insert(at.to_string(), value)),
+        _ => drop(leaves.insert(path.to_string(), value)),
     }
 }
 
 #[derive(Debug, Default)]
 struct TermTree {
-    /// The term whose name is the prefix itself.
+    /// Term whose name is the prefix itself.
     term: Option<usize>,
     /// Children by the next word, in the order of the first terms.
     children: Vec<(String, TermTree)>,
@@ -196,22 +196,22 @@ impl TermTree {
             let mut node = &mut tree;
             for word in term.name.split('.') {
                 let known = node.children.iter().rposition(|(name, _)| name == word);
-                let place = known.unwrap_or_else(|| {
+                let child = known.unwrap_or_else(|| {
                     node.children.push((word.to_string(), TermTree::default()));
                     node.children.len() - 1
                 });
-                node = &mut node.children[place].1;
+                node = &mut node.children[child].1;
             }
             node.term = Some(number);
         }
         tree
     }
 
-    /// Its children with their names, as lines of an object that is indented by `pad`.
+    /// Formats the children with their names, as lines of an object that is indented by `pad`.
     fn format_members(&self, values: &[[f64; 2]], pad: &str) -> impl Iterator<Item = String> {
-        let below = format!("{pad}  ");
+        let child_pad = format!("{pad}  ");
         self.children.iter().map(move |(name, tree)| {
-            format!("{}: {}", Value::from(&name[..]), tree.to_json(values, &below))
+            format!("{}: {}", Value::from(&name[..]), tree.to_json(values, &child_pad))
         })
     }
 
@@ -232,7 +232,7 @@ impl TermTree {
         }
     }
 
-    /// The terms of a1 to h8, if these are all its children.
+    /// Returns the terms of a1 to h8, if they are exactly the children.
     fn table_terms(&self) -> Option<Vec<usize>> {
         if self.term.is_some() || self.children.len() != 64 {
             return None;

@@ -1,5 +1,5 @@
-//! Positions to handcrafted terms: `evaluate` passes every term to a [`TermSink`]; [`HceEvaluator`]
-//! adds up weights, [`Trace`] counts. Trace times weights is the evaluation. A new term is a row in
+//! Handcrafted terms of positions. `evaluate` passes every term to a [`TermSink`]: [`HceEvaluator`]
+//! adds up weights, [`Trace`] counts. The evaluation is trace times weights. A new term is a row in
 //! [`terms::GROUPS`] and a line in its part of the evaluation.
 
 mod encode;

@@ -1,18 +1,18 @@
-//! Phase of the game, from middlegame to endgame, and scale factor of endgames.
+//! The phase of the game, from middlegame to endgame, and the scale factor of endgames.
 
 use shakmaty::Role;
 
 use super::evaluate::{DARK, TermBoard};
 use crate::sample::Position;
 
-/// Phase of a position in 256ths, and scale factor of its endgame in 128ths: `lambda = knights +
-/// bishops + 2 * rooks + 4 * queens`, at most 24, and `rho = (256 * (24 - lambda) + 12) / 24` in
-/// integers, as in Ethereal.
+/// The phase of a position in 256ths, and the scale factor of its endgame in 128ths. As in Ethereal,
+/// `lambda = knights + bishops + 2 * rooks + 4 * queens`, at most 24, and in integers
+/// `rho = (256 * (24 - lambda) + 12) / 24`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// 0 with all pieces, 256 with kings and pawns only.
+    /// Phase: 0 with all pieces, 256 with kings and pawns only.
     pub rho: i32,
-    /// The scale factor of the endgame, at most 128, equal for both colours.
+    /// Scale factor of the endgame, at most 128, equal for both colours.
     pub xi: i32,
 }
 
@@ -30,13 +30,13 @@ impl Phase {
         Phase { rho: (ONE * (24 - phase_lambda(board)) + 12) / 24, xi }
     }
 
-    /// `lambda`: 24 with all pieces, 0 with kings and pawns only.
+    /// Returns `lambda`: 24 with all pieces, 0 with kings and pawns only.
     pub fn piece_phase(position: &Position) -> u8 {
         phase_lambda(&TermBoard::from_position(position)) as u8
     }
 
-    /// Shares of the middlegame and the endgame weight, the second times the scale factor: 0 to 1,
-    /// exact in an f32 too.
+    /// Returns the shares of the middlegame and the endgame weight, the second one times the scale
+    /// factor: 0 to 1, exact in an f32 too.
     pub fn phase_shares(self) -> [f64; 2] {
         let endgame = f64::from(self.rho * self.xi) / f64::from(ONE * UNSCALED);
         [f64::from(ONE - self.rho) / f64::from(ONE), endgame]
@@ -44,27 +44,27 @@ impl Phase {
 }
 
 fn phase_lambda(board: &TermBoard) -> i32 {
-    let of_side = |[_, knights, bishops, rooks, queens, _]: [i32; 6]| {
+    let side_lambda = |[_, knights, bishops, rooks, queens, _]: [i32; 6]| {
         knights + bishops + 2 * rooks + 4 * queens
     };
-    board.counts.map(of_side).iter().sum::<i32>().min(24)
+    board.counts.map(side_lambda).iter().sum::<i32>().min(24)
 }
 
-/// The scale factor of the endgame in 128ths.
+/// Returns the scale factor of the endgame in 128ths.
 fn endgame_factor(board: &TermBoard) -> i32 {
     let [white, black] = board.counts;
     let dark = board.pieces.map(|sets| sets[Role::Bishop as usize - 1] & DARK != 0);
-    let both = |of: fn([i32; 6], [i32; 6]) -> i32| of(white, black).min(of(black, white));
+    let both = |rule: fn([i32; 6], [i32; 6]) -> i32| rule(white, black).min(rule(black, white));
     let bishops = if dark[0] == dark[1] { UNSCALED } else { lone_bishops(white, black) };
     bishops.min(both(queen_against_pieces)).min(both(without_pawns))
 }
 
-/// Knights, bishops, rooks and queens.
+/// Counts knights, bishops, rooks and queens.
 fn count_pieces([_, knights, bishops, rooks, queens, _]: [i32; 6]) -> i32 {
     knights + bishops + rooks + queens
 }
 
-/// Bishops on squares of different colours, one each, at most two pawns apart.
+/// Returns the factor of single bishops on different colours, at most two pawns apart.
 fn lone_bishops(a: [i32; 6], b: [i32; 6]) -> i32 {
     if (a[0] - b[0]).abs() > 2 || a[1..5] != b[1..5] {
         return UNSCALED;
@@ -77,14 +77,13 @@ fn lone_bishops(a: [i32; 6], b: [i32; 6]) -> i32 {
     }
 }
 
-/// A queen alone against several pieces.
+/// Returns the factor of a single queen against several pieces.
 fn queen_against_pieces(a: [i32; 6], b: [i32; 6]) -> i32 {
-    let [queens, others] = [a[4], b[4]];
-    let is_alone = queens == 1 && count_pieces(a) == 1 && others == 0 && count_pieces(b) > 1;
-    if is_alone { 88 } else { UNSCALED }
+    let is_single_queen = a[4] == 1 && count_pieces(a) == 1;
+    if is_single_queen && b[4] == 0 && count_pieces(b) > 1 { 88 } else { UNSCALED }
 }
 
-/// A side that is ahead by at most three pawns, or with two knights, but has no pawns.
+/// Returns the factor of a side without pawns, ahead by at most three pawns or by two knights.
 fn without_pawns(a: [i32; 6], b: [i32; 6]) -> i32 {
     // Beginner's values of the pieces, in pawns.
     let value = |[_, knights, bishops, rooks, queens, _]: [i32; 6]| {

@@ -11,12 +11,12 @@ use crate::sample::Sample;
 
 const WORDS: usize = TERMS.div_ceil(64);
 
-/// Counts how often each term applies for each colour; COMPLEXITY terms count as White's.
+/// A count of each term for each colour. COMPLEXITY terms count as White's.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// By term: White's count, Black's count.
+    /// White's and Black's count of each term.
     counts: [[i16; 2]; TERMS],
-    /// One bit a term that was counted at all, so that reading need not visit all of them.
+    /// One bit per term, set if it was counted, so that reading skips the others.
     touched: [u64; WORDS],
     pub(super) parts: Parts,
 }
@@ -62,17 +62,17 @@ impl TermSink for Trace {
     }
 }
 
-/// Receives the terms of a position from `evaluate`.
+/// A receiver of the terms of a position from `evaluate`.
 pub trait TermSink {
-    /// Whether the terms of a part are counted.
+    /// Returns whether the terms of a part are counted.
     fn needs_part(&self, part: EvaluationPart) -> bool;
-    /// Counts a term for a colour; SAFETY for the king in danger, COMPLEXITY always for White.
+    /// Counts a term for a colour: SAFETY for the king in danger, COMPLEXITY always for White.
     fn add(&mut self, term: Term, colour: Color, count: i32);
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TermCounts {
-    /// Sums by term of White's counts and Black's, without signs.
+    /// Sums of White's and Black's absolute counts, by term.
     pub times: Vec<u64>,
 }
 
@@ -81,24 +81,24 @@ impl TermCounts {
         Self { times: vec![0; terms] }
     }
 
-    /// Counts of the built-in terms in some positions.
+    /// Counts the built-in terms in these positions.
     pub fn count_terms(samples: &[Sample]) -> Self {
-        let piece = |samples: &[Sample]| {
-            let mut tally = Self::new(TERMS);
+        let count_chunk = |samples: &[Sample]| {
+            let mut counts = Self::new(TERMS);
             for Sample { position, .. } in samples {
-                evaluate_terms(position, &mut tally);
+                evaluate_terms(position, &mut counts);
             }
-            tally
+            counts
         };
-        let join = |mut all: Self, piece: Self| {
-            all.join_counts(&piece);
-            all
+        let join = |mut counts: Self, chunk: Self| {
+            counts.join_counts(&chunk);
+            counts
         };
-        samples.par_chunks(4096).map(piece).reduce(|| Self::new(TERMS), join)
+        samples.par_chunks(4096).map(count_chunk).reduce(|| Self::new(TERMS), join)
     }
 
-    pub fn join_counts(&mut self, other: &Self) {
-        self.times.iter_mut().zip(&other.times).for_each(|(sum, times)| *sum += times);
+    pub fn join_counts(&mut self, added: &Self) {
+        self.times.iter_mut().zip(&added.times).for_each(|(sum, times)| *sum += times);
     }
 }
 

@@ -9,28 +9,28 @@ use crate::scales::Scales;
 use crate::terms::TermList;
 use crate::weights::{Weights, WeightsError};
 
-/// Values before training, and the changes by training.
+/// Names of the arrays of values before training and of changes by training.
 const TENSORS: [&str; 2] = ["terms.start", "terms.change"];
 const TEMPO: [&str; 2] = ["tempo.start", "tempo.change"];
 
-/// A handcrafted evaluation, all values in centipawns.
+/// A handcrafted evaluation. All values are centipawns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HceWeights {
     /// Centipawns per logit, above 0.
     pub scale: f64,
-    /// Added for the side to move, in every phase.
+    /// Bonus for the side to move, in every phase.
     pub tempo: f64,
     /// Whether drawish endgames are scaled down, see [`Phase`](super::Phase).
     pub scale_factor: bool,
     pub source: Option<String>,
-    /// The terms: built in, or those of an engine.
+    /// Terms: built in, or those of an engine.
     pub list: Arc<TermList>,
-    /// By term of the list: middlegame and endgame.
+    /// Middlegame and endgame weight of each term of the list.
     pub values: Vec<[f64; 2]>,
 }
 
 impl Default for HceWeights {
-    /// The start values of the built-in terms.
+    /// Returns the start values of the built-in terms.
     fn default() -> Self {
         Self::of_list(built_in_list(), Scales::default().scale.into())
     }
@@ -42,7 +42,7 @@ impl HceWeights {
         Self { scale, tempo: list.tempo, scale_factor: true, source: None, list, values }
     }
 
-    /// Material only, 100 / 320 / 330 / 500 / 900: the reference that any evaluation must beat.
+    /// Returns material only, 100 / 320 / 330 / 500 / 900, the reference that evaluations must beat.
     pub fn material_only() -> Self {
         let mut weights = Self::zeros_with_scale(Scales::default().scale.into());
         for term in Term::all_terms().filter(|term| term.group().name == "material") {
@@ -51,7 +51,7 @@ impl HceWeights {
         weights
     }
 
-    /// Zero for all built-in terms, no tempo, no scale factor.
+    /// Returns zero for all built-in terms, without tempo and scale factor.
     pub fn zeros_with_scale(scale: f64) -> Self {
         let mut weights = Self::of_list(built_in_list(), scale);
         weights.values.fill([0.0; 2]);
@@ -60,7 +60,7 @@ impl HceWeights {
         weights
     }
 
-    /// Whether the terms are built in, so that positions can be evaluated.
+    /// Returns whether the terms are built in, so that positions can be evaluated.
     pub fn is_ours(&self) -> bool {
         let ours = built_in_list();
         let names = |list: &TermList| {
@@ -69,9 +69,10 @@ impl HceWeights {
         Arc::ptr_eq(&self.list, &ours) || names(&self.list) == names(&ours)
     }
 
-    /// Terms and values whose first word has any weight; an engine's own list stays whole.
+    /// Returns terms and values whose first word has any weight. An engine's list stays whole.
     pub fn used_terms(&self) -> (TermList, Vec<[f64; 2]>) {
-        let (ours, pairs) = (self.is_ours(), self.list.terms.iter().zip(&self.values));
+        let ours = self.is_ours();
+        let pairs = self.list.terms.iter().zip(&self.values);
         let weighted = pairs.clone().filter(|(_, value)| **value != [0.0; 2] || !ours);
         let words: HashSet<&str> = weighted.map(|(term, _)| first_word(&term.name)).collect();
         let used = pairs.filter(|(term, _)| words.contains(first_word(&term.name)));
@@ -89,7 +90,7 @@ impl HceWeights {
         self
     }
 
-    /// Start tensors of training: `terms.start`, `tempo.start` and changes of 0.
+    /// Makes the arrays for training: `terms.start`, `tempo.start` and changes of 0.
     pub fn to_weights(&self) -> Weights {
         let mut weights = Weights::default();
         let values: Vec<f32> = self.values.iter().flatten().map(|value| *value as f32).collect();
@@ -102,7 +103,7 @@ impl HceWeights {
         weights
     }
 
-    /// Start values of trained tensors, and if `trained` their changes; with a scale factor.
+    /// Reads start values, and if `trained` adds the changes. The weights have a scale factor.
     pub fn from_weights(
         weights: &Weights,
         list: Arc<TermList>,
@@ -116,7 +117,7 @@ impl HceWeights {
         Ok(Self { scale, tempo, scale_factor: true, source: None, list, values })
     }
 
-    /// Whether [`HceWeights::from_weights`] can read these tensors.
+    /// Returns whether [`HceWeights::from_weights`] can read these arrays.
     pub fn are_in(weights: &Weights) -> bool {
         weights.0.contains_key(TENSORS[0])
     }

@@ -11,15 +11,15 @@ use crate::draw::{Chart, ChartLine, Section};
 use crate::hce::HceWeights;
 use crate::report::TextTable;
 
-/// Values in centipawns of the terms with the names of the built-in ones. Pairs are opening and
-/// endgame; roles without such terms are left out.
+/// Values in centipawns of the terms that have the names of built-in terms. Pairs are opening and
+/// endgame. Roles without such terms are left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InspectedTerms {
-    /// Material and the mean of its squares.
+    /// Material plus the mean of its squares.
     pub values: Vec<(&'static str, [f64; 2])>,
-    /// Material and piece-square values, a1 first.
+    /// Material plus piece-square values, a1 first.
     pub squares: Vec<(&'static str, [Vec<Option<f64>>; 2])>,
-    /// By the number of squares within reach.
+    /// Values of mobility, by the number of squares within reach.
     pub mobility: Vec<(&'static str, Vec<[f64; 2]>)>,
 }
 
@@ -27,19 +27,19 @@ const PHASES: [&str; 2] = ["opening", "endgame"];
 const ALL_ROLES: [&str; 6] = [ROLES[0], ROLES[1], ROLES[2], ROLES[3], ROLES[4], "king"];
 
 pub fn inspect_terms(weights: &HceWeights) -> InspectedTerms {
-    let named = |name: String| {
-        let place = weights.list.terms.iter().position(|term| term.name == name)?;
-        Some(weights.values[place])
+    let find_value = |name: String| {
+        let term = weights.list.terms.iter().position(|term| term.name == name)?;
+        Some(weights.values[term])
     };
     let (mut values, mut squares, mut mobility) = (Vec::new(), Vec::new(), Vec::new());
     for role in ALL_ROLES {
-        let material = named(format!("material.{role}"));
+        let material = find_value(format!("material.{role}"));
         let square = |square: usize| {
             if role == ROLES[0] && matches!(square / 8, 0 | 7) {
                 return None;
             }
             let file = char::from(b'a' + (square % 8) as u8);
-            named(format!("psqt.{role}.{file}{}", square / 8 + 1))
+            find_value(format!("psqt.{role}.{file}{}", square / 8 + 1))
         };
         let table: Vec<Option<[f64; 2]>> = (0..64).map(square).collect();
         let board = |phase: usize| -> Vec<Option<f64>> {
@@ -58,7 +58,7 @@ pub fn inspect_terms(weights: &HceWeights) -> InspectedTerms {
             squares.push((role, [0, 1].map(board)));
         }
         let reach: Vec<[f64; 2]> =
-            (0..28).map_while(|count| named(format!("mobility.{role}.{count}"))).collect();
+            (0..28).map_while(|count| find_value(format!("mobility.{role}.{count}"))).collect();
         if is_weighted(reach.iter()) {
             mobility.push((role, reach));
         }
@@ -115,12 +115,8 @@ impl InspectedTerms {
             };
             let lines = vec![line(0), line(1)];
             let (x, y) = ("squares within reach", "centipawns");
-            render_figure(
-                role,
-                "",
-                "",
-                &Chart { title: role, x, y, lines, ..Chart::default() }.to_markup(),
-            )
+            let chart = Chart { title: role, x, y, lines, ..Chart::default() };
+            render_figure(role, "", "", &chart.to_markup())
         };
         html! { div.figures { @for curve in &self.mobility { (chart(curve)) } } }
     }

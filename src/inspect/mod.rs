@@ -1,6 +1,6 @@
 //! Contents of a net: neurons, piece values, squares and rows.
-//! [`inspect_weights`] measures the floats of a net over many positions and changes nothing. The result has
-//! the same bits for any number of threads, on one set of instructions.
+//! [`inspect_weights`] measures the floats of a net over many positions and changes nothing. The
+//! result has the same bits for any number of threads, with one set of instructions.
 
 mod handcrafted;
 mod neurons;
@@ -29,38 +29,38 @@ pub struct Inspection {
     pub architecture: Architecture,
     pub scales: Scales,
     pub positions: u64,
-    /// The accumulator, then the layers of the head.
+    /// Layers: the accumulator, then those of the head.
     pub layers: Vec<NeuronLayer>,
-    /// Weights of the neurons with the largest effect on the evaluation, in that order; none
+    /// Weights of the neurons with the largest effect on the evaluation, in that order. Empty
     /// without the set of pieces on squares.
     pub maps: Vec<NeuronMap>,
-    /// Positions whose pieces were removed.
+    /// Number of positions whose pieces were removed.
     pub removed_from: u64,
     pub values: PieceValues,
     pub squares: Vec<Squares>,
-    /// Rows of small feature sets, by their effect.
+    /// Rows of small feature sets, in the order of their effects.
     pub rows: Vec<RowValue>,
 }
 
-/// Positions that one thread adds up, in order.
+/// Number of positions that one thread adds up, in order.
 const CHUNK: usize = 1024;
 
-/// Inspects a net over positions; `most` of them, evenly spaced, for pieces and rows.
-/// Panics if there are no positions.
+/// Inspects a net over positions. Pieces and rows are measured on at most `limit` of them, evenly
+/// spaced. Panics if there are no positions.
 pub fn inspect_weights(
     weights: &Weights,
     architecture: &Architecture,
     scales: Scales,
     samples: &[Sample],
-    most: usize,
+    limit: usize,
 ) -> Result<Inspection, WeightsError> {
     weights.check_finite()?;
     let float = Float::new(weights, architecture)?;
     let scale = f64::from(scales.scale);
     let (layers, maps) = neurons::inspect_neurons(&float, scale, samples);
-    let step = samples.len().div_ceil(most.max(1)).max(1);
-    let some: Vec<&Sample> = samples.iter().step_by(step).collect();
-    let removed_pieces = pieces::removed_pieces(&float, scale, &some);
+    let step = samples.len().div_ceil(limit.max(1)).max(1);
+    let spaced: Vec<&Sample> = samples.iter().step_by(step).collect();
+    let removed_pieces = pieces::removed_pieces(&float, scale, &spaced);
     Ok(Inspection {
         net: architecture.to_string(),
         architecture: architecture.clone(),
@@ -68,19 +68,19 @@ pub fn inspect_weights(
         positions: samples.len() as u64,
         layers,
         maps,
-        removed_from: some.len() as u64,
+        removed_from: spaced.len() as u64,
         values: pieces::values_by_role(&removed_pieces),
         squares: pieces::values_by_square(&removed_pieces),
-        rows: rows::largest_rows(&float, scale, &some),
+        rows: rows::largest_rows(&float, scale, &spaced),
     })
 }
 
-/// Sums over positions: those of each chunk, added up in order.
+/// Sums over positions: adds up the sums of all chunks, in order.
 fn sum_over_chunks<S: Sync, const N: usize>(
     samples: &[S],
-    of_chunk: impl Fn(&[S]) -> Vec<[f64; N]> + Sync + Send,
+    sum_chunk: impl Fn(&[S]) -> Vec<[f64; N]> + Sync + Send,
 ) -> Vec<[f64; N]> {
-    let chunks: Vec<_> = samples.par_chunks(CHUNK).map(of_chunk).collect();
+    let chunks: Vec<_> = samples.par_chunks(CHUNK).map(sum_chunk).collect();
     let add = |mut all: Vec<[f64; N]>, chunk: Vec<[f64; N]>| {
         let pairs = all.iter_mut().flatten().zip(chunk.iter().flatten());
         pairs.for_each(|(sum, more)| *sum += more);

@@ -1,4 +1,4 @@
-//! Neurons over many positions: dead, saturated, use, and weights of the most used.
+//! Neurons over many positions: dead and saturated ones, their use, and weights of the most used.
 
 use serde::Serialize;
 
@@ -6,17 +6,17 @@ use crate::architecture::{Activation, Architecture, ArrayKind, Curve, Layer, Ope
 use crate::floats::Float;
 use crate::sample::Sample;
 
-/// Rounding errors of sums near 0 and 1; a quantised weight is a multiple of some 0.004.
+/// Bound on rounding errors of sums near 0 and 1. Quantised weights are multiples of some 0.004.
 const ROUNDING: f64 = 1e-5;
 const MAPS: usize = 10;
 
 /// Statistics of a layer's neurons over the positions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NeuronLayer {
-    /// "hidden", or "head.0" and so on.
+    /// Name: "hidden", or "head.0" and so on.
     pub name: String,
     pub activation: &'static str,
-    /// Neurons bucket by bucket if the head has output buckets, without buckets of no position.
+    /// Neurons, bucket by bucket if there are output buckets; buckets without positions are absent.
     pub neurons: Vec<Neuron>,
 }
 
@@ -27,11 +27,10 @@ pub struct Neuron {
     pub bucket: usize,
     /// Share of activations that are 0.
     pub zero_share: f64,
-    /// Share of activations at the upper clip; 0 if there is none.
+    /// Share of activations at the upper clip; 0 if there is no clip.
     pub clipped_share: f64,
-    /// Standard deviation, in centipawns, of the neuron's contribution to the output. Before
-    /// further layers: standard deviation of its output times the root mean square of the weights
-    /// on it.
+    /// Standard deviation, in centipawns, of the neuron's contribution to the output. If more layers
+    /// follow: standard deviation of its output times the root mean square of the weights on it.
     #[serde(rename = "use")]
     pub usage: f64,
 }
@@ -39,30 +38,30 @@ pub struct Neuron {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NeuronMap {
     pub neuron: usize,
-    /// Own pawn to king, then the other side's; a1 first; mean over king buckets.
+    /// Boards of own pieces, pawn to king, then of enemy ones, from a1; means over king buckets.
     pub boards: Vec<Vec<f32>>,
 }
 
 impl NeuronLayer {
-    /// Neurons that are 0 in every position.
+    /// Counts neurons that are 0 in every position.
     pub fn count_dead(&self) -> usize {
         self.neurons.iter().filter(|it| it.zero_share == 1.0).count()
     }
 
-    /// Neurons at the upper clip in every position.
+    /// Counts neurons at the upper clip in every position.
     pub fn count_saturated(&self) -> usize {
         self.neurons.iter().filter(|it| it.clipped_share == 1.0).count()
     }
 
     pub fn by_use(&self) -> Vec<&Neuron> {
         let mut neurons: Vec<&Neuron> = self.neurons.iter().collect();
-        neurons.sort_by(|one, other| other.usage.total_cmp(&one.usage));
+        neurons.sort_by(|a, b| b.usage.total_cmp(&a.usage));
         neurons
     }
 }
 
-/// Number of activations, of those that are 0, of those at the clip; number, sum and sum of squares
-/// of a neuron's outputs, or of its contributions to the evaluation.
+/// Sums of a neuron: numbers of activations, of zeros and of clips; then number, sum and sum of
+/// squares of its outputs, or of its contributions to the evaluation.
 type ActivationSums = [f64; 6];
 
 fn add_activations(sums: &mut ActivationSums, value: f64, curves: &[Curve]) {
@@ -86,7 +85,7 @@ impl Neuron {
     }
 }
 
-/// All layers, and the boards of the hidden neurons with the most use.
+/// Measures all layers, and returns the boards of the hidden neurons with the most use.
 pub(super) fn inspect_neurons(
     float: &Float,
     scale: f64,
@@ -105,13 +104,13 @@ pub(super) fn inspect_neurons(
     for ActivatedLayer { number, activation, size } in activated_layers(net) {
         let sums;
         (sums, rest) = rest.split_at(net.buckets * size);
-        let seen = sums.iter().enumerate().filter(|(_, sums)| sums[0] > 0.0);
-        let of = |(i, sums): (usize, &ActivationSums)| {
+        let active = sums.iter().enumerate().filter(|(_, sums)| sums[0] > 0.0);
+        let neurons = active.map(|(i, sums)| {
             let (bucket, neuron) = (i / size, i % size);
             Neuron { bucket, neuron, ..Neuron::new(*sums, scale) }
-        };
+        });
         let (name, activation) = (net.name_of_layer(number), activation.name());
-        layers.push(NeuronLayer { name, activation, neurons: seen.map(of).collect() });
+        layers.push(NeuronLayer { name, activation, neurons: neurons.collect() });
     }
     let maps = layers[0].by_use().into_iter().take(MAPS);
     let maps = maps.filter_map(|it| neuron_map(float, it.neuron)).collect();
@@ -122,32 +121,33 @@ pub(super) fn inspect_neurons(
 struct ActivatedLayer {
     number: usize,
     activation: Activation,
-    /// Its neurons.
+    /// Number of its neurons.
     size: usize,
 }
 
 fn activated_layers(net: &Architecture) -> Vec<ActivatedLayer> {
-    let of = |(number, layer): (usize, &Layer)| {
+    let activated = |(number, layer): (usize, &Layer)| {
         let activation = layer.activation?;
         let size = net.width_of_layer(number) / activation.curves().len();
         Some(ActivatedLayer { number, activation, size })
     };
-    net.head.iter().enumerate().filter_map(of).collect()
+    net.head.iter().enumerate().filter_map(activated).collect()
 }
 
-/// Sums of the hidden neurons, then those of each layer of the head, bucket by bucket.
+/// Sums the hidden neurons, then each layer of the head, bucket by bucket.
 fn sum_activations(float: &Float, samples: &[Sample]) -> Vec<ActivationSums> {
     let net = &float.net;
     let layers = activated_layers(net);
     let head: usize = layers.iter().map(|layer| net.buckets * layer.size).sum();
-    // The values that the output takes, each the number of its layer and its own there.
-    let taken: Vec<(usize, usize)> = (net.inputs_of_layer(net.head.len()).into_iter())
+    // The values that the output takes, each given by its layer and its number there.
+    let outputs: Vec<(usize, usize)> = (net.inputs_of_layer(net.head.len()).into_iter())
         .flat_map(|layer| (0..net.width_of_layer(layer)).map(move |value| (layer, value)))
         .collect();
-    let taken = &taken[net.output.columns.clone().unwrap_or(0..taken.len())];
+    let outputs = &outputs[net.output.columns.clone().unwrap_or(0..outputs.len())];
     let mut sums = vec![[0.0; 6]; net.hidden + head];
     let (hidden, head) = sums.split_at_mut(net.hidden);
-    let (curve, each) = (net.activation.curve(), net.outputs_of_view());
+    let curve = net.activation.curve();
+    let outputs_per_view = net.outputs_of_view();
     for Sample { position, .. } in samples {
         let accumulators = float.accumulators(position);
         let x = float.first_inputs(&accumulators);
@@ -156,11 +156,12 @@ fn sum_activations(float: &Float, samples: &[Sample]) -> Vec<ActivationSums> {
         let output = &output[bucket * output.len() / net.buckets..];
         for (neuron, sums) in hidden.iter_mut().enumerate() {
             accumulators.iter().for_each(|it| add_activations(sums, it[neuron], &[curve]));
-            let places = (neuron % each..x.len()).step_by(each);
-            let part = |place: usize| x[place] * f64::from(output[place]);
+            let inputs = (neuron % outputs_per_view..x.len()).step_by(outputs_per_view);
             match net.has_layers() {
-                true => places.for_each(|place| add_output(sums, x[place])),
-                false => add_output(sums, places.map(part).sum()),
+                true => inputs.for_each(|input| add_output(sums, x[input])),
+                false => {
+                    add_output(sums, inputs.map(|input| x[input] * f64::from(output[input])).sum())
+                }
             }
         }
         let (mut activations, mut first) = (0, 0);
@@ -176,12 +177,12 @@ fn sum_activations(float: &Float, samples: &[Sample]) -> Vec<ActivationSums> {
             for (neuron, &value) in values.iter().enumerate() {
                 let sums = &mut head[first + bucket * values.len() + neuron];
                 add_activations(sums, value, curves);
-                let out = |(curve, it): (usize, &Curve)| {
-                    let own = (layer, curve * values.len() + neuron);
-                    let column = taken.iter().position(|taken| *taken == own)?;
-                    Some(it.value(value) * f64::from(output[column]))
+                let contribution = |(i, curve): (usize, &Curve)| {
+                    let source = (layer, i * values.len() + neuron);
+                    let column = outputs.iter().position(|output| *output == source)?;
+                    Some(curve.value(value) * f64::from(output[column]))
                 };
-                add_output(sums, curves.iter().enumerate().filter_map(out).sum());
+                add_output(sums, curves.iter().enumerate().filter_map(contribution).sum());
             }
             first += net.buckets * values.len();
         });
@@ -189,7 +190,7 @@ fn sum_activations(float: &Float, samples: &[Sample]) -> Vec<ActivationSums> {
     sums
 }
 
-/// Root mean square of the weights of a neuron's output.
+/// Returns the root mean square of the weights on a neuron's output.
 fn output_weight(float: &Float, neuron: usize) -> f64 {
     let weights = float.get_array(ArrayKind::Layer(0));
     let each = float.net.outputs_of_view();

@@ -1,4 +1,4 @@
-//! Values of counting rows, such as threats by kinds: evaluation with minus without them.
+//! Values of rows that count, such as threats by kind: the evaluation with them minus without them.
 
 use serde::Serialize;
 
@@ -6,14 +6,14 @@ use crate::architecture::Inputs;
 use crate::floats::Float;
 use crate::sample::{Position, Sample};
 
-/// Rows of the largest set with a table.
+/// Number of rows of the largest set that has a table.
 const MOST_ROWS: usize = 256;
 
 /// Value of a row, or of the pair of rows that the two perspectives describe differently.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RowValue {
     pub set: String,
-    /// Description from the side that it counts for.
+    /// Description from the point of view of the side that it counts for.
     pub row: String,
     /// Mean number of active occurrences for a side.
     pub active: f64,
@@ -27,7 +27,7 @@ impl RowValue {
     }
 }
 
-/// Values of the rows of small sets, those with the largest effect first.
+/// Returns the values of the rows of small sets, the largest effect first.
 pub(super) fn largest_rows(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<RowValue> {
     let inputs = &float.net.inputs;
     let pairs = pair_by_side(inputs);
@@ -35,23 +35,23 @@ pub(super) fn largest_rows(float: &Float, scale: f64, samples: &[&Sample]) -> Ve
         let mut sums = vec![[0.0; 2]; pairs.len()];
         let mut counts = vec![vec![0.0; inputs.row_count()]; float.net.views()];
         for Sample { position, .. } in samples {
-            of_position(float, scale, position, &pairs, &mut counts, &mut sums);
+            add_position(float, scale, position, &pairs, &mut counts, &mut sums);
         }
         sums
     });
     let active = pairs.iter().zip(sums).filter(|(_, [count, _])| *count > 0.0);
-    let of = |([row, _], [count, sum]): (&[usize; 2], [f64; 2])| RowValue {
+    let row_value = |([row, _], [count, sum]): (&[usize; 2], [f64; 2])| RowValue {
         set: inputs.sets()[inputs.set_of(*row).0].name().into(),
         row: inputs.describe_row(*row),
         active: count / (2 * samples.len()) as f64,
         mean: sum / count,
     };
-    let mut values: Vec<RowValue> = active.map(of).collect();
+    let mut values: Vec<RowValue> = active.map(row_value).collect();
     values.sort_by(|a, b| b.mean_effect().total_cmp(&a.mean_effect()));
     values
 }
 
-/// Rows of small sets that differ by side, each with the other side's row for the same fact.
+/// Pairs each row of small sets that differs by side with the other side's row for the same fact.
 fn pair_by_side(inputs: &Inputs) -> Vec<[usize; 2]> {
     fn swap_side(word: &str) -> &str {
         match word {
@@ -61,25 +61,25 @@ fn pair_by_side(inputs: &Inputs) -> Vec<[usize; 2]> {
         }
     }
     let mut pairs = Vec::new();
-    for (place, set) in inputs.sets().iter().enumerate() {
+    for (set_index, set) in inputs.sets().iter().enumerate() {
         if set.kings().is_some() || set.row_count() > MOST_ROWS {
             continue;
         }
         let words: Vec<String> =
             (0..set.row_count()).map(|row| set.describe_row(row as u32)).collect();
-        let first = inputs.first_row(place);
-        for (row, said) in words.iter().enumerate() {
-            let other = said.split(' ').map(swap_side).collect::<Vec<_>>().join(" ");
-            let twin = words.iter().position(|it| *it == other).filter(|twin| row < *twin);
-            pairs.extend(twin.map(|twin| [first + row, first + twin]));
+        let first = inputs.first_row(set_index);
+        for (row, description) in words.iter().enumerate() {
+            let swapped = description.split(' ').map(swap_side).collect::<Vec<_>>().join(" ");
+            let partner = words.iter().position(|it| *it == swapped).filter(|it| row < *it);
+            pairs.extend(partner.map(|partner| [first + row, first + partner]));
         }
     }
     pairs
 }
 
 /// Adds each row's number of active occurrences for either side, and its value for that side.
-/// `counts` has a number for each row of each perspective, 0 before and afterwards.
-fn of_position(
+/// `counts` has a number per row and perspective, 0 before and after the call.
+fn add_position(
     float: &Float,
     scale: f64,
     position: &Position,
@@ -87,7 +87,8 @@ fn of_position(
     counts: &mut [Vec<f64>],
     sums: &mut [[f64; 2]],
 ) {
-    let (net, lists) = (&float.net, float.net.inputs.active_rows(position));
+    let net = &float.net;
+    let lists = net.inputs.active_rows(position);
     let accumulators = float.sum_rows(&lists);
     for (counts, rows) in counts.iter_mut().zip(&lists) {
         rows.entries().iter().for_each(|it| counts[it.number as usize] += f64::from(it.times));
@@ -100,14 +101,15 @@ fn of_position(
     let mut without = accumulators.clone();
     for (pair, sums) in pairs.iter().zip(sums) {
         for (side, sign) in [(0, sign), (1, -sign)] {
-            let row = |view: usize| pair[(side + view) % 2];
+            let row = |perspective: usize| pair[(side + perspective) % 2];
             let count = counts[0][row(0)];
             if count == 0.0 {
                 continue;
             }
             without.clone_from(&accumulators);
-            for (view, (accumulator, counts)) in without.iter_mut().zip(&*counts).enumerate() {
-                float.add(row(view), -counts[row(view)], accumulator);
+            for (perspective, (accumulator, counts)) in without.iter_mut().zip(&*counts).enumerate()
+            {
+                float.add(row(perspective), -counts[row(perspective)], accumulator);
             }
             sums[0] += count;
             sums[1] += sign * (with - value(&without));

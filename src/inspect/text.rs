@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::{BANDS, Inspection, NeuronMap, ROLES};
-use crate::digits::group_digits;
+use crate::digits::{format_decimal_percent, group_digits};
 use crate::draw::{
     Section,
     board::{format_whole, heat_board},
@@ -13,7 +13,7 @@ use crate::draw::{
 use crate::report::{TextTable, wrap_sentence};
 
 const SHOWN: usize = 10;
-/// Rows with the largest effect that are shown.
+/// Number of rows with the largest effect that are shown.
 const SHOWN_ROWS: usize = 20;
 
 pub(super) struct TextSection {
@@ -34,9 +34,9 @@ impl Inspection {
     }
 
     pub(super) fn text_sections(&self) -> Vec<TextSection> {
-        let mut parts = vec![self.layer_table(), self.neuron_table(), self.piece_table()];
-        parts.extend(self.row_table());
-        parts
+        let mut sections = vec![self.layer_table(), self.neuron_table(), self.piece_table()];
+        sections.extend(self.row_table());
+        sections
     }
 
     fn layer_table(&self) -> TextSection {
@@ -44,8 +44,8 @@ impl Inspection {
         let mut table = TextTable::with_titles(&titles);
         for layer in &self.layers {
             let count = layer.neurons.len() as f64;
-            let mean = |of: fn(&super::Neuron) -> f64| {
-                format_percent(layer.neurons.iter().map(of).sum::<f64>() / count)
+            let mean = |share: fn(&super::Neuron) -> f64| {
+                format_decimal_percent(layer.neurons.iter().map(share).sum::<f64>() / count, 1)
             };
             table.add_row([
                 layer.name.clone(),
@@ -65,10 +65,12 @@ impl Inspection {
         let direct = self.layers.len() == 1;
         let used = if direct { "use, cp" } else { "use" };
         let mut table = TextTable::with_titles(&["neuron", used, "at 0", "at clip"]);
-        for it in self.layers[0].by_use().into_iter().take(SHOWN) {
-            let used = if direct { format_whole(it.usage) } else { format!("{:.3}", it.usage) };
-            let (zero, clipped) = (format_percent(it.zero_share), format_percent(it.clipped_share));
-            table.add_row([it.neuron.to_string(), used, zero, clipped]);
+        for neuron in self.layers[0].by_use().into_iter().take(SHOWN) {
+            let usage = neuron.usage;
+            let used = if direct { format_whole(usage) } else { format!("{usage:.3}") };
+            let [zero, clipped] = [neuron.zero_share, neuron.clipped_share]
+                .map(|share| format_decimal_percent(share, 1));
+            table.add_row([neuron.neuron.to_string(), used, zero, clipped]);
         }
         let about = match direct {
             true => "use is the standard deviation of a neuron's contribution",
@@ -79,16 +81,13 @@ impl Inspection {
 
     fn row_table(&self) -> Option<TextSection> {
         let mut table = TextTable::with_titles(&["<row", "active", "cp each"]);
-        for it in self.rows.iter().take(SHOWN_ROWS) {
-            table.add_row([
-                it.row.clone(),
-                format!("{:.2}", it.active),
-                format!("{:+.1}", it.mean),
-            ]);
+        for row in self.rows.iter().take(SHOWN_ROWS) {
+            let (active, mean) = (format!("{:.2}", row.active), format!("{:+.1}", row.mean));
+            table.add_row([row.row.clone(), active, mean]);
         }
         let about = "how often a side has them active, and their value for it each time";
-        let part = TextSection { title: "Rows", about: about.into(), table };
-        (!self.rows.is_empty()).then_some(part)
+        let section = TextSection { title: "Rows", about: about.into(), table };
+        (!self.rows.is_empty()).then_some(section)
     }
 
     fn piece_table(&self) -> TextSection {
@@ -106,30 +105,26 @@ impl Inspection {
     }
 }
 
-fn format_percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
-}
-
-/// Boards of a neuron in a row of the picture; there are two rows with a gap between them.
+/// Number of a neuron's boards in a row of the picture. Two rows have a gap between them.
 const ROW: usize = 6;
 const STEP: usize = 9;
 
 impl Inspection {
     pub fn page_sections(&self) -> Vec<Section> {
-        let section = |part: TextSection| {
-            let picture = match part.title {
+        let to_section = |section: TextSection| {
+            let picture = match section.title {
                 "Neurons" => self.draw_boards(),
                 "Pieces" => self.square_boards(),
                 _ => html! {},
             };
             let body = html! {
-                p.soft { (part.about) }
-                (part.table.to_markup())
+                p.soft { (section.about) }
+                (section.table.to_markup())
                 (picture)
             };
-            Section::new(part.title, body)
+            Section::new(section.title, body)
         };
-        self.text_sections().into_iter().map(section).collect()
+        self.text_sections().into_iter().map(to_section).collect()
     }
 
     fn draw_boards(&self) -> Markup {
@@ -170,7 +165,7 @@ impl Inspection {
     }
 }
 
-/// The boards of a neuron; the first and last rank of pawns are clear.
+/// Draws the boards of a neuron. The first and the last rank of pawns are clear.
 fn neuron_sprite(map: &NeuronMap) -> Sprite {
     let rows = map.boards.len().div_ceil(ROW);
     let mut sprite = Sprite::new(ROW * STEP - 1, rows * STEP - 1);

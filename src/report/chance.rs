@@ -3,7 +3,7 @@
 /// Probability that an interval misses, or that any verdict of a family is false.
 pub const LEVEL: f64 = 0.05;
 
-/// Probability that Student's t lies further from zero than `t`.
+/// Returns the probability that Student's t lies further from zero than `t`.
 pub fn two_sided(t: f64, freedom: f64) -> f64 {
     assert!(freedom >= 1.0, "Student's t with {freedom} degrees of freedom");
     if t.is_nan() {
@@ -25,7 +25,7 @@ pub fn two_sided(t: f64, freedom: f64) -> f64 {
     }
 }
 
-/// Number that the absolute value of Student's t exceeds with a probability of 0 to a half.
+/// Returns the number that |t| of Student's t exceeds with a probability of 0 to a half.
 pub fn critical_t(probability: f64, freedom: f64) -> f64 {
     let constant = (ln_gamma((freedom + 1.0) / 2.0) - ln_gamma(freedom / 2.0)).exp()
         / (freedom * std::f64::consts::PI).sqrt();
@@ -42,21 +42,21 @@ pub fn critical_t(probability: f64, freedom: f64) -> f64 {
     t
 }
 
-/// Continued fraction of the incomplete beta function (Abramowitz and Stegun, 26.5.8; Lentz).
+/// Computes the incomplete beta function's continued fraction (Abramowitz, Stegun, 26.5.8; Lentz).
 fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
-    let away = |value: f64| if value.abs() < TINY { TINY } else { value };
-    let (mut c, mut d) = (1.0, 1.0 / away(1.0 - (a + b) * x / (a + 1.0)));
-    let mut product = d;
+    let nonzero = |value: f64| if value.abs() < TINY { TINY } else { value };
+    let (mut numerator, mut denominator) = (1.0, 1.0 / nonzero(1.0 - (a + b) * x / (a + 1.0)));
+    let mut product = denominator;
     for n in 1..10_000 {
         let m = f64::from(n);
         let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
         let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
         let before = product;
         for term in [even, odd] {
-            d = 1.0 / away(1.0 + term * d);
-            c = away(1.0 + term / c);
-            product *= c * d;
+            denominator = 1.0 / nonzero(1.0 + term * denominator);
+            numerator = nonzero(1.0 + term / numerator);
+            product *= numerator * denominator;
         }
         if (product / before - 1.0).abs() < 1e-15 {
             break;
@@ -65,21 +65,21 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     product
 }
 
-/// Logarithm of the gamma function above zero. Source: Abramowitz and Stegun, 6.1.41.
+/// Returns the logarithm of the gamma function above zero. Source: Abramowitz and Stegun, 6.1.41.
 fn ln_gamma(x: f64) -> f64 {
     // The series is accurate from ten on.
-    let (mut x, mut below) = (x, 1.0);
+    let (mut x, mut product) = (x, 1.0);
     while x < 10.0 {
-        below *= x;
+        product *= x;
         x += 1.0;
     }
     let square = 1.0 / (x * x);
     let series = [1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0];
     let series = series.iter().rev().fold(0.0, |sum, term| sum * square + term) / x;
-    (x - 0.5) * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI).ln() + series - below.ln()
+    (x - 0.5) * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI).ln() + series - product.ln()
 }
 
-/// Which probabilities are significant together by S. Holm's test (1979); unknown ones never are.
+/// Returns which probabilities are significant by S. Holm's test (1979). Unknown ones never are.
 pub fn are_significant(all: &[Option<f64>]) -> Vec<bool> {
     let mut sorted: Vec<f64> = all.iter().flatten().copied().collect();
     sorted.sort_by(f64::total_cmp);
@@ -89,7 +89,7 @@ pub fn are_significant(all: &[Option<f64>]) -> Vec<bool> {
     all.iter().map(|p| p.is_some_and(|p| limit.is_some_and(|limit| p <= limit))).collect()
 }
 
-/// The places of neighbours among all pairs of a ranking, those of the first one first.
+/// Returns the indices of neighbours among all pairs of a ranking, those of the first member first.
 pub fn neighbour_indices(count: usize) -> Vec<usize> {
     let runs = (1..count).rev();
     runs.scan(0, |first, run| Some(std::mem::replace(first, *first + run))).collect()
@@ -98,27 +98,33 @@ pub fn neighbour_indices(count: usize) -> Vec<usize> {
 /// Reasons why a difference is undecided by its numbers alone.
 pub const OPEN: [&str; 2] = ["the interval contains zero", "one of many, so maybe random (Holm)"];
 
-/// Reason why each difference of a ranking's pairs is undecided, if it is. The input has its
-/// probability, whether its interval contains zero, and the reason that holds whatever these are.
-/// Neighbours are tested among themselves, others among all.
-pub fn open_verdicts(
-    differences: impl Iterator<Item = (Option<f64>, bool, Option<String>)>,
-    count: usize,
-) -> Vec<Option<String>> {
-    type Input = (Option<f64>, bool, Option<String>);
-    let differences: Vec<Input> = differences.collect();
-    let p = |(p, _, why): &Input| p.filter(|_| why.is_none());
-    let all: Vec<Option<f64>> = differences.iter().map(p).collect();
+/// A difference of two members of a ranking, whose verdict is not yet known.
+pub struct OpenVerdict<'a> {
+    /// Probability of such a difference by chance; None if unknown.
+    pub p: Option<f64>,
+    pub contains_zero: bool,
+    pub decided: &'a mut bool,
+    /// Reason why the difference is undecided whatever its numbers are, if any.
+    pub why: &'a mut Option<String>,
+}
+
+/// Decides the verdicts on all pairs of a ranking, or fills in why they are open. Neighbours are
+/// tested among themselves, other pairs among all.
+pub fn decide_verdicts<'a>(verdicts: impl Iterator<Item = OpenVerdict<'a>>, count: usize) {
+    let verdicts: Vec<OpenVerdict> = verdicts.collect();
+    let all: Vec<Option<f64>> =
+        verdicts.iter().map(|verdict| verdict.p.filter(|_| verdict.why.is_none())).collect();
     let neighbours = neighbour_indices(count);
-    let near: Vec<Option<f64>> = neighbours.iter().map(|place| all[*place]).collect();
-    let mut stand = are_significant(&all);
-    for (place, stands) in neighbours.into_iter().zip(are_significant(&near)) {
-        stand[place] = stands;
+    let near: Vec<Option<f64>> = neighbours.iter().map(|pair| all[*pair]).collect();
+    let mut significant = are_significant(&all);
+    for (pair, is_significant) in neighbours.into_iter().zip(are_significant(&near)) {
+        significant[pair] = is_significant;
     }
-    let why = |((_, contains_zero, why), stands): (Input, bool)| match (contains_zero, stands) {
-        (false, true) => why,
-        (true, _) => why.or(Some(OPEN[0].to_string())),
-        (_, false) => why.or(Some(OPEN[1].to_string())),
-    };
-    differences.into_iter().zip(stand).map(why).collect()
+    for (verdict, is_significant) in verdicts.into_iter().zip(significant) {
+        if verdict.contains_zero || !is_significant {
+            let open = OPEN[usize::from(!verdict.contains_zero)];
+            verdict.why.get_or_insert_with(|| open.to_string());
+        }
+        *verdict.decided = verdict.why.is_none();
+    }
 }

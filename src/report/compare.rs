@@ -1,9 +1,9 @@
 //! Comparison of several evaluations on the same positions, against the results of the games.
-//! Verdicts use Holm's correction (1979): any verdict of a comparison is false with 5 %
-//! probability.
+//! Verdicts use Holm's correction (1979): the probability of any false verdict is 5 %.
 
 use serde::Serialize;
 
+use super::chance::OpenVerdict;
 use super::elo::{Elo, PairedGames, PlayerDifference, rate_players};
 use super::estimate::{Estimate, FEW_GROUPS, Groups, Means};
 use super::fitted::FittedEvaluation;
@@ -15,37 +15,36 @@ use crate::digits::group_digits;
 pub struct Comparison {
     pub measured_on: MeasuredPositions,
     pub noun: &'static str,
-    /// If not, positions count as games: every interval is a lower bound, and nothing is decided.
+    /// Whether games are known. Else positions count as games, and every interval is a lower bound.
     pub games_known: bool,
-    /// By loss, the smallest first.
+    /// Evaluations in the order of their losses, the smallest first.
     pub evaluations: Vec<MeasuredEvaluation>,
-    /// All pairs, the one with the smaller loss first.
+    /// All pairs; the evaluation with the smaller loss comes first.
     pub pairs: Vec<EvaluationPair>,
-    /// Games between some of them.
+    /// Games between some of the evaluations.
     pub games: Option<Games>,
-    /// Whether no evaluation was trained or chosen on the positions. Filled by the caller, as the
-    /// notes are.
+    /// Whether no evaluation was trained or chosen on the positions. The caller sets it.
     pub unseen: bool,
     /// Reasons why these positions name no winner.
     pub cautions: Vec<String>,
-    /// Facts about the positions.
+    /// Facts about the positions. The caller sets them.
     pub notes: Vec<String>,
 }
 
-/// A match in which some of the evaluations played.
+/// A match between some of the evaluations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Games {
     pub count: u64,
-    /// Nodes of a move; None where games differ or do not say.
+    /// Nodes per move; None if games differ or do not say.
     pub nodes: Option<u64>,
     /// The player of 0 Elo; None for the mean of all.
     pub zero: Option<String>,
-    /// On all pairs of players, in the order of their ranking.
+    /// Verdicts on all pairs of players, in the order of their ranking.
     pub verdicts: Vec<PlayerDifference>,
 }
 
 impl Games {
-    /// "Elo, 200 nodes".
+    /// Formats the title of a column: "Elo, 200 nodes".
     pub fn title(&self) -> String {
         match self.nodes {
             Some(nodes) => format!("Elo, {} nodes", group_digits(nodes)),
@@ -68,7 +67,7 @@ pub struct MeasuredEvaluation {
     /// Other explanations of a low loss.
     pub cautions: Vec<String>,
     pub bound: bool,
-    /// The best scale in centipawns, a geometric mean over parts; none for a constant.
+    /// Best scale in centipawns, a geometric mean over parts; None for a constant.
     pub scale: Option<f64>,
     /// Whether the best scale lies at a border of the search and means nothing.
     pub at_border: bool,
@@ -78,7 +77,7 @@ pub struct MeasuredEvaluation {
     pub loss_target: Option<Estimate>,
     /// Logistic Elo by games; None if it did not play.
     pub elo: Option<Elo>,
-    /// Its place among the players of these games.
+    /// Index among the players of these games.
     #[serde(skip)]
     pub player: Option<usize>,
 }
@@ -88,12 +87,12 @@ pub struct MeasuredEvaluation {
 pub struct EvaluationPair {
     pub better: String,
     pub worse: String,
-    /// The loss of the worse minus that of the better.
+    /// Loss of the worse evaluation minus the loss of the better one.
     pub difference: Estimate,
     pub z: Option<f64>,
-    /// Whether they are floats and integers of one net: nothing is decided.
+    /// Whether both are one net, in floats and in integers: nothing is decided.
     pub rounding: bool,
-    /// Whether the better one is significantly better, corrected for neighbours or all pairs.
+    /// Whether the difference is significant, corrected for neighbours or all pairs.
     pub decided: bool,
     pub why: Option<String>,
 }
@@ -107,7 +106,7 @@ pub fn compare(
     Ok(measure_fitted(&FittedEvaluation::fit_all(evaluations, truth, &groups)?, truth, &groups))
 }
 
-/// The comparison with fitted scales and groups.
+/// Compares evaluations whose scales are fitted to the groups.
 pub(super) fn measure_fitted(
     fitted: &[FittedEvaluation],
     truth: &PositionFacts,
@@ -123,7 +122,7 @@ pub(super) fn measure_fitted(
 
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by(|a, b| means.mean_of_column(*a).mean.total_cmp(&means.mean_of_column(*b).mean));
-    let measured = |(rank, i): (usize, &usize)| {
+    let measure = |(rank, i): (usize, &usize)| {
         let Predictions { name, cautions, bound, player, .. } = fitted[*i].evaluation;
         MeasuredEvaluation {
             rank: rank + 1,
@@ -138,16 +137,17 @@ pub(super) fn measure_fitted(
             player: *player,
         }
     };
-    let general = against_all(truth, groups);
+    let general = general_reason(truth, groups);
     let mut pairs = Vec::new();
     for (rank, better) in order.iter().enumerate() {
         for worse in &order[rank + 1..] {
             let difference = means.difference_of_columns(*worse, *better);
-            let both = [*better, *worse].map(|place| &fitted[place]);
+            let both = [*better, *worse].map(|index| &fitted[index]);
             let [better, worse] = both.map(|it| it.evaluation);
             let rounding = better.net.is_some() && better.net == worse.net;
-            let at_border = both.into_iter().find(|it| it.is_at_border()).map(|it| {
-                format!("the best scale of {} lies at the border of the search", it.evaluation.name)
+            let at_border = both.into_iter().find(|it| it.is_at_border()).map(|fit| {
+                let name = &fit.evaluation.name;
+                format!("the best scale of {name} lies at the border of the search")
             });
             let why = match rounding {
                 _ if general.is_some() => general.clone(),
@@ -165,16 +165,16 @@ pub(super) fn measure_fitted(
             });
         }
     }
-    let of = |it: &EvaluationPair| (it.difference.p, it.difference.contains_zero(), it.why.clone());
-    let open = chance::open_verdicts(pairs.iter().map(of), count);
-    for (pair, why) in pairs.iter_mut().zip(open) {
-        (pair.decided, pair.why) = (why.is_none(), why);
-    }
+    let verdicts = pairs.iter_mut().map(|EvaluationPair { difference, decided, why, .. }| {
+        let contains_zero = difference.contains_zero();
+        OpenVerdict { p: difference.p, contains_zero, decided, why }
+    });
+    chance::decide_verdicts(verdicts, count);
     Comparison {
         measured_on: MeasuredPositions { positions: groups.record_count(), groups: groups.len() },
         noun: truth.noun,
         games_known: truth.games_known,
-        evaluations: order.iter().enumerate().map(measured).collect(),
+        evaluations: order.iter().enumerate().map(measure).collect(),
         pairs,
         games: None,
         unseen: false,
@@ -183,8 +183,8 @@ pub(super) fn measure_fitted(
     }
 }
 
-/// Reason why these data name no winner at all, if any.
-fn against_all(truth: &PositionFacts, groups: &Groups) -> Option<String> {
+/// Returns the reason why these data name no winner at all, if any.
+fn general_reason(truth: &PositionFacts, groups: &Groups) -> Option<String> {
     let (groups, first) = (groups.len(), truth.results[0]);
     if let Some(caution) = truth.cautions.first() {
         return Some(caution.clone());
@@ -202,7 +202,7 @@ fn against_all(truth: &PositionFacts, groups: &Groups) -> Option<String> {
 }
 
 impl Comparison {
-    /// Positions, games, and whether training saw them.
+    /// Formats the numbers of positions and games, and whether training saw them.
     pub fn head_line(&self) -> String {
         let [positions, groups] =
             [self.measured_on.positions, self.measured_on.groups].map(|it| group_digits(it as u64));
@@ -213,7 +213,7 @@ impl Comparison {
         }
     }
 
-    /// The comparison as it is printed; `verbose` adds all pairs and all notes.
+    /// Formats the comparison as it is printed; `verbose` adds all pairs and all notes.
     pub fn to_text(&self, verbose: bool) -> String {
         let mut text = format!("{}\n{}", wrap_all([self.head_line()]), self.to_table(verbose));
         let legend = wrap_all(self.legend_lines(verbose));
@@ -226,7 +226,7 @@ impl Comparison {
         text
     }
 
-    /// The difference of the first pair with its interval, in a sentence.
+    /// Formats the difference of the first pair with its interval, as a sentence.
     pub fn gain_sentence(&self) -> String {
         let Some(EvaluationPair { better, worse, difference, .. }) = self.pairs.first() else {
             return String::new();
@@ -239,39 +239,40 @@ impl Comparison {
         format!("{better} has a lower loss than {worse} by {mean} ± {half} (95 %, paired){noise}.")
     }
 
-    /// One line an evaluation, the smallest loss first; `verbose` adds the loss against targets.
+    /// Makes a table of the evaluations. `verbose` adds the loss against targets.
     pub fn to_table(&self, verbose: bool) -> TextTable {
-        let targets = verbose && self.evaluations.iter().any(|one| one.loss_target.is_some());
+        let targets =
+            verbose && self.evaluations.iter().any(|evaluation| evaluation.loss_target.is_some());
         let elo = self.games.as_ref().map(Games::title);
         let mut columns = vec!["<evaluation", "loss", "± 95 %", "<vs next"];
         columns.extend(elo.as_deref());
         columns.push("scale");
         columns.extend(targets.then_some("to target"));
         let mut table = TextTable::with_titles(&columns);
-        for (rank, one) in self.evaluations.iter().enumerate() {
-            let scale = one.scale.map_or("-".to_string(), |scale| format!("{scale:.0}"));
-            let mark = if one.at_border { " (border)" } else { "" };
-            let half = one.loss.half_width().map_or("-".to_string(), format_share);
-            let mut cells = vec![one.name.clone(), format_share(one.loss.mean), half];
+        for (rank, evaluation) in self.evaluations.iter().enumerate() {
+            let scale = evaluation.scale.map_or("-".to_string(), |scale| format!("{scale:.0}"));
+            let mark = if evaluation.at_border { " (border)" } else { "" };
+            let half = evaluation.loss.half_width().map_or("-".to_string(), format_share);
+            let mut cells = vec![evaluation.name.clone(), format_share(evaluation.loss.mean), half];
             cells.push(self.vs_next(rank).to_string());
             cells.extend(
-                elo.as_ref().map(|_| one.elo.map_or("-".to_string(), |elo| elo.format_cell())),
+                elo.as_ref()
+                    .map(|_| evaluation.elo.map_or("-".to_string(), |elo| elo.format_cell())),
             );
             cells.push(scale + mark);
-            cells.extend(one.loss_target.filter(|_| targets).map(|it| format_share(it.mean)));
+            cells
+                .extend(evaluation.loss_target.filter(|_| targets).map(|it| format_share(it.mean)));
             table.add_row(cells);
         }
         table
     }
 
-    /// Neighbours in the ranking, the first of each pair in order.
+    /// Iterates over the pairs of neighbours in the ranking, in order.
     fn neighbour_pairs(&self) -> impl Iterator<Item = &EvaluationPair> {
-        chance::neighbour_indices(self.evaluations.len())
-            .into_iter()
-            .map(|place| &self.pairs[place])
+        chance::neighbour_indices(self.evaluations.len()).into_iter().map(|pair| &self.pairs[pair])
     }
 
-    /// The verdict on an evaluation and the next one.
+    /// Returns the verdict on an evaluation and the next one.
     fn vs_next(&self, rank: usize) -> &'static str {
         let MeasuredEvaluation { bound, cautions, .. } = &self.evaluations[rank];
         match self.neighbour_pairs().nth(rank) {
@@ -283,12 +284,12 @@ impl Comparison {
         }
     }
 
-    /// The meaning of verdicts, and why some are open.
+    /// Explains the verdicts, and why some are open.
     pub fn legend_lines(&self, verbose: bool) -> Vec<String> {
         let count = self.pairs.len().min(self.evaluations.len() - 1);
         let has_better = (0..count).any(|rank| self.vs_next(rank) == BETTER);
         let meaning = "lower loss than the next line, 95 % over games";
-        // That games are unknown stands in the head.
+        // The head line says that games are unknown.
         let has_reasons = self.games_known || !self.cautions.is_empty();
         let open = self.neighbour_pairs().filter(|it| !it.rounding && has_reasons);
         let mut lines =
@@ -306,13 +307,8 @@ impl Comparison {
     }
 
     pub fn pair_table(&self) -> TextTable {
-        let mut table = TextTable::with_titles(&[
-            "<lower loss",
-            "<higher loss",
-            "difference",
-            "± 95 %",
-            "<decided",
-        ]);
+        let titles = ["<lower loss", "<higher loss", "difference", "± 95 %", "<decided"];
+        let mut table = TextTable::with_titles(&titles);
         for EvaluationPair { better, worse, difference, decided, .. } in &self.pairs {
             let [mean, half] = with_half_width(difference);
             let decided = if *decided { "yes" } else { "no" };
@@ -327,16 +323,16 @@ pub(super) const BETTER: &str = "better";
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictions {
     pub name: String,
-    /// Centipawns for the side to move, one a position; none of a constant, which predicts the mean
-    /// result of all.
+    /// Centipawns for the side to move, one per position. None for a constant, which predicts the
+    /// mean result of all positions.
     pub cp: Option<Vec<f64>>,
-    /// Other explanations of a low loss, with which it is no winner.
+    /// Other explanations of a low loss; an evaluation that has any is no winner.
     pub cautions: Vec<String>,
     /// Whether it is a bound, such as the search that labelled the positions: never a winner.
     pub bound: bool,
-    /// Number shared by floats and integers of one net: neither wins.
+    /// Number that the floats and the integers of one net share: neither wins.
     pub net: Option<usize>,
-    /// Its place among the players of a match, if it played.
+    /// Index among the players of a match, if it played.
     pub player: Option<usize>,
 }
 
@@ -350,20 +346,20 @@ impl Predictions {
         Self { cp: None, ..Self::new("constant", Vec::new()) }
     }
 
-    /// Centipawns of a position; none of a constant.
+    /// Returns the centipawns of a position; None for a constant.
     pub(super) fn centipawns(&self, i: usize) -> Option<f64> {
         self.cp.as_ref().map(|cp| cp[i])
     }
 }
 
-/// Facts about the positions, one entry a position.
+/// Facts about the positions, one entry per position.
 #[derive(Clone, Debug)]
 pub struct PositionFacts {
-    /// 0 to 1, from the side to move's point of view.
+    /// Results, 0 to 1, from the side to move's point of view.
     pub results: Vec<f64>,
     /// Probabilities, 0 to 1, to measure a second loss against.
     pub targets: Option<Vec<f64>>,
-    /// Equal for positions of one game.
+    /// Key of each position's game.
     pub groups: Vec<u64>,
     /// Noun of the groups: "games", "test games".
     pub noun: &'static str,
@@ -399,11 +395,11 @@ pub(super) fn check_lengths(
     }
     assert_eq!(truth.groups.len(), positions);
     assert!(truth.targets.as_ref().is_none_or(|targets| targets.len() == positions));
-    for one in evaluations {
-        let Some(cp) = &one.cp else { continue };
+    for evaluation in evaluations {
+        let Some(cp) = &evaluation.cp else { continue };
         assert_eq!(cp.len(), positions);
         if let Some(position) = cp.iter().position(|value| !value.is_finite()) {
-            return Err(CompareError::Value { name: one.name.clone(), position });
+            return Err(CompareError::Value { name: evaluation.name.clone(), position });
         }
     }
     Ok(())
@@ -415,30 +411,30 @@ pub struct PlayedGames {
     /// The players; no two have the same name.
     pub names: Vec<String>,
     pub meetings: Vec<PairedGames>,
-    /// Nodes of a move; None where games differ or do not say.
+    /// Nodes per move; None if games differ or do not say.
     pub nodes: Option<u64>,
 }
 
 impl Comparison {
-    /// Adds Elo of each evaluation that played, above the first of the table that did.
+    /// Adds the Elo of each evaluation that played, above the first of the table that played.
     pub fn add_games(&mut self, played: &PlayedGames) {
         let mut names = played.names.clone();
-        for one in self.evaluations.iter().rev() {
-            if let Some(player) = one.player
-                && !names.contains(&one.name)
+        for evaluation in self.evaluations.iter().rev() {
+            if let Some(player) = evaluation.player
+                && !names.contains(&evaluation.name)
             {
-                names[player].clone_from(&one.name);
+                names[player].clone_from(&evaluation.name);
             }
         }
-        let zero = self.evaluations.iter().find_map(|one| one.player);
+        let zero = self.evaluations.iter().find_map(|evaluation| evaluation.player);
         let rated = rate_players(&names, &played.meetings, zero);
         // Two players have the Elo of their match.
-        let alone = match &played.meetings[..] {
+        let only_meeting = match &played.meetings[..] {
             [meeting] if names.len() == 2 => Some(meeting),
             _ => None,
         };
-        for one in &mut self.evaluations {
-            one.elo = one.player.map(|player| match alone {
+        for evaluation in &mut self.evaluations {
+            evaluation.elo = evaluation.player.map(|player| match only_meeting {
                 Some(PairedGames { players, pairs }) if zero != Some(player) => {
                     if players[0] == player {
                         pairs.elo_difference()
@@ -449,7 +445,7 @@ impl Comparison {
                 _ => rated.elo_of(player),
             });
         }
-        let verdicts = alone.map_or(rated.verdicts, |PairedGames { players, pairs }| {
+        let verdicts = only_meeting.map_or(rated.verdicts, |PairedGames { players, pairs }| {
             vec![PlayerDifference::of_match(players.map(|player| &names[player][..]), pairs)]
         });
         self.games = Some(Games {

@@ -8,16 +8,16 @@ use super::compare::{self, CompareError, Comparison, PositionFacts, Predictions}
 use super::estimate::{Estimate, Groups, Means};
 use super::fitted::FittedEvaluation;
 use super::table::{format_loss, with_half_width, wrap_all};
-use crate::digits::group_digits;
+use crate::digits::{format_decimal_percent, group_digits};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeepComparison {
     pub comparison: Comparison,
     /// Name of the reference evaluation in the comparison by phase.
     pub reference: String,
-    /// Phase by phase, evaluations in the order given; without phases of no positions.
+    /// Losses phase by phase, evaluations in the order given. Phases without positions are absent.
     pub phases: Vec<PhaseLoss>,
-    /// In the order of the evaluations given, without constant ones.
+    /// Calibrations in the order of the evaluations given, without constant ones.
     pub calibrations: Vec<Calibration>,
     pub disagreements: Vec<Disagreement>,
     /// Filled by the caller, see [`measure_quantising`].
@@ -31,19 +31,19 @@ pub struct PhaseLoss {
     pub positions: usize,
     pub name: String,
     pub loss: Estimate,
-    /// Its loss minus that of the reference: negative where it is better.
+    /// Loss minus the loss of the reference: negative where it is better.
     pub difference: Option<Estimate>,
 }
 
-/// Expected against observed results, seen by the side to move.
+/// Expected against observed results, from the side to move's point of view.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibration {
     pub name: String,
-    /// By expected result, the smallest first.
+    /// Bins by expected result, the smallest first.
     pub bins: Vec<CalibrationBin>,
     /// Mean distance of a bin from the diagonal, weighted by positions.
     pub error: f64,
-    /// The mean distance that noise alone would cause; None if a bin has no interval.
+    /// Mean distance that noise alone would cause; None if a bin has no interval.
     pub by_chance: Option<f64>,
 }
 
@@ -51,11 +51,11 @@ pub struct Calibration {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CalibrationBin {
     pub positions: usize,
-    /// The smallest and the largest expected result.
+    /// Smallest and largest expected result.
     pub range: [f64; 2],
     pub expected: f64,
     pub observed: Estimate,
-    /// Observed less expected.
+    /// Observed minus expected result.
     pub off: Estimate,
 }
 
@@ -71,12 +71,12 @@ pub struct Disagreement {
     pub positions: Vec<DisputedPosition>,
 }
 
-/// A position with different values of two evaluations. Pairs are in the order of the names.
+/// A position that two evaluations value differently. Pairs are in the order of the names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DisputedPosition {
     pub position: usize,
     pub fen: String,
-    /// From the side to move's point of view, as all numbers here.
+    /// Result from the side to move's point of view, as all numbers here.
     pub result: f64,
     pub cp: [f64; 2],
     pub expected: [f64; 2],
@@ -84,44 +84,44 @@ pub struct DisputedPosition {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Quantising {
-    /// Floats, integers.
+    /// Names of the floats and the integers.
     pub names: [String; 2],
     /// |integers - floats| in centipawns: mean, 99.9 % quantile and maximum.
     pub mean: f64,
     pub most_999: f64,
     pub largest: f64,
-    /// The loss of the integers less that of the floats.
+    /// Loss of the integers minus the loss of the floats.
     pub cost: Estimate,
 }
 
-/// The phases: a name and its last number.
+/// The phases: name and largest number.
 const PHASES: [(&str, u8); 3] =
     [("endgame, 0 to 8", 8), ("middlegame, 9 to 16", 16), ("opening, 17 to 24", u8::MAX)];
 
 /// Bins of a calibration, fewer where many values are equal.
 const BINS: usize = 15;
-/// A difference in expected result from which two evaluations disagree.
+/// The smallest difference in expected result that is a disagreement.
 pub const LARGE: f64 = 0.1;
 
 /// [Compares](compare::compare()) and adds details; scales are fitted once. `phases` are
-/// Ethereal's, one a position: 24 with all pieces, 0 with pawns only. `reference` is the place of an
-/// evaluation, else the best one; `most` positions are shown of a disagreement.
+/// Ethereal's, one per position: 24 with all pieces, 0 with pawns only. `reference` is the index of
+/// an evaluation; None for the best one. A disagreement shows at most `shown` positions.
 pub fn compare_deeply(
     evaluations: &[Predictions],
     truth: &PositionFacts,
     phases: &[u8],
     fen: &dyn Fn(usize) -> String,
     reference: Option<usize>,
-    most: usize,
+    shown: usize,
 ) -> Result<DeepComparison, CompareError> {
     let groups = truth.group_games();
     let fitted = FittedEvaluation::fit_all(evaluations, truth, &groups)?;
     let comparison = compare::measure_fitted(&fitted, truth, &groups);
     let results = &truth.results;
     let expected: Vec<Vec<f64>> = fitted.iter().map(FittedEvaluation::expected_results).collect();
-    let place = |name: &str| evaluations.iter().position(|one| one.name == name);
+    let find_index = |name: &str| evaluations.iter().position(|it| it.name == name);
     let order: Vec<usize> =
-        comparison.evaluations.iter().filter_map(|one| place(&one.name)).collect();
+        comparison.evaluations.iter().filter_map(|it| find_index(&it.name)).collect();
     let reference = reference.unwrap_or(order[0]);
 
     let losses: Vec<Vec<f64>> =
@@ -133,46 +133,46 @@ pub fn compare_deeply(
         let column =
             |losses: &Vec<f64>| groups.sum_groups(records.iter().map(|i| losses[*i as usize]));
         let means = Means::new(&groups, &losses.iter().map(column).collect::<Vec<_>>());
-        let one = |(i, one): (usize, &Predictions)| PhaseLoss {
+        let measure = |(i, evaluation): (usize, &Predictions)| PhaseLoss {
             phase,
             positions: records.len(),
-            name: one.name.clone(),
+            name: evaluation.name.clone(),
             loss: means.mean_of_column(i),
             difference: (i != reference).then(|| means.difference_of_columns(i, reference)),
         };
-        let shown = evaluations.iter().enumerate().filter(|_| !records.is_empty());
-        shown.map(one).collect::<Vec<_>>()
+        let measured = evaluations.iter().enumerate().filter(|_| !records.is_empty());
+        measured.map(measure).collect::<Vec<_>>()
     };
     let calibrations = evaluations
         .par_iter()
         .zip(&expected)
-        .filter(|(one, _)| one.cp.is_some())
-        .map(|(one, expected)| Calibration::calibrate(&one.name, expected, results, &groups))
+        .filter(|(it, _)| it.cp.is_some())
+        .map(|(it, expected)| Calibration::calibrate(&it.name, expected, results, &groups))
         .collect();
-    let disagreement = |other: usize| {
-        // The better one first.
-        let first = *order.iter().find(|place| [reference, other].contains(place))?;
-        let pair = [first, if first == other { reference } else { other }];
-        let both = pair.map(|place| &evaluations[place]);
-        if other == reference || (both[0].net.is_some() && both[0].net == both[1].net) {
+    let disagreement = |compared: usize| {
+        // The better one comes first.
+        let first = *order.iter().find(|index| [reference, compared].contains(index))?;
+        let pair = [first, if first == compared { reference } else { compared }];
+        let both = pair.map(|index| &evaluations[index]);
+        if compared == reference || (both[0].net.is_some() && both[0].net == both[1].net) {
             return None;
         }
         let cp = [both[0].cp.as_ref()?, both[1].cp.as_ref()?];
-        let expected = pair.map(|place| &expected[place]);
-        let apart = |i: usize| (expected[0][i] - expected[1][i]).abs();
-        let position = |i: usize| DisputedPosition {
+        let expected = pair.map(|index| &expected[index]);
+        let distance = |i: usize| (expected[0][i] - expected[1][i]).abs();
+        let dispute = |i: usize| DisputedPosition {
             position: i,
             fen: fen(i),
             result: results[i],
             cp: cp.map(|list| list[i]),
             expected: expected.map(|list| list[i]),
         };
-        let (all, count) = (0..results.len(), results.len() as f64);
+        let count = results.len() as f64;
         Some(Disagreement {
-            names: both.map(|one| one.name.clone()),
-            mean: all.clone().map(apart).sum::<f64>() / count,
-            share: all.filter(|i| apart(*i) > LARGE).count() as f64 / count,
-            positions: widest_by_group(apart, &groups, most).into_iter().map(position).collect(),
+            names: both.map(|it| it.name.clone()),
+            mean: (0..results.len()).map(distance).sum::<f64>() / count,
+            share: (0..results.len()).filter(|i| distance(*i) > LARGE).count() as f64 / count,
+            positions: widest_by_group(distance, &groups, shown).into_iter().map(dispute).collect(),
         })
     };
     Ok(DeepComparison {
@@ -189,7 +189,7 @@ fn squared_errors(expected: &[f64], results: &[f64]) -> Vec<f64> {
     expected.iter().zip(results).map(|(expected, result)| (expected - result).powi(2)).collect()
 }
 
-/// Floats and integers of one net, measured as [`compare`](compare::compare()) does.
+/// Measures floats and integers of one net as [`compare`](compare::compare()) does.
 pub fn measure_quantising(
     pair: [&Predictions; 2],
     truth: &PositionFacts,
@@ -199,13 +199,13 @@ pub fn measure_quantising(
     let fitted = FittedEvaluation::fit_all(&both, truth, &groups)?;
     let columns = [0, 1]
         .map(|i| groups.sum_groups(squared_errors(&fitted[i].expected_results(), &truth.results)));
-    let [floats, integers] = pair.map(|one| one.cp.as_deref().unwrap_or_default());
-    let sizes = floats.iter().zip(integers).map(|(one, other)| (one - other).abs());
+    let [floats, integers] = pair.map(|it| it.cp.as_deref().unwrap_or_default());
+    let sizes = floats.iter().zip(integers).map(|(float, integer)| (float - integer).abs());
     let mut sizes: Vec<f64> = sizes.collect();
     sizes.sort_unstable_by(f64::total_cmp);
     let count = sizes.len();
     Ok(Quantising {
-        names: pair.map(|one| one.name.clone()),
+        names: pair.map(|it| it.name.clone()),
         mean: sizes.iter().sum::<f64>() / count as f64,
         // The smallest size that 99.9 % do not exceed.
         most_999: sizes[((0.999 * count as f64).ceil() as usize).clamp(1, count) - 1],
@@ -240,12 +240,12 @@ impl Calibration {
 impl CalibrationBin {
     fn average_bin(records: &[u32], expected: &[f64], results: &[f64], groups: &Groups) -> Self {
         let groups = groups.of_records(records);
-        let column = |of: &[f64]| groups.sum_groups(records.iter().map(|i| of[*i as usize]));
+        let column = |list: &[f64]| groups.sum_groups(records.iter().map(|i| list[*i as usize]));
         let means = Means::new(&groups, &[column(expected), column(results)]);
-        let at = |place: usize| expected[records[place] as usize];
+        let expected_at = |index: usize| expected[records[index] as usize];
         Self {
             positions: records.len(),
-            range: [at(0), at(records.len() - 1)],
+            range: [expected_at(0), expected_at(records.len() - 1)],
             expected: means.mean_of_column(0).mean,
             observed: means.mean_of_column(1),
             off: means.difference_of_columns(1, 0),
@@ -253,9 +253,9 @@ impl CalibrationBin {
     }
 }
 
-/// Borders of bins with equal counts, moved behind equal values; ends included.
+/// Returns borders of bins with equal counts, ends included. Equal values share a bin.
 fn cut_bins(expected: &[f64], order: &[u32]) -> Vec<usize> {
-    let value = |place: usize| expected[order[place] as usize];
+    let value = |index: usize| expected[order[index] as usize];
     let mut cuts = vec![0];
     for bin in 1..=BINS {
         let mut end = order.len() * bin / BINS;
@@ -270,19 +270,20 @@ fn cut_bins(expected: &[f64], order: &[u32]) -> Vec<usize> {
     cuts
 }
 
-/// The positions with the largest distance, at most one a group; equal ones in their order.
-fn widest_by_group(apart: impl Fn(usize) -> f64, groups: &Groups, most: usize) -> Vec<usize> {
+/// Returns the positions with the largest distance, at most one per group and `count` in all.
+/// Equal ones keep their order.
+fn widest_by_group(distance: impl Fn(usize) -> f64, groups: &Groups, count: usize) -> Vec<usize> {
     let mut best: Vec<Option<(f64, usize)>> = vec![None; groups.len()];
     for (i, group) in groups.of.iter().enumerate() {
         let best = &mut best[*group as usize];
-        let this = apart(i);
-        if best.is_none_or(|(widest, _)| this > widest) {
-            *best = Some((this, i));
+        let distance = distance(i);
+        if best.is_none_or(|(widest, _)| distance > widest) {
+            *best = Some((distance, i));
         }
     }
     let mut best: Vec<(f64, usize)> = best.into_iter().flatten().collect();
     best.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    best.into_iter().take(most).filter(|(apart, _)| *apart > 0.0).map(|(_, i)| i).collect()
+    best.into_iter().take(count).filter(|(distance, _)| *distance > 0.0).map(|(_, i)| i).collect()
 }
 
 impl DeepComparison {
@@ -294,13 +295,16 @@ impl DeepComparison {
             }
         };
         add(&self.phase_legend(), self.phase_table());
-        for one in &self.calibrations {
-            add(&format!("{}: {}", one.name, one.summary_sentence()), one.to_table());
+        for calibration in &self.calibrations {
+            let about = format!("{}: {}", calibration.name, calibration.summary_sentence());
+            add(&about, calibration.to_table());
         }
         add("Loss: that of the integers less that of the floats.", self.quantising_table());
-        for one in &self.disagreements {
-            text += &format!("\n{}\n", wrap_all([one.summary_sentence()]));
-            one.positions.iter().for_each(|apart| text += &apart.to_text(&one.names));
+        for disagreement in &self.disagreements {
+            text += &format!("\n{}\n", wrap_all([disagreement.summary_sentence()]));
+            for position in &disagreement.positions {
+                text += &position.to_text(&disagreement.names);
+            }
         }
         text
     }
@@ -313,36 +317,25 @@ impl DeepComparison {
     }
 
     pub fn phase_table(&self) -> TextTable {
-        let mut table = TextTable::with_titles(&[
-            "<phase",
-            "positions",
-            "<evaluation",
-            "loss",
-            "difference",
-            "± 95 %",
-        ]);
-        for one in &self.phases {
-            let mut cells = vec![one.phase.to_string(), group_digits(one.positions as u64)];
-            cells.extend([one.name.clone(), format_loss(one.loss.mean)]);
-            cells.extend(one.difference.iter().flat_map(with_half_width));
+        let titles = ["<phase", "positions", "<evaluation", "loss", "difference", "± 95 %"];
+        let mut table = TextTable::with_titles(&titles);
+        for phase in &self.phases {
+            let mut cells = vec![phase.phase.to_string(), group_digits(phase.positions as u64)];
+            cells.extend([phase.name.clone(), format_loss(phase.loss.mean)]);
+            cells.extend(phase.difference.iter().flat_map(with_half_width));
             table.add_row(cells);
         }
         table
     }
 
     pub fn quantising_table(&self) -> TextTable {
-        let mut table = TextTable::with_titles(&[
-            "<integers less floats",
-            "mean, cp",
-            "99.9 %, cp",
-            "largest, cp",
-            "loss",
-            "± 95 %",
-        ]);
-        for one in &self.quantising {
-            let cp = [one.mean, one.most_999, one.largest].map(|cp| format!("{cp:.2}"));
-            let loss = with_half_width(&one.cost);
-            table.add_row([one.names[1].clone()].into_iter().chain(cp).chain(loss));
+        let cp_titles = ["<integers less floats", "mean, cp", "99.9 %, cp", "largest, cp"];
+        let mut table = TextTable::with_titles(&[&cp_titles[..], &["loss", "± 95 %"]].concat());
+        for quantising in &self.quantising {
+            let cp = [quantising.mean, quantising.most_999, quantising.largest]
+                .map(|cp| format!("{cp:.2}"));
+            let loss = with_half_width(&quantising.cost);
+            table.add_row([quantising.names[1].clone()].into_iter().chain(cp).chain(loss));
         }
         table
     }
@@ -367,33 +360,33 @@ impl Calibration {
 
     pub fn summary_sentence(&self) -> String {
         let by_chance = self.by_chance.map(|it| format!(" ({} by noise alone)", format_loss(it)));
-        let (error, by_chance) = (format_loss(self.error), by_chance.unwrap_or_default());
-        format!("{error} from the diagonal on average{by_chance}.")
+        let by_chance = by_chance.unwrap_or_default();
+        format!("{} from the diagonal on average{by_chance}.", format_loss(self.error))
     }
 }
 
 impl DisputedPosition {
-    /// The position, and below it both values.
+    /// Formats the position, and below it both values.
     fn to_text(&self, names: &[String; 2]) -> String {
-        let [one, other] = [0, 1].map(|i| format!("{} {}", names[i], self.format_value(i)));
-        format!("{}\n  result {}, {one}, {other}\n", self.fen, self.result)
+        let [first, second] = [0, 1].map(|i| format!("{} {}", names[i], self.format_value(i)));
+        format!("{}\n  result {}, {first}, {second}\n", self.fen, self.result)
     }
 
-    /// The expected result and centipawns of the i-th evaluation.
+    /// Formats the expected result and the centipawns of the i-th evaluation.
     pub(super) fn format_value(&self, i: usize) -> String {
         format!("{:.2} ({:+.0} cp)", self.expected[i], self.cp[i])
     }
 }
 
 impl Disagreement {
-    /// How far and how often the two disagree.
+    /// Says how far and how often the two disagree.
     pub fn summary_sentence(&self) -> String {
         let [first, second] = &self.names;
         format!(
             "{first} and {second} differ by {:.4} in expected result on average, by more than \
-             {LARGE} in {:.2} % of positions.",
+             {LARGE} in {} of positions.",
             self.mean,
-            100.0 * self.share
+            format_decimal_percent(self.share, 2)
         )
     }
 }

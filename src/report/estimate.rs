@@ -7,14 +7,13 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::{TextTable, chance};
-use crate::digits::group_digits;
+use super::chance;
 
-/// Fewest groups for which a winner is named.
+/// The fewest groups with which a winner is named.
 pub const FEW_GROUPS: usize = 30;
-/// Most groups; more are bundled and left out together. Independent groups in equal bundles have
-/// the same standard error, which this many bundles give to within 1 %.
-const MOST: usize = 16_384;
+/// The largest number of bundles. More groups are bundled and left out together. Independent groups
+/// in equal bundles have the same standard error; this many bundles give it to within 1 %.
+const MOST_BUNDLES: usize = 16_384;
 
 /// A mean, or a function of means, and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -22,7 +21,7 @@ pub struct Estimate {
     pub mean: f64,
     /// 95 % interval; None from fewer than two groups.
     pub interval: Option<[f64; 2]>,
-    /// By the jackknife; None from fewer than two groups.
+    /// Standard error by the jackknife; None from fewer than two groups.
     pub standard_error: Option<f64>,
     /// Probability of a number as far from zero by chance alone; None if undefined.
     pub p: Option<f64>,
@@ -32,7 +31,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The mean in standard errors; None if undefined.
+    /// Returns the mean in standard errors; None if undefined.
     pub fn z_score(&self) -> Option<f64> {
         self.standard_error.filter(|error| *error > 0.0).map(|error| self.mean / error)
     }
@@ -41,16 +40,16 @@ impl Estimate {
         self.interval.map(|[low, high]| (high - low) / 2.0)
     }
 
-    /// Whether the interval contains both signs.
+    /// Returns whether the interval contains both signs.
     pub fn contains_zero(&self) -> bool {
         self.interval.is_none_or(|[low, high]| low <= 0.0 && 0.0 <= high)
     }
 }
 
-/// Means of some columns, and their values without each group.
+/// Means of columns, and their values without each group.
 #[derive(Clone, Debug)]
 pub struct Means {
-    /// By column, then group or bundle: the group's part of the column's sum.
+    /// Contribution of each group or bundle to the sum, by column.
     sums: Vec<Vec<f64>>,
     totals: Vec<f64>,
     counts: Vec<f64>,
@@ -60,9 +59,9 @@ pub struct Means {
 }
 
 impl Means {
-    /// Creates means from columns of [sums](Groups::sum_groups) by group, bundled beyond 16,384.
+    /// Creates means from columns of [sums](Groups::sum_groups) by group.
     pub fn new(groups: &Groups, columns: &[Vec<f64>]) -> Self {
-        let bundles = groups.counts.len().min(MOST);
+        let bundles = groups.counts.len().min(MOST_BUNDLES);
         let bundled = |values: &mut dyn Iterator<Item = f64>| {
             let mut sums = vec![0.0; bundles];
             values.enumerate().for_each(|(group, value)| sums[group % bundles] += value);
@@ -84,16 +83,16 @@ impl Means {
         self.estimate_statistic(|mean| mean(column))
     }
 
-    pub fn difference_of_columns(&self, column: usize, other: usize) -> Estimate {
-        self.estimate_statistic(|mean| mean(column) - mean(other))
+    pub fn difference_of_columns(&self, column: usize, subtracted: usize) -> Estimate {
+        self.estimate_statistic(|mean| mean(column) - mean(subtracted))
     }
 
-    /// Any smooth function of the means of columns, such as a derivative.
-    pub fn estimate_statistic(&self, of: impl Fn(&dyn Fn(usize) -> f64) -> f64) -> Estimate {
-        let mean = of(&|column| self.totals[column] / self.records);
+    /// Estimates any smooth function of the means of columns, such as a derivative.
+    pub fn estimate_statistic(&self, statistic: impl Fn(&dyn Fn(usize) -> f64) -> f64) -> Estimate {
+        let mean = statistic(&|column| self.totals[column] / self.records);
         let without = |group: usize| {
             let records = self.records - self.counts[group];
-            of(&|column| (self.totals[column] - self.sums[column][group]) / records)
+            statistic(&|column| (self.totals[column] - self.sums[column][group]) / records)
         };
         let bundles = self.groups.min(self.counts.len());
         let freedom = bundles as f64 - 1.0;
@@ -118,7 +117,7 @@ impl Means {
 pub struct Groups {
     /// The group of each record, numbered from 0 in the order of first appearance.
     pub(super) of: Vec<u32>,
-    /// Records by group; 0 if [`of_records`](Self::of_records) dropped all.
+    /// Number of records by group; 0 if [`of_records`](Self::of_records) dropped all.
     pub(super) counts: Vec<u32>,
     known: bool,
 }
@@ -152,7 +151,7 @@ impl Groups {
         Self { of, counts, known: self.known }
     }
 
-    /// The number of groups that have records.
+    /// Returns the number of groups that have records.
     pub fn len(&self) -> usize {
         self.counts.iter().filter(|count| **count > 0).count()
     }
@@ -167,44 +166,5 @@ impl Groups {
             sums[*group as usize] += value;
         }
         sums
-    }
-}
-
-/// Several evaluations on the same moves.
-#[derive(Clone, Debug, Serialize)]
-pub struct MoveComparison {
-    pub positions: usize,
-    pub groups: usize,
-    pub evaluations: Vec<MoveFinder>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct MoveFinder {
-    pub name: String,
-    /// Share of moves that it ranks first.
-    pub first: Estimate,
-}
-
-/// Means of the probabilities that each evaluation ranks the moves first.
-pub fn compare_moves(named: Vec<(String, Vec<f64>)>, groups: &Groups) -> MoveComparison {
-    let columns: Vec<Vec<f64>> =
-        named.iter().map(|(_, firsts)| groups.sum_groups(firsts.iter().copied())).collect();
-    let means = Means::new(groups, &columns);
-    let finder = |(i, (name, _))| MoveFinder { name, first: means.mean_of_column(i) };
-    let evaluations = named.into_iter().enumerate().map(finder).collect();
-    MoveComparison { positions: groups.record_count(), groups: groups.len(), evaluations }
-}
-
-impl MoveComparison {
-    pub fn to_text(&self) -> String {
-        let [positions, groups] =
-            [self.positions, self.groups].map(|count| group_digits(count as u64));
-        let mut table = TextTable::with_titles(&["<evaluation", "moves put first", "± 95 %"]);
-        for MoveFinder { name, first } in &self.evaluations {
-            let percent = |share: f64| format!("{:.2} %", 100.0 * share);
-            let half = first.half_width().map_or("-".to_string(), percent);
-            table.add_row([name.clone(), percent(first.mean), half]);
-        }
-        format!("{positions} moves of {groups} games\n\n{table}")
     }
 }

@@ -12,7 +12,7 @@ use crate::loss::sigmoid;
 pub struct ScaleFit {
     /// Centipawns per logit; None if the loss does not depend on it.
     pub scale: Option<f64>,
-    /// Mean of `(sigmoid(cp / scale) - target)^2`.
+    /// Mean of `(sigmoid(cp / scale) - target)^2` over the records.
     pub loss: f64,
     /// Whether the best scale lies at a border of the search and means nothing.
     pub at_border: bool,
@@ -22,14 +22,14 @@ pub struct ScaleFit {
 pub const SCALES: [f64; 2] = [1.0, 1e5];
 /// Steps of the coarse search, a factor of 1.43 each.
 const STEPS: usize = 32;
-/// Width at which the search for `ln(scale)` ends; the loss is flat long before.
+/// Width at which the search for `ln(scale)` ends. The loss is flat over far more than that.
 const WIDTH: f64 = 1e-7;
 /// Records per shard; enough work for a task.
 const SHARD: usize = 8192;
 /// Distance on the logarithm within which minima are the same.
 const NEAR: f64 = 0.5;
 
-/// Mean of `(sigmoid(cp / scale) - target)^2`, NaN without records.
+/// Returns the mean of `(sigmoid(cp / scale) - target)^2`; NaN without records.
 pub fn mean_loss(cp: &[f64], targets: &[f64], scale: f64) -> f64 {
     let records = cp.len().min(targets.len());
     let rate = 1.0 / scale;
@@ -37,33 +37,33 @@ pub fn mean_loss(cp: &[f64], targets: &[f64], scale: f64) -> f64 {
     sum / records as f64
 }
 
-/// The scale with the smallest [`mean_loss`], by a coarse grid, then golden sections.
+/// Finds the scale with the smallest [`mean_loss`], by a coarse grid, then golden sections.
 pub fn fit_scale(cp: &[f64], targets: &[f64]) -> ScaleFit {
     if cp.iter().all(|value| *value == 0.0) {
         return ScaleFit { scale: None, loss: mean_loss(cp, targets, SCALES[1]), at_border: false };
     }
     let [low, high] = SCALES.map(f64::ln);
-    let at = |step: usize| low + (high - low) * step as f64 / STEPS as f64;
-    let value = |x: f64| mean_loss(cp, targets, x.exp());
+    let point = |step: usize| low + (high - low) * step as f64 / STEPS as f64;
+    let loss_at = |x: f64| mean_loss(cp, targets, x.exp());
 
-    let coarse: Vec<f64> = (0..=STEPS).map(|step| value(at(step))).collect();
+    let coarse: Vec<f64> = (0..=STEPS).map(|step| loss_at(point(step))).collect();
     let best = (0..=STEPS).min_by(|a, b| coarse[*a].total_cmp(&coarse[*b])).unwrap_or(0);
-    let x = golden_section(value, at(best.saturating_sub(1)), at((best + 1).min(STEPS)));
+    let x = golden_section(loss_at, point(best.saturating_sub(1)), point((best + 1).min(STEPS)));
     // Golden sections never reach the ends of the grid.
-    let x = if coarse[best] < value(x) { at(best) } else { x };
+    let x = if coarse[best] < loss_at(x) { point(best) } else { x };
     let at_border = x - low < 1e-3 || high - x < 1e-3;
-    ScaleFit { scale: Some(x.exp()), loss: value(x), at_border }
+    ScaleFit { scale: Some(x.exp()), loss: loss_at(x), at_border }
 }
 
-/// The scale with the smallest loss on some of the records, by Newton's steps from one fitted to
-/// more of them; None if they do not converge nearby, so that [`fit_scale`] is needed.
+/// Finds the scale with the smallest loss on the records `on`, by Newton's steps from a scale fitted
+/// to more of them. None if the steps do not converge nearby, so that [`fit_scale`] is needed.
 pub fn fit_near(cp: &[f64], targets: &[f64], on: &[usize], scale: f64) -> Option<f64> {
     let start = scale.ln();
     let mut x = start;
     for _ in 0..30 {
         let rate = (-x).exp();
         let [first, second] =
-            sum_in_order(on.len(), |i| error_slopes(cp[on[i]] * rate, targets[on[i]]));
+            sum_in_order(on.len(), |i| error_derivatives(cp[on[i]] * rate, targets[on[i]]));
         let step = first / second;
         if !(second > 0.0 && (x - step - start).abs() < NEAR) {
             return None;
@@ -76,13 +76,13 @@ pub fn fit_near(cp: &[f64], targets: &[f64], on: &[usize], scale: f64) -> Option
     None
 }
 
-/// The first and second derivative of `(sigmoid(z) - target)^2` by `ln S`, where `z = cp / S`.
-pub(super) fn error_slopes(z: f64, target: f64) -> [f64; 2] {
+/// Returns the first two derivatives of `(sigmoid(z) - target)^2` by `ln S`, where `z = cp / S`.
+pub(super) fn error_derivatives(z: f64, target: f64) -> [f64; 2] {
     let p = sigmoid(z);
-    let change = -z * p * (1.0 - p);
+    let first = -z * p * (1.0 - p);
     let error = p - target;
-    let second = -change * (1.0 + z * (1.0 - 2.0 * p));
-    [2.0 * error * change, 2.0 * (change * change + error * second)]
+    let second = -first * (1.0 + z * (1.0 - 2.0 * p));
+    [2.0 * error * first, 2.0 * (first * first + error * second)]
 }
 
 fn golden_section(value: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
@@ -123,16 +123,16 @@ pub(super) fn sum_in_order<const N: usize>(
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatchedScale {
-    /// Factor for the new values, and so for their SCALE.
+    /// Factor of the new values, and so of their SCALE.
     pub factor: Estimate,
     pub scale_before: i32,
-    /// SCALE after it, rounded, at least 1.
+    /// SCALE after the factor, rounded, at least 1.
     pub scale_after: i32,
-    /// Best scales for the results, old and new.
+    /// Best scales of the old and the new values for the results.
     pub fitted: [f64; 2],
 }
 
-/// The results suit no scale of one of the evaluations.
+/// An evaluation of which no scale suits the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no scale of the {0} evaluation fits the results: its values do not predict them; use other \
@@ -151,12 +151,13 @@ pub fn match_scale(
     let mut fitted = [0.0; 2];
     let mut columns = Vec::with_capacity(4);
     for (i, (name, cp)) in [("old", old), ("new", new)].into_iter().enumerate() {
-        let found = fit_scale(cp, &truth.results);
-        fitted[i] = found.scale.filter(|_| !found.at_border).ok_or(MatchError(name))?;
-        let both = || cp.iter().zip(&truth.results);
+        let fit = fit_scale(cp, &truth.results);
+        fitted[i] = fit.scale.filter(|_| !fit.at_border).ok_or(MatchError(name))?;
         for order in 0..2 {
-            let slopes = both().map(|(cp, result)| error_slopes(cp / fitted[i], *result)[order]);
-            columns.push(groups.sum_groups(slopes));
+            let records = cp.iter().zip(&truth.results);
+            let derivatives =
+                records.map(|(cp, result)| error_derivatives(cp / fitted[i], *result)[order]);
+            columns.push(groups.sum_groups(derivatives));
         }
     }
     let factor = fitted[0] / fitted[1];

@@ -4,15 +4,15 @@ use rayon::prelude::*;
 
 use super::compare::{CompareError, PositionFacts, Predictions, check_lengths};
 use super::estimate::Groups;
-use super::fit::{ScaleFit, error_slopes, fit_near, fit_scale, sum_in_order};
+use super::fit::{ScaleFit, error_derivatives, fit_near, fit_scale, sum_in_order};
 use crate::loss::sigmoid;
 
-/// Parts of the groups; each is measured with the scale that fits the others. With two parts the
-/// noise of scales fitted to half of 30 games makes 95 % intervals miss in 7 to 10 % of cases.
+/// Number of parts of the groups. Each is measured with the scale that fits the others. With two
+/// parts, scales are fitted to 15 of 30 games, and 95 % intervals miss in 7 to 10 % of cases.
 const PARTS: usize = 5;
 
-/// Squared errors of an evaluation by group, in the order of [`Groups`]: against the targets if
-/// there are any, else against the results.
+/// Sums the squared errors of an evaluation by group, in the order of [`Groups`]: against the
+/// targets if there are any, else against the results.
 pub fn squared_errors(
     evaluation: &Predictions,
     truth: &PositionFacts,
@@ -29,15 +29,15 @@ pub(super) struct FittedEvaluation<'a> {
     folds: Vec<Fold>,
 }
 
-/// Fit to all parts of the groups but one, which it measures.
+/// A fit to all parts of the groups but one, which it measures.
 struct Fold {
-    /// None for a constant, and if all centipawns are zero.
+    /// Scale; None for a constant, and if all centipawns are zero.
     scale: Option<f64>,
     at_border: bool,
     /// Expected result of a constant evaluation.
     constant: f64,
     /// Effect of each group's weight on the fit.
-    moves: Vec<f64>,
+    effects: Vec<f64>,
 }
 
 impl<'a> FittedEvaluation<'a> {
@@ -49,21 +49,22 @@ impl<'a> FittedEvaluation<'a> {
     ) -> Result<Vec<Self>, CompareError> {
         check_lengths(evaluations, truth)?;
         let parts: Vec<usize> = truth.groups.iter().map(|group| part_of_group(*group)).collect();
-        // With a single part there is nothing to fit to.
-        if parts.iter().all(|part| *part == parts[0]) {
+        // A single part leaves nothing to fit to.
+        if parts.iter().all(|it| *it == parts[0]) {
             return Err(CompareError::Parts { groups: groups.len(), noun: truth.noun });
         }
-        let others = |part: usize| (0..parts.len()).filter(|i| parts[*i] != part).collect();
-        let others: Vec<Vec<usize>> = (0..PARTS).map(others).collect();
-        let fitted = |evaluation: &'a Predictions| {
+        let outside = |fold: usize| (0..parts.len()).filter(|i| parts[*i] != fold).collect();
+        let fitted_on: Vec<Vec<usize>> = (0..PARTS).map(outside).collect();
+        let fit = |evaluation: &'a Predictions| {
             let whole = evaluation.cp.as_ref().map(|cp| fit_scale(cp, &truth.results));
-            let folds = others.par_iter().map(|on| Fold::new(evaluation, truth, groups, on, whole));
+            let folds =
+                fitted_on.par_iter().map(|on| Fold::new(evaluation, truth, groups, on, whole));
             Self { evaluation, truth, groups, folds: folds.collect() }
         };
-        Ok(evaluations.iter().map(fitted).collect())
+        Ok(evaluations.iter().map(fit).collect())
     }
 
-    /// The fit that measures a position.
+    /// Returns the fit that measures a position.
     fn fold_of(&self, i: usize) -> &Fold {
         &self.folds[part_of_group(self.truth.groups[i])]
     }
@@ -72,27 +73,30 @@ impl<'a> FittedEvaluation<'a> {
         self.fold_of(i).predict_result(self.evaluation.centipawns(i))
     }
 
-    /// The expected result of every position.
+    /// Returns the expected result of every position.
     pub fn expected_results(&self) -> Vec<f64> {
         (0..self.truth.groups.len()).into_par_iter().map(|i| self.predict(i)).collect()
     }
 
-    /// The contribution of each group to the sum of squared errors: its own, and its effect on
-    /// those of others through the scales that it helped to fit, so that leaving it out removes
-    /// both. The latter add up to zero.
+    /// Returns the contribution of each group to the sum of squared errors: its errors, and its
+    /// effect on the errors of other groups through the scales that it helped to fit. So leaving a
+    /// group out removes both. The effects add up to zero.
     pub fn group_errors(&self, against: &[f64]) -> Vec<f64> {
         let square = |i: usize| (self.predict(i) - against[i]).powi(2);
         let mut sums = self.groups.sum_groups((0..against.len()).map(square));
-        let slopes = sum_in_order(against.len(), |i| {
-            let mut slopes = [0.0; PARTS];
-            let place = part_of_group(self.truth.groups[i]);
-            [slopes[place], _] =
-                self.folds[place].error_slopes(self.evaluation.centipawns(i), against[i]);
-            slopes
+        let derivatives = sum_in_order(against.len(), |i| {
+            let mut derivatives = [0.0; PARTS];
+            let fold = part_of_group(self.truth.groups[i]);
+            [derivatives[fold], _] =
+                self.folds[fold].error_derivatives(self.evaluation.centipawns(i), against[i]);
+            derivatives
         });
         for (group, sum) in sums.iter_mut().enumerate() {
-            let moves = self.folds.iter().map(|fold| fold.moves[group]);
-            *sum += moves.zip(slopes).map(|(moves, slope)| moves * slope).sum::<f64>();
+            let effects = self.folds.iter().map(|fold| fold.effects[group]);
+            *sum += effects
+                .zip(derivatives)
+                .map(|(effects, derivative)| effects * derivative)
+                .sum::<f64>();
         }
         sums
     }
@@ -108,7 +112,7 @@ impl<'a> FittedEvaluation<'a> {
 }
 
 impl Fold {
-    /// Fits to some positions; `whole` is the fit to all.
+    /// Fits to the positions `on`; `whole` is the fit to all.
     fn new(
         evaluation: &Predictions,
         truth: &PositionFacts,
@@ -127,38 +131,39 @@ impl Fold {
         } else {
             constant = take(&truth.results).iter().sum::<f64>() / on.len() as f64;
         }
-        let mut fold = Self { scale, at_border, constant, moves: Vec::new() };
+        let mut fold = Self { scale, at_border, constant, effects: Vec::new() };
         // At the minimum of a sum of losses a group moves the fit by minus its derivative, divided
-        // by the curvature of the sum.
-        let slopes = |i: usize| fold.error_slopes(evaluation.centipawns(i), truth.results[i]);
-        let [_, curvature] = sum_in_order(on.len(), |i| slopes(on[i]));
-        let mut moves = vec![0.0; groups.counts.len()];
+        // by the second derivative of the sum.
+        let derivatives =
+            |i: usize| fold.error_derivatives(evaluation.centipawns(i), truth.results[i]);
+        let [_, curvature] = sum_in_order(on.len(), |i| derivatives(on[i]));
+        let mut effects = vec![0.0; groups.counts.len()];
         if curvature > 0.0 {
             for i in on {
-                moves[groups.of[*i] as usize] -= slopes(*i)[0] / curvature;
+                effects[groups.of[*i] as usize] -= derivatives(*i)[0] / curvature;
             }
         }
-        fold.moves = moves;
+        fold.effects = effects;
         fold
     }
 
-    /// The expected result of a position with these centipawns, none of a constant.
+    /// Returns the expected result of a position with these centipawns; None for a constant.
     fn predict_result(&self, cp: Option<f64>) -> f64 {
-        // Without a scale, as all values are zero where it is fitted, the result is a half.
+        // There is no scale if all values it is fitted to are zero. Then the result is a half.
         cp.map_or(self.constant, |cp| sigmoid(cp / self.scale.unwrap_or(f64::INFINITY)))
     }
 
-    /// Derivatives of the squared error by the fit: log scale, or constant.
-    fn error_slopes(&self, cp: Option<f64>, against: f64) -> [f64; 2] {
+    /// Returns the derivatives of the squared error by the fitted number: log scale, or constant.
+    fn error_derivatives(&self, cp: Option<f64>, against: f64) -> [f64; 2] {
         match (cp, self.scale) {
-            (Some(cp), Some(scale)) if !self.at_border => error_slopes(cp / scale, against),
+            (Some(cp), Some(scale)) if !self.at_border => error_derivatives(cp / scale, against),
             (Some(_), _) => [0.0; 2],
             (None, _) => [2.0 * (self.constant - against), 2.0],
         }
     }
 }
 
-/// The part of a group; unrelated to the hashes by which training data were chosen.
+/// Returns the part of a group. It is unrelated to the hashes by which training data were chosen.
 pub fn part_of_group(group: u64) -> usize {
     let mut z = group ^ 0x7265_706f_7274_2121;
     z = (z ^ z >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);

@@ -15,7 +15,7 @@ use crate::log::LogRow;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReportRun {
     pub name: String,
-    /// Model and data: name and value of each fact.
+    /// Facts about model and data, each a name and a value.
     pub about: Vec<(String, String)>,
     /// Every key of its config, sorted.
     pub settings: Vec<(String, String)>,
@@ -23,11 +23,11 @@ pub struct ReportRun {
     pub state: String,
 }
 
-/// The evaluations as points with 95 % intervals, by loss, and by Elo where they played.
+/// Draws the evaluations as points with 95 % intervals, by loss, and by Elo where they played.
 pub fn ranking_chart(comparison: &Comparison) -> Markup {
-    let loss = |one: &MeasuredEvaluation| Some((one.loss.mean, one.loss.interval));
-    let elo = |one: &MeasuredEvaluation| {
-        let Elo { value, low, high } = one.elo?;
+    let loss = |it: &MeasuredEvaluation| Some((it.loss.mean, it.loss.interval));
+    let elo = |evaluation: &MeasuredEvaluation| {
+        let Elo { value, low, high } = evaluation.elo?;
         Some((value?, low.zip(high).map(|(low, high)| [low, high])))
     };
     let about = "Lower is better. Intervals may overlap where pairs differ, see the table.";
@@ -43,25 +43,25 @@ pub fn ranking_chart(comparison: &Comparison) -> Markup {
     }
 }
 
-/// A ranking by a value with its interval; the texts are title, explanation and axis.
+/// Draws a ranking by a value with its interval. The texts are title, explanation and axis.
 fn ranked_chart(
     comparison: &Comparison,
     [title, about, x]: [&str; 3],
     value: impl Fn(&MeasuredEvaluation) -> Option<(f64, Option<[f64; 2]>)>,
 ) -> Markup {
     let mut line = ChartLine { dots: true, ..ChartLine::default() };
-    for (row, one) in comparison.evaluations.iter().enumerate() {
-        if let Some((value, interval)) = value(one) {
+    for (row, evaluation) in comparison.evaluations.iter().enumerate() {
+        if let Some((value, interval)) = value(evaluation) {
             line.points.push([value, row as f64]);
             line.whiskers.extend(interval.map(|[low, high]| [row as f64, low, high]));
         }
     }
-    let rows = comparison.evaluations.iter().map(|one| one.name.clone()).collect();
+    let rows = comparison.evaluations.iter().map(|it| it.name.clone()).collect();
     let chart = Chart { title, x, rows, lines: vec![line], ..Chart::default() };
     render_figure(title, about, "ranking", &chart.to_markup())
 }
 
-/// A line of facts about the making of a page: duration, program, date, device.
+/// Writes a line of facts about the making of a page: duration, program, date, device.
 pub fn facts_line(facts: impl IntoIterator<Item = String>) -> Markup {
     html! { p.soft.made { (facts.into_iter().collect::<Vec<_>>().join(", ")) } }
 }
@@ -78,7 +78,7 @@ pub fn comparison_section(comparison: &Comparison, names: &[(String, String)]) -
     Section::new("Comparison", body)
 }
 
-/// Terms before and after their tuning.
+/// Makes the section of terms before and after their tuning.
 pub fn tuning_section(comparison: &Comparison) -> Section {
     let body = html! {
         p { (comparison.gain_sentence()) }
@@ -100,8 +100,8 @@ pub fn calibration_section(calibrations: &[Calibration], noun: &str) -> Section 
             (noun) "."
         }
         div.figures.squares {
-            @for (i, one) in calibrations.iter().enumerate() {
-                (render_figure(&one.name, &one.summary_sentence(), "square", &calibration_curve(one, i)))
+            @for (i, calibration) in calibrations.iter().enumerate() {
+                (render_figure(&calibration.name, &calibration.summary_sentence(), "square", &calibration_curve(calibration, i)))
             }
         }
     };
@@ -123,17 +123,21 @@ pub fn disagreements_section(disagreements: &[Disagreement]) -> Section {
     let body = html! {
         (board::piece_outlines())
         p.soft { "Centipawns, expected and real result, seen by the side to move." }
-        @for (number, one) in disagreements.iter().enumerate() {
+        @for (number, disagreement) in disagreements.iter().enumerate() {
             details open[number == 0] {
-                summary { (one.summary_sentence()) }
-                div.boards { @for position in &one.positions { (disputed_board(&one.names, position)) } }
+                summary { (disagreement.summary_sentence()) }
+                div.boards {
+                    @for position in &disagreement.positions {
+                        (disputed_board(&disagreement.names, position))
+                    }
+                }
             }
         }
     };
     Section::new("Disagreements", body)
 }
 
-/// A disputed position as a board, below its result, and above it both values.
+/// Draws a disputed position as a board, with its result above and both values below.
 fn disputed_board(names: &[String; 2], position: &DisputedPosition) -> Markup {
     let fen = &position.fen;
     let turn = if fen.split(' ').nth(1) == Some("b") { "Black" } else { "White" };
@@ -152,12 +156,12 @@ pub fn quantising_section(deep: &DeepComparison) -> Section {
 }
 
 impl ReportRun {
-    /// The losses at the best row, or else the last, and the length.
+    /// Lists the losses at the best row, or else the last one, and the length.
     fn training_facts(&self) -> Vec<(String, String)> {
         let row = self.best_row().or(self.rows.last());
-        let cell = |of: fn(&LogRow) -> Option<f64>| {
+        let cell = |loss: fn(&LogRow) -> Option<f64>| {
             let row = row?;
-            Some(format!("{} at step {}", format_loss(of(row)?), group_digits(row.step)))
+            Some(format!("{} at step {}", format_loss(loss(row)?), group_digits(row.step)))
         };
         let length = self.rows.last().map(|row| {
             let length =
@@ -178,7 +182,7 @@ impl ReportRun {
         known.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, row)| row)
     }
 
-    /// Seconds of training, without validations; none before the first step.
+    /// Returns the seconds of training, without validations; None before the first step.
     pub fn training_seconds(&self) -> Option<f64> {
         let span = |two: &[LogRow]| {
             let positions = two[1].positions.saturating_sub(two[0].positions);
@@ -187,14 +191,14 @@ impl ReportRun {
         self.rows.windows(2).filter_map(span).reduce(|sum, span| sum + span)
     }
 
-    /// A line over positions.
+    /// Makes a line of a value over positions.
     fn line_over_positions(
         &self,
         name: String,
         colour: usize,
-        of: fn(&LogRow) -> Option<f64>,
+        value: fn(&LogRow) -> Option<f64>,
     ) -> ChartLine {
-        let point = |row: &LogRow| Some([row.positions as f64, of(row)?]);
+        let point = |row: &LogRow| Some([row.positions as f64, value(row)?]);
         let points = self.rows.iter().filter_map(point).collect();
         ChartLine { name, colour, points, ..ChartLine::default() }
     }
@@ -209,19 +213,14 @@ fn without_start(mut line: ChartLine) -> ChartLine {
     line
 }
 
-/// The losses of several runs side by side, and their curves over common axes.
+/// Makes a section with the losses of several runs side by side, and curves over common axes.
 pub fn curves_section(runs: &[ReportRun]) -> Section {
-    let mut table = TextTable::with_titles(&[
-        "<run",
-        "steps",
-        "positions",
-        "best validation",
-        "training there",
-        "at step",
-        "last validation",
-        "time",
-        "<",
-    ]);
+    let titles = [
+        ["<run", "steps", "positions"],
+        ["best validation", "training there", "at step"],
+        ["last validation", "time", "<"],
+    ];
+    let mut table = TextTable::with_titles(titles.as_flattened());
     for run in runs {
         let (last, best) = (run.rows.last(), run.best_row());
         let count = |value: Option<u64>| value.map_or("-".into(), group_digits);
@@ -239,38 +238,38 @@ pub fn curves_section(runs: &[ReportRun]) -> Section {
         ]);
     }
     let several = runs.len() > 1;
-    let named = |text: String| if several { text } else { String::new() };
-    let each = |of: fn(&LogRow) -> Option<f64>| -> Vec<ChartLine> {
+    let label = |text: String| if several { text } else { String::new() };
+    let each_run = |value: fn(&LogRow) -> Option<f64>| -> Vec<ChartLine> {
         runs.iter()
             .enumerate()
-            .map(|(i, run)| run.line_over_positions(named(run.name.clone()), i, of))
+            .map(|(i, run)| run.line_over_positions(label(run.name.clone()), i, value))
             .collect()
     };
     let losses = runs.iter().enumerate().flat_map(|(i, run)| {
-        let name = |what: &str| named(format!("{}, ", run.name)) + what;
+        let name = |what: &str| label(format!("{}, ", run.name)) + what;
         let training = run.line_over_positions(name("training"), i, |row| row.train_loss);
         let validation = run.line_over_positions(name("validation"), i, |row| row.held_out_loss);
         [validation, ChartLine { dashed: true, ..training }]
     });
+    let losses = losses.map(without_start).collect();
+    let result_losses = each_run(|row| row.held_out_result_loss);
+    let result_losses = result_losses.into_iter().map(without_start).collect();
+    let speeds = each_run(|row| row.positions_per_second);
     let pictures = [
-        ("Loss", "Against the training target of each run.", "loss", losses.collect()),
+        ("Loss", "Against the training target of each run.", "loss", losses),
         (
             "Validation loss against results",
             "Comparable between runs with different targets.",
             "loss",
-            each(|row| row.held_out_result_loss),
+            result_losses,
         ),
-        ("Speed", "Between two validations.", "positions/s", each(|row| row.positions_per_second)),
-        ("Learning rate", "", "rate", each(|row| row.learning_rate)),
+        ("Speed", "Between two validations.", "positions/s", speeds),
+        ("Learning rate", "", "rate", each_run(|row| row.learning_rate)),
     ];
     let drawn: Vec<Markup> = pictures
         .into_iter()
         .filter(|(.., lines)| lines.iter().any(|line: &ChartLine| !line.points.is_empty()))
         .map(|(title, about, y, lines)| {
-            let lines = match y {
-                "loss" => lines.into_iter().map(without_start).collect(),
-                _ => lines,
-            };
             let chart = Chart { title, x: "positions", y, lines, ..Chart::default() };
             render_figure(title, about, "", &chart.to_markup())
         })
@@ -282,7 +281,7 @@ pub fn curves_section(runs: &[ReportRun]) -> Section {
     Section::new("Training", body)
 }
 
-/// Facts of each run, the model first. The losses of several are in [`curves_section`].
+/// Writes the facts of each run, the model first. Losses of several are in [`curves_section`].
 pub fn run_facts(runs: &[ReportRun]) -> Markup {
     html! {
         @for run in runs {
@@ -298,20 +297,20 @@ pub fn run_facts(runs: &[ReportRun]) -> Markup {
     }
 }
 
-/// The keys of the configs, those that differ first.
+/// Makes the section of config keys; keys that differ come first.
 pub fn settings_section(runs: &[ReportRun]) -> Section {
     let mut keys: Vec<&str> =
         runs.iter().flat_map(|run| run.settings.iter().map(|(key, _)| &key[..])).collect();
     keys.sort_unstable();
     keys.dedup();
     let value = |run: &ReportRun, key: &str| {
-        let found = run.settings.iter().find(|(it, _)| it == key);
-        found.map_or("-".to_string(), |(_, value)| value.clone())
+        let setting = run.settings.iter().find(|(it, _)| it == key);
+        setting.map_or("-".to_string(), |(_, value)| value.clone())
     };
     let differs =
         |key: &&str| runs.windows(2).any(|two| value(&two[0], key) != value(&two[1], key));
     let (differ, same): (Vec<&str>, Vec<&str>) = keys.into_iter().partition(differs);
-    let keyed = |runs: &[ReportRun], keys: &[&str]| {
+    let settings_table = |runs: &[ReportRun], keys: &[&str]| {
         let names: Vec<String> = runs.iter().map(|run| format!("<{}", run.name)).collect();
         let titles: Vec<&str> =
             ["<key"].into_iter().chain(names.iter().map(|it| &it[..])).collect();
@@ -323,10 +322,10 @@ pub fn settings_section(runs: &[ReportRun]) -> Section {
         table.to_markup()
     };
     let body = html! {
-        @if !differ.is_empty() { h3 { "Differences" } (keyed(runs, &differ)) }
+        @if !differ.is_empty() { h3 { "Differences" } (settings_table(runs, &differ)) }
         details {
             summary { (if runs.len() > 1 { "Equal keys" } else { "All keys" }) }
-            (keyed(&runs[..1], &same))
+            (settings_table(&runs[..1], &same))
         }
     };
     Section::new("Settings", body)

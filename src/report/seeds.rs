@@ -1,6 +1,5 @@
-//! Differences of means over seeds on the same games, with two intervals each: that of
-//! [`estimate`](super::estimate) over games, and B. L. Welch's (1947) over seeds. A difference is
-//! decided if both exclude zero.
+//! Differences of means over seeds on the same games. Each has an interval over games, from
+//! [`estimate`](super::estimate), and B. L. Welch's (1947) over seeds. Both must exclude zero.
 
 use serde::Serialize;
 
@@ -14,7 +13,7 @@ pub struct SeedSpread {
     pub lowest: f64,
     pub highest: f64,
     pub seeds: usize,
-    /// Deviation of a single seed; None for one seed.
+    /// Standard deviation of a single seed; None for one seed.
     pub deviation: Option<f64>,
 }
 
@@ -32,19 +31,19 @@ impl SeedSpread {
         })
     }
 
-    /// The difference of two means; None if either has a single seed.
-    pub fn subtract(&self, other: &Self) -> Option<SeedDifference> {
-        let mean = self.mean - other.mean;
-        let square = |it: &Self| it.deviation.map(|size| size * size / it.seeds as f64);
-        let (one, two) = (square(self)?, square(other)?);
-        let error = (one + two).sqrt();
+    /// Returns the difference of two means; None if either has a single seed.
+    pub fn subtract(&self, subtracted: &Self) -> Option<SeedDifference> {
+        let mean = self.mean - subtracted.mean;
+        let variance = |it: &Self| it.deviation.map(|size| size * size / it.seeds as f64);
+        let (first, second) = (variance(self)?, variance(subtracted)?);
+        let error = (first + second).sqrt();
         if error == 0.0 {
             let p = if mean == 0.0 { 1.0 } else { 0.0 };
             return Some(SeedDifference { interval: [mean; 2], p });
         }
-        let part = |square: f64, it: &Self| square * square / (it.seeds - 1) as f64;
-        // Never below one, except by rounding.
-        let freedom = (one + two).powi(2) / (part(one, self) + part(two, other));
+        let term = |variance: f64, it: &Self| variance * variance / (it.seeds - 1) as f64;
+        // Only rounding makes it less than one.
+        let freedom = (first + second).powi(2) / (term(first, self) + term(second, subtracted));
         let freedom = freedom.max(1.0);
         let width = chance::critical_t(chance::LEVEL, freedom) * error;
         let p = chance::two_sided(mean / error, freedom);
@@ -66,14 +65,14 @@ pub struct MemberLoss {
     /// Mean over its seeds, with an interval over games.
     pub loss: Estimate,
     pub seeds: SeedSpread,
-    /// Its loss minus that of the first member; none for the first.
+    /// Loss minus the loss of the first member; None for the first.
     pub above_first: Option<Difference>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
     pub games: Estimate,
-    /// None for one seed.
+    /// Difference over seeds; None for one seed.
     pub seeds: Option<SeedDifference>,
     /// Whether both intervals exclude zero after Holm's correction for all differences.
     pub decided: bool,
@@ -82,35 +81,35 @@ pub struct Difference {
 /// Compares members with the first. `sums` holds losses by member, seed and group.
 pub fn compare_members(sums: &[Vec<Vec<f64>>], truth: &PositionFacts) -> Vec<MemberLoss> {
     let groups = truth.group_games();
-    let mean = |seeds: &Vec<Vec<f64>>| -> Vec<f64> {
-        let of = |group| seeds.iter().map(|sums| sums[group]).sum::<f64>() / seeds.len() as f64;
-        (0..groups.counts.len()).map(of).collect()
+    let seed_means = |seeds: &Vec<Vec<f64>>| -> Vec<f64> {
+        let mean = |group| seeds.iter().map(|sums| sums[group]).sum::<f64>() / seeds.len() as f64;
+        (0..groups.counts.len()).map(mean).collect()
     };
-    let means = Means::new(&groups, &sums.iter().map(mean).collect::<Vec<_>>());
+    let means = Means::new(&groups, &sums.iter().map(seed_means).collect::<Vec<_>>());
     let spread = |seeds: &Vec<Vec<f64>>| {
-        let of_seed = |sums: &Vec<f64>| sums.iter().sum::<f64>() / groups.record_count() as f64;
-        SeedSpread::from_values(&seeds.iter().map(of_seed).collect::<Vec<_>>())
+        let seed_loss = |sums: &Vec<f64>| sums.iter().sum::<f64>() / groups.record_count() as f64;
+        SeedSpread::from_values(&seeds.iter().map(seed_loss).collect::<Vec<_>>())
             .expect("a member has seeds")
     };
     let spreads: Vec<SeedSpread> = sums.iter().map(spread).collect();
     let is_conclusive =
         truth.games_known && groups.len() >= FEW_GROUPS && truth.cautions.is_empty();
-    let difference = |place: usize| Difference {
-        games: means.difference_of_columns(place, 0),
-        seeds: spreads[place].subtract(&spreads[0]),
+    let difference = |index: usize| Difference {
+        games: means.difference_of_columns(index, 0),
+        seeds: spreads[index].subtract(&spreads[0]),
         decided: false,
     };
     // Both must be unlikely: the larger probability is that of a false verdict.
     let p = |it: &Difference| Some(it.games.p?.max(it.seeds?.p));
     let mut differences: Vec<Difference> = (1..sums.len()).map(difference).collect();
-    let standing = chance::are_significant(&differences.iter().map(p).collect::<Vec<_>>());
-    for (it, stands) in differences.iter_mut().zip(standing) {
-        it.decided = is_conclusive && stands;
+    let significant = chance::are_significant(&differences.iter().map(p).collect::<Vec<_>>());
+    for (difference, is_significant) in differences.iter_mut().zip(significant) {
+        difference.decided = is_conclusive && is_significant;
     }
     let mut above_first = [None].into_iter().chain(differences.into_iter().map(Some));
-    let member = |(place, seeds)| {
+    let member = |(index, seeds)| {
         let above_first = above_first.next().flatten();
-        MemberLoss { loss: means.mean_of_column(place), seeds, above_first }
+        MemberLoss { loss: means.mean_of_column(index), seeds, above_first }
     };
     spreads.into_iter().enumerate().map(member).collect()
 }

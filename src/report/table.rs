@@ -7,10 +7,10 @@ use maud::{Markup, html};
 use super::chance;
 use super::estimate::Estimate;
 
-/// A table; its [`Display`](fmt::Display) form has a header line and a line a row.
+/// A table. Its [`Display`](fmt::Display) form has a header line and a line per row.
 #[derive(Clone, Debug)]
 pub struct TextTable {
-    /// Titles, and whether the columns are aligned left.
+    /// Title of each column, and whether it is aligned left.
     columns: Vec<(String, bool)>,
     rows: Vec<Vec<String>>,
 }
@@ -20,7 +20,7 @@ const NARROWEST: usize = 8;
 pub const NO_BREAK: char = '\u{a0}';
 
 impl TextTable {
-    /// A table of these columns, units in their titles; titles of columns aligned left begin with `<`.
+    /// Creates a table of these columns. Titles have the units; `<` before a title aligns left.
     pub fn with_titles(titles: &[&str]) -> Self {
         let column = |title: &&str| match title.strip_prefix('<') {
             Some(title) => (title.to_string(), true),
@@ -29,7 +29,7 @@ impl TextTable {
         Self { columns: titles.iter().map(column).collect(), rows: Vec::new() }
     }
 
-    /// A table of facts without header, a name and a value a row.
+    /// Creates a table of facts without a header; a row is a name and a value.
     pub fn of_facts() -> Self {
         Self::with_titles(&["<"; 2])
     }
@@ -78,11 +78,11 @@ impl TextTable {
         let mut excess = (widths.iter().sum::<usize>() + GAP.len() * last).saturating_sub(WIDTH);
         // Names can be cut, then titles; numbers cannot.
         let is_left = |column: &usize| self.columns[*column].1;
-        let all = || [last].into_iter().chain(0..last);
-        let titled = all().filter(is_left).map(|it| (it, titles[it]));
-        let least = |it| if is_left(&it) { (it, 0) } else { (it, cells[it]) };
-        for (column, least) in titled.chain(all().map(least)) {
-            let cut = excess.min(widths[column].saturating_sub(least.max(NARROWEST)));
+        let columns = || [last].into_iter().chain(0..last);
+        let to_titles = columns().filter(is_left).map(|it| (it, titles[it]));
+        let to_cells = |it| if is_left(&it) { (it, 0) } else { (it, cells[it]) };
+        for (column, narrowest) in to_titles.chain(columns().map(to_cells)) {
+            let cut = excess.min(widths[column].saturating_sub(narrowest.max(NARROWEST)));
             widths[column] -= cut;
             excess -= cut;
         }
@@ -90,7 +90,7 @@ impl TextTable {
     }
 }
 
-/// Cells aligned left, and then titles, are cut to fit; the last column continues on more lines.
+/// Formats aligned columns. Left cells and titles are cut to fit; the last column is wrapped.
 impl fmt::Display for TextTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let widths = self.column_widths();
@@ -107,9 +107,9 @@ impl fmt::Display for TextTable {
                     false => format!("{:>width$}{GAP}", truncate_cell(cell, width)),
                 };
             }
-            let behind = format!("\n{}", " ".repeat(line.chars().count()));
+            let indent = format!("\n{}", " ".repeat(line.chars().count()));
             line += &match self.columns[last].1 {
-                true => join_lines(row[last].split(' '), widths[last]).join(&behind),
+                true => join_lines(row[last].split(' '), widths[last]).join(&indent),
                 false => format!("{:>1$}", truncate_cell(&row[last], widths[last]), widths[last]),
             };
             writeln!(f, "{}", line.trim_end().replace(NO_BREAK, " "))?;
@@ -118,7 +118,7 @@ impl fmt::Display for TextTable {
     }
 }
 
-/// Joins words to lines of at most so many characters; a longer word has its own line.
+/// Joins words to lines of at most `width` characters. A longer word has a line to itself.
 pub fn join_lines<'a>(words: impl IntoIterator<Item = &'a str>, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in words {
@@ -148,12 +148,12 @@ pub(super) fn format_share(value: f64) -> String {
     text.strip_prefix('0').map_or(text.clone(), str::to_string)
 }
 
-/// Formats a loss and half of its 95 % interval; a dash without one.
+/// Formats a loss and half of its 95 % interval; a dash if there is none.
 pub(super) fn with_half_width(estimate: &Estimate) -> [String; 2] {
     [format_loss(estimate.mean), estimate.half_width().map_or("-".to_string(), format_loss)]
 }
 
-/// Lines below a table: the meaning of "better" with the number of pairs it was tested on, and
+/// Writes the lines below a table: the meaning of "better" with the number of tested pairs, and
 /// reasons for "unclear" other than the numbers.
 pub(super) fn legend_lines<'a>(
     better: Option<(&str, usize)>,
@@ -180,12 +180,12 @@ fn truncate_cell(cell: &str, width: usize) -> String {
     cell.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// Lines of text, each [wrapped](wrap_sentence).
-pub fn wrap_all(all: impl IntoIterator<Item = impl AsRef<str>>) -> String {
-    all.into_iter().map(|line| wrap_sentence(line.as_ref())).collect()
+/// Joins lines of text, each [wrapped](wrap_sentence).
+pub fn wrap_all(lines: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    lines.into_iter().map(|line| wrap_sentence(line.as_ref())).collect()
 }
 
-/// A sentence in lines of at most [`WIDTH`] characters, later ones indented.
+/// Wraps a sentence to lines of at most [`WIDTH`] characters; all but the first are indented.
 pub fn wrap_sentence(sentence: &str) -> String {
     join_lines(sentence.split(' '), WIDTH - 2).join("\n  ") + "\n"
 }

@@ -2,18 +2,18 @@
 
 use crate::terms::TermKind;
 
-/// Result of training for one term: middlegame and endgame, in centipawns.
+/// The result of training for one term: middlegame and endgame, in centipawns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TermResult {
     pub name: String,
     pub kind: TermKind,
-    /// Number of positions with it, if they were counted.
+    /// Number of positions with the term, if they were counted.
     pub count: Option<u64>,
     pub start: [f64; 2],
     pub tuned: [f64; 2],
     /// Standard errors of the tuned weights, if known.
     pub error: Option<[f64; 2]>,
-    /// Reason why it kept its weights; none if it was trained.
+    /// Reason why the term kept its weights; None if it was trained.
     pub held: Option<&'static str>,
 }
 
@@ -44,8 +44,8 @@ pub fn format_csv(results: &[TermResult]) -> String {
             [Some(result.start), Some(result.tuned), Some(result.change_in_phases()), result.error]
         {
             for phase in 0..2 {
-                let shown = pair.filter(|_| result.used_phases().contains(&phase));
-                cells.push(shown.map_or_else(String::new, |pair| pair[phase].to_string()));
+                let used = pair.filter(|_| result.used_phases().contains(&phase));
+                cells.push(used.map_or_else(String::new, |pair| pair[phase].to_string()));
             }
         }
         cells.push(result.held.unwrap_or_default().to_string());
@@ -55,8 +55,8 @@ pub fn format_csv(results: &[TermResult]) -> String {
     out
 }
 
-/// Effective value of a role: material plus the mean of its other terms, in centipawns of middlegame
-/// and endgame.
+/// The effective value of a role: material plus the mean of its other terms, in centipawns of
+/// middlegame and endgame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EffectiveValue {
     pub role: &'static str,
@@ -65,8 +65,8 @@ pub struct EffectiveValue {
 
 const ROLES: [&str; 5] = ["pawn", "knight", "bishop", "rook", "queen"];
 
-/// Effective values of the roles that have material, from terms with how often each was counted, for
-/// both sides together.
+/// Returns the effective values of the roles that have material. Each term comes with the number of
+/// times it was counted, for both sides together.
 pub fn effective_values<'a>(
     terms: impl Iterator<Item = (&'a TermResult, f64)> + Clone,
 ) -> Vec<EffectiveValue> {
@@ -83,8 +83,8 @@ pub fn effective_values<'a>(
     ROLES.into_iter().enumerate().filter_map(value).collect()
 }
 
-/// The role that a term belongs to: one of the first two words of its name is the role, or the
-/// first is its plural. Threats belong to the other side, king and space terms to no role.
+/// Finds the role that a term belongs to: one of the first two words of its name is the role, or
+/// the first is its plural. Threats, king and space terms belong to no role.
 fn role_of(name: &str) -> Option<usize> {
     let mut words = name.split('.');
     let (first, second) = (words.next()?, words.next());

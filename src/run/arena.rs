@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Position as _};
 
-use super::played::{self, DIGESTS, MatchPlayer as Named};
+use super::played::{self, DIGESTS, MatchPlayer};
 use crate::digest;
 use crate::engine::clock::Stopwatch;
 use crate::engine::game::{Adjudication, Ending, EngineGame};
@@ -26,7 +26,7 @@ use crate::report::elo::{Decision, PairCounts, PairedGames, Sprt};
 #[derive(Clone, Debug)]
 pub struct MatchRules {
     pub pace: TimeControl,
-    /// Openings; their bound applies to the first search of either side.
+    /// Openings. Their bound applies to the first search of either side.
     pub openings: Openings,
     pub adjudication: Adjudication,
     pub seed: u64,
@@ -39,9 +39,9 @@ pub enum TimeControl {
     Clock(Clock),
 }
 
-/// Most pairs in a row in which a player may fail.
+/// The number of consecutive pairs with a failure that ends the match.
 const MAX_CONSECUTIVE_FAILURES: u64 = 5;
-/// Milliseconds by which a clock may be exceeded: overhead of the machine, not the player's.
+/// Milliseconds by which a clock may be exceeded: overhead of the machine, not of the player.
 const GRACE: u64 = 20;
 
 #[derive(Debug, Default)]
@@ -63,7 +63,7 @@ impl MatchResult {
 /// Results of a pair of games, as stored for a resumed match.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GamePair {
-    /// From the point of view of the first of the two players.
+    /// Results from the point of view of the first of the two players.
     pub results: [f64; 2],
     /// Games lost on time or by a failure.
     pub forfeits: u64,
@@ -83,9 +83,8 @@ impl GamePair {
     }
 }
 
-/// Plays `pairs` pairs between any two players, of which `part` is played here, or until `sprt`
-/// decides. After a stop the finished pairs count. Pairs that `recorder` has from an earlier run
-/// are not played again; new ones are added to it.
+/// Plays `part` of `pairs` pairs between any two players, or until `sprt` decides. After a stop the
+/// finished pairs count. Pairs in `recorder` are not played again; new ones are added to it.
 pub fn play_match<'a>(
     entrants: &'a [Box<dyn PlayerFactory + 'a>],
     rules: &MatchRules,
@@ -96,30 +95,31 @@ pub fn play_match<'a>(
 ) -> Result<MatchResult, EngineError> {
     let opener = Opener::new(&rules.openings, rules.seed, pairs)?;
     opener.note.iter().for_each(|note| progress.report_remark(note));
-    let of = |first| (first + 1..entrants.len()).map(move |second| [first, second]);
-    let each: Vec<[usize; 2]> = (0..entrants.len()).flat_map(of).collect();
+    let opponents = |first| (first + 1..entrants.len()).map(move |second| [first, second]);
+    let meetings: Vec<[usize; 2]> = (0..entrants.len()).flat_map(opponents).collect();
     let meeting = |&players: &[usize; 2]| PairedGames { players, pairs: PairCounts::default() };
     let mut played = MatchResult {
-        meetings: each.iter().map(meeting).collect(),
+        meetings: meetings.iter().map(meeting).collect(),
         forfeits: Some(0),
         fault: None,
     };
-    let range = part.item_range(pairs * each.len() as u64);
+    let range = part.item_range(pairs * meetings.len() as u64);
     let total = range.end - range.start;
-    let place = |number: u64| (number / pairs) as usize;
+    let meeting_of_pair = |number: u64| (number / pairs) as usize;
     let mut next = range.start;
     for pair in recorder.iter().flat_map(|recorder| &recorder.journal.notes).take(total as usize) {
-        played.add(place(next), pair);
+        played.add(meeting_of_pair(next), pair);
         next += 1;
     }
-    let _begun = progress.begin_guarded("pairs", Some(total), next - range.start);
+    let _guard = progress.begin_guarded("pairs", Some(total), next - range.start);
     let decides =
         |pairs: &PairCounts| sprt.is_some_and(|it| it.decide_after(pairs) != Decision::GoOn);
     let decided = Cell::new(decides(&played.meetings[0].pairs));
     let start = || entrants.iter().map(|entrant| Seat::new(&**entrant)).collect();
     let workers = (start, rayon::current_num_threads());
     let work = |seats: &mut Vec<Seat<'a>>, number: &u64| {
-        let sides = seats.get_disjoint_mut(each[place(*number)]).expect("two different players");
+        let players = meetings[meeting_of_pair(*number)];
+        let sides = seats.get_disjoint_mut(players).expect("two different players");
         play_pair(sides, (&opener, number % pairs), rules)
     };
     let items = (next..range.end).map(Ok);
@@ -132,10 +132,11 @@ pub fn play_match<'a>(
             FailureResponse::EndJob => EngineError::NodesIgnored(error.reason),
             _ => EngineError::Match(error.reason),
         })?;
-        let (place, pair) = (place(number), GamePair::from_games(&games));
-        let players = each[place];
+        let meeting = meeting_of_pair(number);
+        let pair = GamePair::from_games(&games);
+        let players = meetings[meeting];
         next += 1;
-        played.add(place, &pair);
+        played.add(meeting, &pair);
         if let Some(recorder) = &mut recorder {
             recorder.add(players, number % pairs, games.each_ref().map(|it| &it.game), pair)?;
         }
@@ -149,9 +150,9 @@ pub fn play_match<'a>(
                 }
             }
         }
-        decided.set(decides(&played.meetings[place].pairs));
+        decided.set(decides(&played.meetings[meeting].pairs));
         let [first, second] = players.map(|player| entrants[player].player_name());
-        let elo = played.meetings[place].pairs.elo_difference();
+        let elo = played.meetings[meeting].pairs.elo_difference();
         progress.report_message(&format!("{first} - {second}: {elo}"));
         progress.advance_work(1);
         Ok(())
@@ -161,7 +162,7 @@ pub fn play_match<'a>(
     if let (Err(EngineError::NodesIgnored(_)), Some(recorder)) =
         (&ended, recorder.take_if(|it| it.journal.progress.items == 0))
     {
-        // The next match has other rules, and would not resume this one.
+        // The next match will have other rules and cannot resume this one.
         recorder.journal.finish_job()?;
     }
     ended?;
@@ -178,7 +179,7 @@ struct PlayedGame {
     fault: Option<EngineFault>,
 }
 
-/// An entrant and its player, none once it has failed.
+/// An entrant and its player; the player is None after it has failed.
 struct Seat<'a> {
     entrant: &'a (dyn PlayerFactory + 'a),
     player: Option<Box<dyn Player + 'a>>,
@@ -189,7 +190,7 @@ impl<'a> Seat<'a> {
         Ok(Self { entrant, player: Some(entrant.start_player()?) })
     }
 
-    /// The player, restarted if it has failed.
+    /// Returns the player, restarted if it has failed.
     fn ready_player(&mut self) -> Result<&mut Box<dyn Player + 'a>, ItemError> {
         if self.player.is_none() {
             let started = self.entrant.start_player();
@@ -203,7 +204,7 @@ fn no_game(reason: String) -> ItemError {
     ItemError { fen: String::new(), reason, response: FailureResponse::Skip }
 }
 
-/// Plays both games of a pair by its number, the first with the first player as White.
+/// Plays both games of a pair by its number. The first player is White in the first game.
 fn play_pair(
     mut sides: [&mut Seat; 2],
     (opener, number): (&Opener, u64),
@@ -215,7 +216,7 @@ fn play_pair(
     Ok([as_white, play_game(&mut sides, start, rules)?])
 }
 
-/// The first opening that is level for both sides, if there is a choice.
+/// Finds the first opening that is balanced for both sides, if there is a choice.
 fn find_opening(
     sides: &mut [&mut Seat; 2],
     opener: &Opener,
@@ -223,7 +224,7 @@ fn find_opening(
     rules: &MatchRules,
 ) -> Result<Chess, ItemError> {
     let bound = rules.openings.bound.unsigned_abs();
-    // This time is not charged to the clocks.
+    // The clocks do not run during this search.
     let limit = match rules.pace {
         TimeControl::Nodes(nodes) => Limit::Nodes(nodes),
         TimeControl::Clock(clock) => Limit::Movetime((clock.time / 50).clamp(1, 100)),
@@ -232,8 +233,8 @@ fn find_opening(
         let line = GameLine::new(start.clone());
         if opener.has_choice() {
             for side in &mut *sides {
-                let seen = side.ready_player()?.search_without_memory(&line, limit)?.score;
-                if seen.is_some_and(|seen| seen.to_centipawns().unsigned_abs() > bound) {
+                let score = side.ready_player()?.search_without_memory(&line, limit)?.score;
+                if score.is_some_and(|score| score.to_centipawns().unsigned_abs() > bound) {
                     continue 'next;
                 }
             }
@@ -275,7 +276,8 @@ fn play_game(
             true => players[side].search_line(line, limit),
             false => players[side].search_without_memory(line, limit),
         };
-        let (took, clock) = (watch.elapsed_milliseconds(), &mut clocks[side]);
+        let took = watch.elapsed_milliseconds();
+        let clock = &mut clocks[side];
         let in_time = took <= clock.time + GRACE;
         clock.time = clock.time.saturating_sub(took) + clock.increment;
         if matches!(rules.pace, TimeControl::Clock(_)) && !in_time {
@@ -303,14 +305,14 @@ fn play_game(
 #[derive(Debug)]
 pub struct Recorder {
     journal: Journal<GamePair>,
-    players: Vec<Named>,
+    players: Vec<MatchPlayer>,
     /// Tags with the rules of the games.
     tags: Vec<(&'static str, String)>,
 }
 
 impl Recorder {
-    /// Starts a file, or resumes one with the same players and rules, of `pairs` between any two, of
-    /// which `part` is played here.
+    /// Starts a file, or resumes one with the same players and rules. It is for `part` of the `pairs`
+    /// between any two players.
     ///
     /// # Errors
     ///
@@ -322,29 +324,29 @@ impl Recorder {
         (pairs, part): (u64, JobPart),
         sprt: Option<&Sprt>,
     ) -> Result<Self, EngineError> {
-        let mut all = vec![("job", "match".to_string())];
+        let mut settings = vec![("job", "match".to_string())];
         let mut players = Vec::new();
         for entrant in entrants {
-            let own = entrant.list_settings()?;
-            let digest = own.iter().find(|(name, value)| *name == "digest" && !value.is_empty());
+            let player_settings = entrant.list_settings()?;
+            let digest =
+                player_settings.iter().find(|(name, value)| *name == "digest" && !value.is_empty());
             let digest = digest.map(|(_, digest)| digest.chars().take(digest::SHORT).collect());
-            players.push(Named { name: entrant.player_name(), digest });
-            all.push(("player", entrant.player_name()));
-            all.extend(own);
+            players.push(MatchPlayer { name: entrant.player_name(), digest });
+            settings.push(("player", entrant.player_name()));
+            settings.extend(player_settings);
         }
-        let tags = rule_tags(rules);
-        all.extend(tags.iter().cloned());
-        all.extend(rules.openings.list_settings()?);
-        all.push(("seed", rules.seed.to_string()));
-        all.push(("pairs", pairs.to_string()));
-        let digest = digest::sha256_prefix(format!("{all:?}{sprt:?}").as_bytes());
-        all.push(("part", format!("{part:?}")));
-        all.extend(sprt.map(|sprt| ("sprt", format!("{sprt:?}"))));
-        let mut tags = tags;
+        let mut tags = rule_tags(rules);
+        settings.extend(tags.iter().cloned());
+        settings.extend(rules.openings.list_settings()?);
+        settings.push(("seed", rules.seed.to_string()));
+        settings.push(("pairs", pairs.to_string()));
+        let digest = digest::sha256_prefix(format!("{settings:?}{sprt:?}").as_bytes());
+        settings.push(("part", format!("{part:?}")));
+        settings.extend(sprt.map(|sprt| ("sprt", format!("{sprt:?}"))));
         tags.push((SETTINGS, digest[..digest::SHORT].into()));
         let count = entrants.len() as u64;
         let games = pairs * count * (count - 1);
-        let journal: Journal<GamePair> = match Journal::open_job(path, &all) {
+        let journal: Journal<GamePair> = match Journal::open_job(path, &settings) {
             Err(JournalError::Exists(_))
                 if part == JobPart::WHOLE && is_complete(path, &tags, games, sprt) =>
             {
@@ -358,8 +360,8 @@ impl Recorder {
         Ok(Self { journal, players, tags })
     }
 
-    /// Appends a pair, first the game in which the first of the two players has White, and syncs
-    /// it. `number` counts the pairs of the same two from 0.
+    /// Appends a pair and syncs it. In the first game the first of the two players has White.
+    /// `number` counts the pairs of the same two from 0.
     fn add(
         &mut self,
         two: [usize; 2],
@@ -368,15 +370,15 @@ impl Recorder {
         pair: GamePair,
     ) -> Result<(), EngineError> {
         let mut bytes = Vec::new();
-        for (which, game) in games.into_iter().enumerate() {
-            let [white, black] = if which == 0 { two } else { [two[1], two[0]] };
-            let players = [white, black].map(|place| &self.players[place]);
+        for (i, game) in games.into_iter().enumerate() {
+            let [white, black] = if i == 0 { two } else { [two[1], two[0]] };
+            let players = [white, black].map(|player| &self.players[player]);
             let digests = DIGESTS.into_iter().zip(players);
             let digests = digests.filter_map(|(tag, player)| Some((tag, player.digest.clone()?)));
             let end = ("Termination", termination_tag(game.ending).to_string());
             let annotated = AnnotatedGame {
                 event: "nnuance match",
-                round: format!("{}.{}", number + 1, which + 1),
+                round: format!("{}.{}", number + 1, i + 1),
                 players: players.map(|player| &player.name[..]),
                 tags: digests.chain(self.tags.iter().cloned()).chain([end]).collect(),
                 start: &game.start,
@@ -393,18 +395,18 @@ impl Recorder {
     }
 }
 
-/// Tag with the first digits of the SHA-256 of all settings, by which a complete match is known.
+/// Tag with the first digits of the SHA-256 of all settings. It identifies a complete match.
 const SETTINGS: &str = "Settings";
 
-/// Whether a file has so many games of a match with these tags, or those of one that its test ended.
+/// Returns whether a file has a complete match with these tags: all `games`, or an `sprt`.
 fn is_complete(path: &Path, tags: &[(&str, String)], games: u64, sprt: Option<&Sprt>) -> bool {
     let (name, settings) = tags.last().expect("the settings");
-    let found = played::read_games(path).unwrap_or_default();
-    let is_this = found.first().is_some_and(|game| game.find_tag(name) == Some(settings));
-    is_this && (sprt.is_some() || found.len() as u64 == games)
+    let sheets = played::read_games(path).unwrap_or_default();
+    let is_this = sheets.first().is_some_and(|game| game.find_tag(name) == Some(settings));
+    is_this && (sprt.is_some() || sheets.len() as u64 == games)
 }
 
-/// Tags that describe the rules of a game.
+/// Makes the tags that describe the rules of a game.
 fn rule_tags(rules: &MatchRules) -> Vec<(&'static str, String)> {
     let seconds = |milliseconds: u64| milliseconds as f64 / 1000.0;
     let pace = match rules.pace {
@@ -413,8 +415,8 @@ fn rule_tags(rules: &MatchRules) -> Vec<(&'static str, String)> {
             ("TimeControl", format!("{}+{}", seconds(time), seconds(increment)))
         }
     };
-    let (least, most) = rules.openings.plies;
-    let plies = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    let (low, high) = rules.openings.plies;
+    let plies = if low == high { high.to_string() } else { format!("{low} to {high}") };
     let from = match &rules.openings.start {
         StartPosition::Standard => String::new(),
         StartPosition::Chess960 => "Chess960, ".to_string(),
@@ -427,7 +429,7 @@ fn rule_tags(rules: &MatchRules) -> Vec<(&'static str, String)> {
     vec![pace, openings, ("Adjudication", rules.adjudication.to_string())]
 }
 
-/// End of a game in the words of PGN.
+/// Returns the end of a game in the words of PGN.
 fn termination_tag(ending: Ending) -> &'static str {
     match ending {
         Ending::Won(_) | Ending::Level | Ending::TooLong => "adjudication",

@@ -14,7 +14,7 @@ use crate::weights::Weights;
 /// Key of the header for a net's base evaluation.
 const BASE: &str = "base";
 
-/// Base evaluation of a net, from the header of its weights.
+/// Reads the base evaluation of a net from the header of its weights.
 pub fn read_base(facts: &BTreeMap<String, String>) -> Result<Option<export::StoredBase>> {
     parse_entry(facts, BASE)
 }
@@ -26,13 +26,13 @@ pub fn replace_base_terms(facts: &mut BTreeMap<String, String>, weights: &Weight
     }
     let Some(mut base) = read_base(facts)? else { return Ok(()) };
     base.below = export::StoredEvaluation::Terms(trained_terms(&base, weights)?.to_json());
-    // These are no longer the file's terms.
+    // The terms differ from those of the file now.
     base.sha256 = None;
     facts.extend(base_fact(Some(&base))?);
     Ok(())
 }
 
-/// Terms of a base that is trained with its net. Fails if the base is a net.
+/// Reads the terms of a base that is trained with its net. Fails if the base is a net.
 pub fn base_terms(base: &export::StoredBase) -> Result<HceWeights> {
     match &base.below {
         export::StoredEvaluation::Terms(text) => {
@@ -46,7 +46,7 @@ pub fn base_terms(base: &export::StoredBase) -> Result<HceWeights> {
     }
 }
 
-/// Terms of a base after training with a net.
+/// Reads the terms of a base after training with a net.
 pub fn trained_terms(base: &export::StoredBase, weights: &Weights) -> Result<HceWeights> {
     let before = base_terms(base)?;
     let scale_factor = before.scale_factor;
@@ -55,12 +55,12 @@ pub fn trained_terms(base: &export::StoredBase, weights: &Weights) -> Result<Hce
     Ok(HceWeights { scale_factor, source: Some(source), ..now }.round_values(2))
 }
 
-/// The header entry of a base.
+/// Formats the header entry of a base.
 pub fn base_fact(base: Option<&export::StoredBase>) -> Result<Option<(String, String)>> {
     base.map(|base| format_fact(BASE, base)).transpose()
 }
 
-/// Opens a base, to evaluate positions with.
+/// Opens a base for evaluating positions.
 pub fn open_base(base: &export::StoredBase) -> Result<Base> {
     let read = || -> Result<Evaluation> {
         Ok(match &base.below {

@@ -6,9 +6,9 @@
 //!       └────────────── kept where it scores more than a half ─── match ◀──────┘
 //! ```
 //!
-//! Each stage writes its file and is not repeated if that exists: `001/games.vf`, `001/run`,
-//! `001/match.json`. Games and matches are functions of the seed, at paces of nodes, so the loop
-//! ends with the same files however often it was stopped, with any number of threads.
+//! Each stage writes its file and is not repeated if the file exists: `001/games.vf`, `001/run`,
+//! `001/match.json`. Games and matches depend on the seed alone, since nodes limit searches. So the
+//! loop ends with the same files after any stops, with any number of threads.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use crate::report::TextTable;
 use crate::report::elo::{PairCounts, PairedGames, rate_players};
 use crate::sample::mix_hash;
 
-/// Half-moves of random openings, fewest and most.
+/// Smallest and largest number of half-moves of random openings.
 const PLIES: (u32, u32) = (8, 9);
 
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub struct ClimbSettings {
     pub generations: u64,
     /// Games per generation.
     pub games: u64,
-    /// No iteration of a search in these games starts beyond this.
+    /// Nodes of a search in these games after which no iteration starts.
     pub soft_nodes: u64,
     /// Generations whose games are used for training.
     pub window: u64,
@@ -56,9 +56,9 @@ pub struct ClimbSettings {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClimbGeneration {
-    /// The best generation before it; 0 is the start.
+    /// Best generation before this one; 0 is the start.
     pub best: u64,
-    /// Pairs that scored 0, 0.5, 1, 1.5 and 2 for the generation.
+    /// Numbers of pairs that scored 0, 0.5, 1, 1.5 and 2 for the generation.
     pub against_best: [u64; 5],
 }
 
@@ -100,7 +100,7 @@ impl<'a> Climb<'a> {
         Ok(climb)
     }
 
-    /// Runs the loop from the state of the folder; false if it was interrupted.
+    /// Runs the loop from the state of the folder. Returns false if it was interrupted.
     pub fn run_generations(&mut self) -> Result<bool> {
         for number in 1..=self.settings.generations {
             let file = self.generation_folder(number).join("match.json");
@@ -117,20 +117,22 @@ impl<'a> Climb<'a> {
             let text = input::read_text(&file, input::TEXT)?;
             let generation: ClimbGeneration =
                 serde_json::from_str(&text).with_context(|| file.display().to_string())?;
-            let (elo, met) =
-                (generation.sum_pairs().elo_difference(), self.generation_name(generation.best));
-            let (kept, of) = (generation.verdict_word(), self.settings.generations);
-            let line = format!("generation {number} of {of}: {kept}, {elo} above {met}");
-            self.context.listener.report_remark(&line);
+            self.context.listener.report_remark(&format!(
+                "generation {number} of {}: {}, {} above {}",
+                self.settings.generations,
+                generation.verdict_word(),
+                generation.sum_pairs().elo_difference(),
+                self.generation_name(generation.best)
+            ));
             self.generations.push(generation);
         }
         Ok(true)
     }
 
-    /// The best generation so far; 0 is the start.
+    /// Returns the best generation so far; 0 is the start.
     pub fn best_generation(&self) -> u64 {
-        let kept = self.generations.iter().rposition(ClimbGeneration::is_kept);
-        kept.map_or(0, |place| place as u64 + 1)
+        let last = self.generations.iter().rposition(ClimbGeneration::is_kept);
+        last.map_or(0, |index| index as u64 + 1)
     }
 
     fn generation_folder(&self, number: u64) -> PathBuf {
@@ -141,7 +143,7 @@ impl<'a> Climb<'a> {
         self.generation_folder(number).join("games.vf")
     }
 
-    /// Path of a generation's evaluation: a run folder, or the start.
+    /// Returns the path of a generation's evaluation: a run folder, or the start.
     pub fn evaluation_path(&self, number: u64) -> PathBuf {
         match number {
             0 => self.settings.start.clone().into(),
@@ -200,17 +202,17 @@ impl<'a> Climb<'a> {
         begin_or_resume(&config, &path, self.context)
     }
 
-    /// Plays a generation against the best; none if interrupted.
-    fn play_best(&self, number: u64, other: u64) -> Result<Option<[u64; 5]>> {
+    /// Plays a generation against the best one. Returns None if interrupted.
+    fn play_best(&self, number: u64, best: u64) -> Result<Option<[u64; 5]>> {
         let &ClimbSettings { pairs, nodes, .. } = self.settings;
         let players: [Box<dyn PlayerFactory>; 2] =
-            [Box::new(self.open_player(number)?), Box::new(self.open_player(other)?)];
+            [Box::new(self.open_player(number)?), Box::new(self.open_player(best)?)];
         let rules = MatchRules {
             pace: TimeControl::Nodes(nodes),
             openings: Self::selfplay_openings(),
             adjudication: Adjudication::default(),
             // Different from the openings of all training games.
-            seed: mix_hash(mix_hash(self.config.file.seed, number), 1 + other),
+            seed: mix_hash(mix_hash(self.config.file.seed, number), 1 + best),
         };
         let parts = (pairs, JobPart::WHOLE);
         let played = play_match(&players, &rules, parts, None, None, self.context.listener)?;
@@ -219,7 +221,7 @@ impl<'a> Climb<'a> {
         Ok((played.len() == pairs).then_some(played.0))
     }
 
-    /// One row per generation; all are rated together, the start at 0.
+    /// Makes a table with one row per generation. All are rated together, the start at 0.
     pub fn generations_table(&self) -> TextTable {
         let names: Vec<String> =
             (0..=self.generations.len()).map(|it| self.generation_name(it as u64)).collect();
@@ -231,11 +233,12 @@ impl<'a> Climb<'a> {
         let rated = rate_players(&names, &meetings, Some(0));
         let above = format!("above {}", self.settings.start);
         let mut table = TextTable::with_titles(&["generation", "met", "Elo, ± 95 %", "", &above]);
-        for (number, it) in (1..).zip(&self.generations) {
-            let [alone, elo] = [it.sum_pairs().elo_difference(), rated.elo_of(number)]
-                .map(|elo| elo.format_cell());
-            let kept = it.verdict_word().to_string();
-            table.add_row([number.to_string(), it.best.to_string(), alone, kept, elo]);
+        for (number, generation) in (1..).zip(&self.generations) {
+            let match_elo = generation.sum_pairs().elo_difference();
+            let [match_elo, elo] = [match_elo, rated.elo_of(number)].map(|it| it.format_cell());
+            let verdict = generation.verdict_word().to_string();
+            let best = generation.best.to_string();
+            table.add_row([number.to_string(), best, match_elo, verdict, elo]);
         }
         table
     }

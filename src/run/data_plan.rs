@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::sample::Sample;
 use crate::{digest, input};
 
-/// The files of a run and their split.
+/// Makes the plan that reads the files of a run, with their split.
 pub fn read_plan(config: &Config) -> ReadPlan {
     let data = &config.file.data;
     let source = |it: &Source| DataSource {
@@ -42,7 +42,7 @@ pub fn read_plan(config: &Config) -> ReadPlan {
     }
 }
 
-/// The order of a run's data, for `positions` training positions; none: not counted.
+/// Returns the order of a run's data, for `positions` training positions if they are counted.
 pub fn pass_order(config: &Config, positions: Option<u64>) -> PassOrder {
     PassOrder {
         window: config.window_positions(positions.unwrap_or(u64::MAX)),
@@ -54,13 +54,13 @@ pub fn pass_order(config: &Config, positions: Option<u64>) -> PassOrder {
     }
 }
 
-/// Bytes of an accumulator of pieces, whose lists are short, from which pairs pay off in a stream.
+/// Size in bytes of accumulators of pieces, with short lists, whose pairs pay off in a stream.
 const LONG_ACCUMULATOR: usize = 512;
 
-/// The layout in which a run's model reads its inputs. Chunks of data in memory are planned once
-/// for all passes; a GPU finds an order itself, and uses such plans of nets with one king bucket for
-/// their lists and pairs. Chunks of streamed data are planned one by one if the net has one king
-/// bucket, with pairs if rows are long enough; these are selected from a `sample`.
+/// Chooses the layout in which a run's model reads its inputs. Chunks of data in memory are planned
+/// once for all passes. A GPU orders rows itself and uses only the lists and pairs of such plans,
+/// of nets with one king bucket. Chunks of streamed data are planned one by one if the net has one
+/// king bucket, with pairs if rows are long enough. Pairs are selected from a `sample`.
 pub fn choose_layout(
     config: &Config,
     compute: Compute,
@@ -98,7 +98,7 @@ pub fn choose_layout(
     InputLayout::for_streamed_data(net, Arc::new(select_pairs(net, sample, max_pairs)))
 }
 
-/// Plan that reads a run's data for a measurement, with its limit of positions per file.
+/// Makes the plan that reads a run's data for a measurement, with its limit of positions per file.
 pub fn measuring_plan(recipe: &Recipe) -> Result<ReadPlan> {
     let ReadPlan { mut reading, bad_records, mut sources, .. } = read_plan(&recipe.config);
     let readings = sources.iter_mut().map(|source| &mut source.reading).chain([&mut reading]);
@@ -108,7 +108,7 @@ pub fn measuring_plan(recipe: &Recipe) -> Result<ReadPlan> {
     Ok(ReadPlan { reading, bad_records, sources, ..ReadPlan::new(unchanged_files(&recipe.data)?) })
 }
 
-/// Paths of a run's files, for commands with `--data`. Fails if one has changed or is missing.
+/// Returns a run's files, for commands with `--data`. Fails if one has changed or is missing.
 pub fn unchanged_files(files: &[DataFile]) -> Result<Vec<PathBuf>> {
     for DataFile { path, bytes, sha256, .. } in files {
         // The header of a checkpoint may name any file: files of another length are not read.

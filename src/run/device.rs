@@ -1,4 +1,4 @@
-//! Device that models compute on, and how: vector instructions, fused or plain operations.
+//! The device that models compute on, and how: vector instructions, fused or plain operations.
 
 use anyhow::{Context, Result, ensure};
 
@@ -15,13 +15,13 @@ use crate::progress::Progress;
 pub struct DeviceOptions {
     /// Name of the backend, with the number of the device, or `auto`.
     pub device: String,
-    /// Name of the vector instructions; none: the best available ones.
+    /// Name of the vector instructions; None: the best available ones.
     pub level: Option<String>,
     /// Whether Burn's plain operations replace the fused ones.
     pub plain: bool,
 }
 
-/// An open device, how models compute on it, and the listener to what happens there.
+/// An open device, how models compute on it, and the listener for its events.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct Host<'a> {
@@ -30,7 +30,7 @@ pub struct Host<'a> {
 }
 
 impl Host<'_> {
-    /// The graphics card or "CPU", and the threads.
+    /// Formats the graphics card or "CPU", and the number of threads.
     pub fn describe_host(&self) -> String {
         let adapter = Adapter::properties_of(&self.device.0).map(|adapter| adapter.to_string());
         let threads = count_noun(rayon::current_num_threads() as u64, "thread");
@@ -50,7 +50,7 @@ pub fn describe_compute(compute: &Compute) -> String {
 }
 
 impl Default for DeviceOptions {
-    /// The CPU with its best instructions.
+    /// Returns the CPU with its best instructions.
     fn default() -> Self {
         Self { device: "flex".into(), level: None, plain: false }
     }
@@ -110,7 +110,7 @@ impl DeviceOptions {
     }
 }
 
-/// Bytes of a GPU's memory, if the driver says so.
+/// Returns the bytes of a GPU's memory, if the driver reports them.
 fn memory_of(device: &Device) -> Option<u64> {
     Adapter::properties_of(device)?.memory
 }

@@ -42,9 +42,9 @@ impl Evaluator {
             "score" => return built_in(EvaluationForm::Score),
             _ => {}
         }
-        let (is_folder, path) = (Path::new(name).is_dir(), weights_file(Path::new(name)));
+        let path = weights_file(Path::new(name));
         ensure!(
-            !is_folder || path.exists(),
+            !Path::new(name).is_dir() || path.exists(),
             "{name} holds no {BEST}: it is no folder of a run, or its run has not come to its first \
              checkpoint"
         );
@@ -89,7 +89,7 @@ impl Evaluator {
         Ok(opened)
     }
 
-    /// An evaluation without a file of its own.
+    /// Creates an evaluation without a file.
     fn without_file(name: String, form: EvaluationForm) -> Self {
         let given = name.clone();
         Self { name, given, recipe: None, digest: None, fitted: None, cautions: vec![], form }
@@ -113,12 +113,10 @@ fn open_weights(
         let terms = recipe.as_ref().map(Recipe::run_terms).transpose()?.flatten();
         let form = match &terms {
             Some(terms) => terms_form(terms, terms.read_weights(&weights, scale, true)?),
-            None => EvaluationForm::from_terms(HceWeights::from_weights(
-                &weights,
-                hce::terms::built_in_list(),
-                scale,
-                true,
-            )?),
+            None => {
+                let list = hce::terms::built_in_list();
+                EvaluationForm::from_terms(HceWeights::from_weights(&weights, list, scale, true)?)
+            }
         };
         return Ok((recipe, form, Some(scale), None));
     }
@@ -132,7 +130,7 @@ fn open_weights(
     Ok((recipe, EvaluationForm::Floats(Box::new(floats)), fitted, None))
 }
 
-/// The scale fitted to the exported net of these floats, converted to the centipawns of the floats.
+/// Returns the scale fitted to the exported net of floats, in the centipawns of the floats.
 fn fitted_to_floats(path: &Path, scale: f64) -> Option<f64> {
     let net = match path.file_name() {
         Some(name) if name == BEST => path.with_file_name(NET),
@@ -171,10 +169,10 @@ fn open_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
     Ok((recipe, EvaluationForm::Integers(Evaluation::from_net(loaded.net, base)), fitted, caution))
 }
 
-/// Terms that a run tuned, with these weights.
+/// Makes the terms that a run tuned, with these weights.
 fn terms_form(terms: &RunTerms, weights: HceWeights) -> EvaluationForm {
-    match &terms.own {
-        Some(own) => EvaluationForm::Traced(Box::new((own.clone(), weights))),
+    match &terms.engine {
+        Some(engine) => EvaluationForm::Traced(Box::new((engine.clone(), weights))),
         None => EvaluationForm::from_terms(weights),
     }
 }

@@ -1,4 +1,4 @@
-//! Names of evaluations in tables, and what is one evaluation given twice.
+//! Names of evaluations in tables, and the check that none is given twice.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -23,32 +23,33 @@ pub fn require_distinct_evaluations(given: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Gives evaluations the shortest names that differ: that of a run alone, or with its file; those
-/// that are still equal are called as they were given.
+/// Gives evaluations the shortest names that differ: the name of the run, alone or with its file.
+/// Names that are still equal are replaced by those that were given.
 pub fn make_names_distinct(evaluators: &mut [Evaluator]) {
     let names: Vec<String> = evaluators.iter().map(|it| it.name.clone()).collect();
-    for (place, name) in shorten_run_names(&names).into_iter().enumerate() {
-        let equal = names.iter().filter(|other| **other == names[place]).count() > 1;
-        let evaluator = &mut evaluators[place];
+    for (i, name) in shorten_run_names(&names).into_iter().enumerate() {
+        let equal = names.iter().filter(|it| **it == names[i]).count() > 1;
+        let evaluator = &mut evaluators[i];
         evaluator.name = if equal { evaluator.given.clone() } else { name };
     }
 }
 
-/// Names of runs without their file, where they stay different: `first` for `first/net`.
+/// Shortens names of runs to those without their file, if they stay different: `first/net` to
+/// `first`.
 pub fn shorten_run_names(names: &[String]) -> Vec<String> {
     let run = |name: &str| {
         let files = ["/net", "/best", "/terms"].iter();
         files.filter_map(|file| name.strip_suffix(file)).next().unwrap_or(name).to_string()
     };
     let runs: Vec<String> = names.iter().map(|name| run(name)).collect();
-    let is_alone = |short: &String| runs.iter().filter(|other| *other == short).count() == 1;
+    let is_unique = |short: &String| runs.iter().filter(|it| *it == short).count() == 1;
     let pairs = names.iter().zip(&runs);
-    pairs.map(|(name, short)| if is_alone(short) { short } else { name }.clone()).collect()
+    pairs.map(|(name, short)| if is_unique(short) { short } else { name }.clone()).collect()
 }
 
 /// Shortens `runs/first/best.safetensors` to `first/best`, `nets/first.bin` to `first.bin`.
 pub fn short_name(path: &Path) -> String {
-    let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    let text = |name: Option<&OsStr>| name.unwrap_or_default().to_string_lossy().into_owned();
     let stem = text(path.file_stem());
     let run = path.parent().filter(|folder| folder.ends_with(KEPT)).and_then(Path::parent);
     match run.or(path.parent()).and_then(Path::file_name) {

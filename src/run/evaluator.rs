@@ -24,11 +24,11 @@ use crate::terms::EngineTerms;
 
 pub struct Evaluator {
     pub name: String,
-    /// The name or path by which it was opened.
+    /// Name or path by which it was opened.
     pub given: String,
-    /// None if its training, and so its training games, are unknown.
+    /// Recipe of its training; None if the training, and so its games, are unknown.
     pub recipe: Option<Recipe>,
-    /// SHA-256 of its file; none if it is built in.
+    /// SHA-256 of its file; None if it is built in.
     pub digest: Option<String>,
     /// Scale of its centipawns for expected results, if known.
     pub(super) fitted: Option<f64>,
@@ -41,7 +41,7 @@ pub(super) enum EvaluationForm {
     Constant,
     Score,
     Terms(Evaluation, Box<HceWeights>),
-    /// Terms of another engine, known from its traces only.
+    /// Terms of another engine, which are known from its traces only.
     Traced(Box<(EngineTerms, HceWeights)>),
     Floats(Box<FloatEvaluation>),
     /// A net in integers, with its base evaluation if it has one.
@@ -57,7 +57,7 @@ pub(super) struct FloatEvaluation {
     pub integers: OnceLock<Result<Evaluation, String>>,
 }
 
-/// Reason why a net with these values of pieces is worthless, with the cure; `data` trained it.
+/// Returns why a net trained on `data`, with these values of pieces, is worthless, and the cure.
 pub fn reason_unlearnt(values: &[f64; 5], data: &[DataFile]) -> Option<String> {
     let values = describe_unsound(values)?;
     let cure = match are_few_for_nets(data) {
@@ -87,7 +87,7 @@ impl Evaluator {
         }
     }
 
-    /// Whether it needs boards that are not flipped to the side to move.
+    /// Returns whether it needs boards that are not flipped to the side to move.
     pub fn needs_colours(&self) -> bool {
         match &self.form {
             EvaluationForm::Floats(floats) => floats.encoder.needs_colours(),
@@ -96,7 +96,7 @@ impl Evaluator {
         }
     }
 
-    /// Whether it was trained, here or elsewhere.
+    /// Returns whether it was trained, here or elsewhere.
     pub fn is_trained(&self) -> bool {
         self.digest.is_some()
     }
@@ -105,7 +105,7 @@ impl Evaluator {
         matches!(self.form, EvaluationForm::Score)
     }
 
-    /// Its handcrafted terms, if they are built in.
+    /// Returns its handcrafted terms, if they are built in.
     pub fn built_in_terms(&self) -> Option<&HceWeights> {
         match &self.form {
             EvaluationForm::Terms(_, weights) => Some(weights),
@@ -113,16 +113,16 @@ impl Evaluator {
         }
     }
 
-    /// Its handcrafted terms, built in or an engine's own.
+    /// Returns its handcrafted terms, built in or of an engine.
     pub fn any_terms(&self) -> Option<&HceWeights> {
         match &self.form {
             EvaluationForm::Terms(_, weights) => Some(weights),
-            EvaluationForm::Traced(own) => Some(&own.1),
+            EvaluationForm::Traced(traced) => Some(&traced.1),
             _ => None,
         }
     }
 
-    /// Scale for the margins of a search: the fitted one, or a usual one.
+    /// Returns the scale for the margins of a search: the fitted one, or a usual one.
     pub fn scale_in_search(&self) -> f64 {
         const USUAL: f64 = 200.0;
         self.fitted.unwrap_or(USUAL)
@@ -141,7 +141,7 @@ impl Evaluator {
         bail!("cannot evaluate positions with {}: {why}", self.name)
     }
 
-    /// The evaluation for a search; the integers of a checkpoint's net.
+    /// Returns the evaluation for a search; of a checkpoint's net the integers.
     pub fn in_search(&self) -> Result<Box<dyn Evaluate + Send + '_>> {
         self.require_bare_positions()?;
         let evaluation = self.engine_evaluation().map_err(|why| {
@@ -150,8 +150,8 @@ impl Evaluator {
         Ok(search::follow_moves(evaluation.expect("it evaluates positions alone")))
     }
 
-    /// What engines have of it: terms, or the integers of its net; of a checkpoint those of its
-    /// export. None for what is no evaluation of positions alone.
+    /// Returns the evaluation that engines have: terms, or the integers of the net, which for a
+    /// checkpoint are exported. None for an evaluation that needs more than positions.
     pub fn engine_evaluation(&self) -> Result<Option<&Evaluation>, &String> {
         Ok(match &self.form {
             EvaluationForm::Terms(evaluation, _) | EvaluationForm::Integers(evaluation) => {
@@ -162,7 +162,8 @@ impl Evaluator {
         })
     }
 
-    /// Values of the [roles](crate::inspect::ROLES) in ordinary positions, where it has any.
+    /// Returns the values of the [roles](crate::inspect::ROLES) in ordinary positions. None if it
+    /// needs more than positions.
     pub fn piece_values(&self) -> Option<[f64; 5]> {
         self.require_bare_positions().ok()?;
         let value = |position: &Position| match self
@@ -174,13 +175,13 @@ impl Evaluator {
         Some(ordinary_values(value))
     }
 
-    /// Reason why the net of a run is worthless, if it has not learnt the pieces.
+    /// Returns why the net of a run is worthless, if it has not learnt the pieces.
     pub fn reason_unlearnt(&self) -> Option<String> {
         let recipe = self.recipe.as_ref().filter(|recipe| recipe.config.is_net())?;
         reason_unlearnt(&self.piece_values()?, &recipe.data)
     }
 
-    /// Centipawns for the side to move, of samples from these files.
+    /// Evaluates samples from these files to centipawns for the side to move.
     pub fn predict_samples(&self, samples: &[Sample], files: &[PathBuf]) -> Result<Predictions> {
         let cp = match &self.form {
             EvaluationForm::Constant => None,
@@ -196,30 +197,30 @@ impl Evaluator {
                 let positions: Vec<Position> = samples.iter().map(|it| it.position).collect();
                 Some(evaluation.evaluate_all(&positions).into_iter().map(f64::from).collect())
             }
-            EvaluationForm::Traced(own) => {
-                let values = evaluate_traces(own, samples, files);
+            EvaluationForm::Traced(traced) => {
+                let values = evaluate_traces(traced, samples, files);
                 Some(values.with_context(|| self.name.clone())?)
             }
             EvaluationForm::Floats(floats) => Some(floats.evaluate_samples(samples)?),
         };
         if let Some(cp) = &cp
-            && let Some(place) = cp.iter().position(|cp| !cp.is_finite())
+            && let Some(i) = cp.iter().position(|cp| !cp.is_finite())
         {
             bail!(
                 "{} evaluates {} to {}: its weights are too large or NaN; train it again \
                  with a lower learning rate",
                 self.name,
-                samples[place].position.to_fen(),
-                cp[place]
+                samples[i].position.to_fen(),
+                cp[i]
             );
         }
-        let named = Predictions::new(&self.name, Vec::new());
-        Ok(Predictions { cp, bound: self.needs_scores(), ..named })
+        let bound = self.needs_scores();
+        Ok(Predictions { cp, bound, ..Predictions::new(&self.name, Vec::new()) })
     }
 }
 
 impl FloatEvaluation {
-    /// The net that an export with the scales of the file produces.
+    /// Returns the net that an export with the scales of the file produces.
     fn exported_integers(&self) -> Result<&Evaluation, &String> {
         let ImportedWeights { weights, architecture, scales, .. } = &self.source;
         let make = || -> Result<Evaluation> {
@@ -231,9 +232,10 @@ impl FloatEvaluation {
         self.integers.get_or_init(|| make().map_err(|error| error.to_string())).as_ref()
     }
 
-    /// Centipawns for the side to move.
+    /// Evaluates samples to centipawns for the side to move.
     fn evaluate_samples(&self, samples: &[Sample]) -> Result<Vec<f64>, DeviceError> {
-        let (scale, mut values) = (f64::from(self.source.scales.scale), Vec::new());
+        let scale = f64::from(self.source.scales.scale);
+        let mut values = Vec::new();
         for samples in samples.chunks(4096) {
             let logits = host_outputs(&self.model, &self.encoder.encode_samples(samples))?;
             values.extend(samples.iter().zip(logits).map(|(sample, logit)| {
@@ -244,17 +246,17 @@ impl FloatEvaluation {
     }
 }
 
-/// Centipawns of an engine's terms for the side to move, from traces of the same boards.
+/// Evaluates an engine's terms to centipawns for the side to move, from traces of the same boards.
 fn evaluate_traces(
-    (own, weights): &(EngineTerms, HceWeights),
+    (terms, weights): &(EngineTerms, HceWeights),
     samples: &[Sample],
     files: &[PathBuf],
 ) -> Result<Vec<f64>> {
     let mut values: HashMap<Position, f64> = HashMap::new();
     for path in files {
         if SampleSource::open_file(path, None, u64::MAX)?.format().name == FORMAT.name {
-            trace::read_traces(path, own, u64::MAX, GivenViews::default(), |traced| {
-                let white = traced.evaluate_white(own, &weights.values, weights.tempo);
+            trace::read_traces(path, terms, u64::MAX, GivenViews::default(), |traced| {
+                let white = traced.evaluate_white(terms, &weights.values, weights.tempo);
                 let position = traced.sample.position;
                 values.insert(position, position.turn().fold_wb(white, -white));
             })?;

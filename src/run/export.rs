@@ -1,4 +1,4 @@
-//! Export of weights and facts to a net with floats and manifest.
+//! Export of weights and their facts to a net with floats and manifest.
 
 use std::path::{Path, PathBuf};
 
@@ -31,9 +31,9 @@ pub struct WrittenNet {
     pub kind: &'static str,
     /// Paths of floats, net and manifest.
     pub paths: [PathBuf; 3],
-    /// See [`reason_unlearnt`].
+    /// Reason why the net is worthless, see [`reason_unlearnt`].
     pub unlearnt: Option<String>,
-    /// What engines of Stockfish may compute otherwise.
+    /// Differences that engines of Stockfish may compute.
     pub cautions: Vec<String>,
 }
 
@@ -58,8 +58,7 @@ pub fn export_checkpoint(
     write_export(&source, origin.provenance, &basis, None, options, net)
 }
 
-/// Reads a file of weights, or dequantises a net, as the file or its sidecar describes it; with its
-/// origin.
+/// Reads weights with their origin, or dequantises a net, as the file or its sidecar describes.
 pub fn read_source(path: &Path) -> Result<(ImportedWeights, Origin)> {
     let name = path.display();
     let bytes =
@@ -101,7 +100,7 @@ pub fn require_distinct(checkpoint: &Path, net: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Positions on which integers are compared with floats: enough for the mean and for rare extremes.
+/// Number of positions to compare integers with floats: enough for the mean and rare extremes.
 const MEASURED: usize = 100_000;
 
 /// Positions on which an export is measured.
@@ -118,7 +117,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The origin; empty for files of other programs.
+    /// Reads the origin; it is empty for files of other programs.
     fn origin_of(source: &ImportedWeights) -> Result<Self> {
         let recipe = Recipe::read_header(&source.facts)?;
         let state = Checkpoint::read_state(&source.facts).unwrap_or_default();
@@ -135,7 +134,7 @@ impl Origin {
         Ok(Self { provenance, recipe })
     }
 
-    /// Origin of the positions of [`Origin::load_positions`], in words.
+    /// Describes the positions of [`Origin::load_positions`] in words.
     fn describe_positions(&self, given: Option<&ReadPlan>) -> String {
         let shown = |file: &PathBuf| file.display().to_string();
         match (given, &self.recipe) {
@@ -147,15 +146,16 @@ impl Origin {
         }
     }
 
-    /// Positions of the files, or else the run's validation positions, if its data still exist:
-    /// scales are chosen on these, and choices must not use the test.
+    /// Loads the positions of the files, or else the run's validation positions, if its data still
+    /// exist. Scales are chosen on these, and choices must not use the test.
     pub fn load_positions(
         &self,
         given: Option<ReadPlan>,
         checkpoint: &Path,
         listener: &dyn Progress,
     ) -> Result<ExportPositions> {
-        let (recipe, on) = (self.recipe.as_ref(), self.describe_positions(given.as_ref()));
+        let recipe = self.recipe.as_ref();
+        let on = self.describe_positions(given.as_ref());
         let is_given = given.is_some();
         if !is_given && !recipe.is_some_and(|recipe| recipe.config.file.data.has_validation()) {
             return Ok(ExportPositions { samples: Vec::new(), on });
@@ -197,7 +197,7 @@ pub fn permute_neurons(
     Ok((order.apply_order(weights, architecture)?, order.zero_blocks))
 }
 
-/// Quantises, proves, measures and writes a net. Fails if it is worthless, unless it is forced.
+/// Quantises, proves, measures and writes a net. Fails if it is worthless, unless `force`.
 pub fn write_export(
     source: &ImportedWeights,
     provenance: Provenance,
@@ -221,7 +221,7 @@ pub fn write_export(
     let ordered = permutes.then(|| permute_neurons(source, &positions)).transpose()?;
     let weights = ordered.as_ref().map_or(weights, |(weights, _)| weights);
     let mut rounded = round_counts(weights, architecture, *scales, samples)?;
-    // A file made from another has its rows as they were.
+    // A file made from another file keeps its rows.
     let keeps_rows = is_stockfish(path) && provenance.start.is_some();
     if !source.is_quantised() && !keeps_rows {
         export::clear_unreachable(&mut rounded, architecture);
@@ -252,7 +252,7 @@ pub fn write_export(
     Ok(WrittenNet { exported, kind: format.name, paths, unlearnt, cautions })
 }
 
-/// Sets SCALE so that centipawns mean the same as in an old evaluation; returns its name, too.
+/// Sets SCALE so that centipawns mean the same as in an old evaluation. Also returns its name.
 pub fn match_to(
     source: &mut ImportedWeights,
     old: &str,

@@ -1,4 +1,4 @@
-//! Folder of a run: its files, and its lock for one process.
+//! The folder of a run: its files, and its lock for one process.
 
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
@@ -18,7 +18,7 @@ pub const CONFIG: &str = "config.toml";
 pub const LAST: &str = "last.safetensors";
 /// Checkpoint with the lowest held-out loss.
 pub const BEST: &str = "best.safetensors";
-/// Weights that found the quiet ends of the current round.
+/// Weights with which the quiet ends of the current round were searched.
 pub const ROUND: &str = "round.safetensors";
 /// The quantised best net; its manifest and floats have the same name.
 pub const NET: &str = "net.bin";
@@ -28,7 +28,7 @@ pub const TERMS: &str = "terms.json";
 pub const BASE: &str = "base.json";
 /// Changes of each term.
 pub const TERMS_CSV: &str = "terms.csv";
-/// The config of several stages; that of the last one is [`CONFIG`].
+/// The config of several stages; [`CONFIG`] is that of the last stage.
 pub const STAGES: &str = "stages.toml";
 /// The log of validations.
 pub const LOG: &str = "log.csv";
@@ -40,33 +40,32 @@ const LOCK: &str = ".lock";
 const FILES: [&str; 11] =
     [LAST, BEST, ROUND, NET, TERMS, BASE, TERMS_CSV, "net.json", "net.safetensors", LOG, REPORT];
 
-/// Whether a run in a folder is complete: its manifest or table of terms is written last, and then
-/// its lock is removed.
+/// Returns whether a run is complete: its manifest or table of terms exists, and its lock does not.
 pub fn is_finished(folder: &Path) -> bool {
     let exists = |name: &&str| folder.join(name).exists();
     !exists(&LOCK) && ["net.json", TERMS_CSV].iter().any(exists)
 }
 
-/// Whether a folder holds a run, which may have come no further than to its first stages.
+/// Returns whether a folder holds a run, which may have finished only its first stages.
 pub fn has_run(folder: &Path) -> bool {
     [LAST, STAGES].iter().any(|name| folder.join(name).exists())
 }
 
-/// The folder of an earlier stage, by its number from 1, in that of the last one.
+/// Returns the folder of an earlier stage, by its number from 1, within that of the last stage.
 pub fn stage_folder(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("stage-{number}"))
 }
 
 /// A folder locked by this process for training.
 pub struct RunFolder {
-    /// The folder itself.
+    /// Path of the folder.
     pub path: PathBuf,
-    /// Released when the process ends in any way.
+    /// Lock file; the lock is released when the process ends in any way.
     _lock: File,
 }
 
 impl Drop for RunFolder {
-    /// A command that failed before its run began leaves nothing.
+    /// Removes the lock, and the folder if a command failed before its run began.
     fn drop(&mut self) {
         let _ = std::fs::remove_file(self.path_of(LOCK));
         let _ = std::fs::remove_dir(&self.path);
@@ -76,10 +75,11 @@ impl Drop for RunFolder {
 impl RunFolder {
     /// Locks a folder for a new run. Fails if it has other files, or a run that must stay.
     pub fn lock_new(path: &Path, overwrite: bool, listener: &dyn Progress) -> Result<Self> {
-        let (folder, config) = (path.display(), path.join(CONFIG));
+        let folder = path.display();
+        let config = path.join(CONFIG);
         // Opened and dropped: this creates the folder.
         Output::create_file(&config)?;
-        let taken = Self::lock_existing(path, listener)?;
+        let locked = Self::lock_existing(path, listener)?;
         let ours =
             input::read_text(&config, input::TEXT).is_ok_and(|text| text.starts_with(RUN_HEADER));
         let foreign = config.exists() || FILES.iter().any(|name| path.join(name).exists());
@@ -92,7 +92,7 @@ impl RunFolder {
             "{folder} holds a run already; go on with `nnuance train --resume {folder}`, overwrite it \
              with --overwrite, or choose another folder with --out"
         );
-        Ok(taken)
+        Ok(locked)
     }
 
     /// Locks the folder of a run.
@@ -124,19 +124,19 @@ impl RunFolder {
         Ok(Self { path: path.to_path_buf(), _lock: lock })
     }
 
-    /// The folder that is named to resume: of all stages, if this is an earlier one.
+    /// Returns the folder to name when resuming: that of all stages, if this is an earlier stage.
     pub fn outer_folder(&self) -> &Path {
-        let above = self.path.parent().filter(|it| !it.as_os_str().is_empty());
-        above.filter(|it| it.join(STAGES).exists()).unwrap_or(&self.path)
+        let parent = self.path.parent().filter(|it| !it.as_os_str().is_empty());
+        parent.filter(|it| it.join(STAGES).exists()).unwrap_or(&self.path)
     }
 
-    /// Removes the files of a run with its stages.
+    /// Removes the files of a run and of its stages.
     pub fn clear_runs(&self) -> Result<()> {
         if self.path_of(STAGES).exists() {
             let stages = (1..).map(|number| stage_folder(&self.path, number));
             for path in stages.take_while(|path| path.exists()) {
                 remove_files(&path, |name| [CONFIG, LOCK].contains(&name))?;
-                // Dropped, it removes the folder.
+                // Dropping it removes the folder.
                 Self { path, _lock: self._lock.try_clone()? }.clear_run()?;
             }
             remove_files(&self.path, |name| name == STAGES)?;
@@ -147,14 +147,14 @@ impl RunFolder {
     /// Removes the files of a run, but not those of earlier stages.
     pub fn clear_run(&self) -> Result<()> {
         remove_files(&self.path, |name| FILES.contains(&name))?;
-        let kept = self.path_of(KEPT);
-        remove_files(&kept, |name| name.ends_with(".safetensors"))?;
+        let checkpoints = self.path_of(KEPT);
+        remove_files(&checkpoints, |name| name.ends_with(".safetensors"))?;
         // Only an empty folder is removed.
-        let _ = std::fs::remove_dir(&kept);
+        let _ = std::fs::remove_dir(&checkpoints);
         Ok(())
     }
 
-    /// The path of a file in the folder.
+    /// Returns the path of a file in the folder.
     pub fn path_of(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }

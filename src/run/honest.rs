@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 
 use super::evaluator::Evaluator;
 use super::recipe::Recipe;
-use crate::digits::group_digits;
+use crate::digits::{format_decimal_percent, group_digits};
 use crate::loader::TestShare;
 use crate::sample::{Sample, games_known};
 use crate::sketch::Sketch;
@@ -13,15 +13,15 @@ use crate::sketch::Sketch;
 #[derive(Debug, Default)]
 pub struct Selection {
     pub samples: Vec<Sample>,
-    /// Whether they are test games; else all positions are used.
+    /// Whether the positions are test games; else all positions are used.
     pub is_test: bool,
-    /// Positions that are left out.
+    /// Notes on positions that are left out.
     pub notes: Vec<String>,
-    /// Which games are measured.
+    /// Notes on the games that are measured.
     pub details: Vec<String>,
-    /// By evaluation, other explanations of a low loss; any leaves its verdict open.
+    /// Other explanations of a low loss, by evaluation. Any of them leaves the verdict open.
     pub cautions: Vec<Vec<String>>,
-    /// Whether a few games may be left that an evaluation was trained on.
+    /// Whether an evaluation may have been trained on a few of the games.
     pub is_shared: bool,
 }
 
@@ -38,8 +38,8 @@ impl Selection {
             [all - self.samples.len(), all].map(|count| group_digits(count as u64));
         let known = if sketch.is_whole() { "" } else { " that are known" };
         self.notes.push(format!(
-            "{name} was trained on {:.2} % of {all} positions: the {left_out}{known} are left out",
-            100.0 * share
+            "{name} was trained on {} of {all} positions: the {left_out}{known} are left out",
+            format_decimal_percent(share, 2)
         ));
         self.is_shared |= !sketch.is_whole();
     }
@@ -63,22 +63,22 @@ impl Selection {
     }
 }
 
-/// Smallest share of known positions with which the others count as the data of training.
+/// Share of known positions from which on all count as training data.
 const FEW: f64 = 0.01;
 
-/// The caution about an evaluation whose checkpoint was chosen on the measured games.
+/// Writes the caution about an evaluation whose checkpoint was chosen on the measured games.
 pub fn chosen_on_these(name: &str) -> String {
     format!("{name} chose its checkpoint on these games too")
 }
 
 /// Leaves out games that an evaluation was trained on, unless `all`.
 ///
-/// Games are recognised by their content, whatever file they are in. If an evaluation was trained
-/// on a few of these, those that are known are left out. If it was trained on more, the filter of
-/// its training is applied, and its test games are left. Runs without a test chose their
-/// checkpoints on all held-out games; they are measured on the same games as others, with a caution.
-/// `chosen` positions passed a filter of the user, which replaces that of the training. Fails if
-/// two evaluations held out different games, or one held out none.
+/// Games are recognised by their content, in any file. If an evaluation was trained on a few of
+/// them, the known ones are left out. If it was trained on more, the filter of its training is
+/// applied, and only its test games are measured. Runs without a test chose their checkpoints on
+/// all held-out games; they are measured on the same games as others, with a caution. `chosen`
+/// positions passed a filter of the user, which replaces the filter of the training. Fails if two
+/// evaluations held out different games, or one held out none.
 pub fn select_positions(
     evaluators: &[Evaluator],
     samples: Vec<Sample>,
@@ -86,67 +86,68 @@ pub fn select_positions(
     chosen: bool,
 ) -> Result<Selection> {
     let games = games_known(&samples);
-    let mut found = Selection { samples, ..Selection::default() };
+    let mut selection = Selection { samples, ..Selection::default() };
     let mut cautions = vec![Vec::new(); evaluators.len()];
     let mut known: Vec<(usize, &str, &Recipe)> = Vec::new();
-    for (place, evaluator) in evaluators.iter().enumerate().filter(|(_, it)| it.is_trained()) {
+    for (evaluation, evaluator) in evaluators.iter().enumerate().filter(|(_, it)| it.is_trained()) {
         let name = &evaluator.name[..];
         if let Some(why) = evaluator.reason_unlearnt() {
-            cautions[place].push(format!("{name}: {why}"));
+            cautions[evaluation].push(format!("{name}: {why}"));
         }
-        cautions[place].extend(evaluator.cautions.iter().cloned());
+        cautions[evaluation].extend(evaluator.cautions.iter().cloned());
         match &evaluator.recipe {
-            Some(recipe) => known.push((place, name, recipe)),
-            None => cautions[place].push(format!("the training data of {name} are unknown")),
+            Some(recipe) => known.push((evaluation, name, recipe)),
+            None => cautions[evaluation].push(format!("the training data of {name} are unknown")),
         }
     }
     if !all {
         for (_, name, recipe) in &known {
-            found.drop_few(name, &recipe.sketch);
-            found.drop_few(name, &recipe.validation_sketch);
+            selection.drop_few(name, &recipe.sketch);
+            selection.drop_few(name, &recipe.validation_sketch);
         }
     }
-    let mut seen = known.clone();
-    seen.retain(|(.., recipe)| {
-        found.samples.iter().any(|it| recipe.sketch.contains_hash(it.split_group()))
+    let mut trained_on = known.clone();
+    trained_on.retain(|(.., recipe)| {
+        selection.samples.iter().any(|it| recipe.sketch.contains_hash(it.split_group()))
     });
-    let is_seen = |place: usize| seen.iter().any(|it| it.0 == place);
-    for &(place, name, recipe) in &known {
-        if is_seen(place) {
+    let has_trained = |evaluation: usize| trained_on.iter().any(|it| it.0 == evaluation);
+    for &(evaluation, name, recipe) in &known {
+        if has_trained(evaluation) {
             if all {
                 let share =
-                    recipe.sketch.known_share(found.samples.iter().map(Sample::split_group));
-                let why =
-                    format!("the training data of {name} have {:.1} % of these", 100.0 * share);
-                cautions[place].push(why);
+                    recipe.sketch.known_share(selection.samples.iter().map(Sample::split_group));
+                let share = format_decimal_percent(share, 1);
+                cautions[evaluation]
+                    .push(format!("the training data of {name} have {share} of these"));
             }
         } else if recipe.data.iter().any(|file| file.games > 0) != games {
             let why = "games are known on one side only";
-            cautions[place].push(format!("whether {name} was trained on these: {why}"));
+            cautions[evaluation].push(format!("whether {name} was trained on these: {why}"));
         }
         let start = recipe.start.as_ref().and_then(|start| start.doubt.as_ref());
         let base = recipe.base.as_ref().and_then(|base| base.doubt.as_ref());
         for (how, doubt) in [("started from another net", start), ("is added to another", base)] {
-            cautions[place].extend(doubt.map(|doubt| format!("{name} {how}: {doubt}")));
+            cautions[evaluation].extend(doubt.map(|doubt| format!("{name} {how}: {doubt}")));
         }
     }
-    if let Some((first, name, recipe)) = seen.first().filter(|_| !all) {
+    if let Some((first, name, recipe)) = trained_on.first().filter(|_| !all) {
         let split = recipe.config.game_split();
-        for (_, other, others) in &seen[1..] {
-            let of = others.config.game_split();
+        for (_, other_name, other_recipe) in &trained_on[1..] {
+            let other_split = other_recipe.config.game_split();
             ensure!(
-                of == split,
-                "{name} and {other} were trained on these games with different ones held out \
+                other_split == split,
+                "{name} and {other_name} were trained on these games with different ones held out \
                  (held_out {} and {}, held_out_seed {} and {}); train them with the same, name \
                  other data, or compare on everything with --all",
                 split.share,
-                of.share,
+                other_split.share,
                 split.seed,
-                of.seed
+                other_split.seed
             );
-            if !chosen && others.config.file.data.filter != recipe.config.file.data.filter {
-                let why = format!("{name} gains by its filter, which differs from that of {other}");
-                cautions[*first].push(why);
+            if !chosen && other_recipe.config.file.data.filter != recipe.config.file.data.filter {
+                cautions[*first].push(format!(
+                    "{name} gains by its filter, which differs from that of {other_name}"
+                ));
             }
         }
         ensure!(
@@ -154,37 +155,38 @@ pub fn select_positions(
             "{name} was trained on all of these games: no loss on them would be honest. Name other \
              data with --data; `nnuance compare --all` measures on them all the same"
         );
-        // The smallest test is a part of all the others.
-        let tests = seen.iter().map(|(_, _, it)| it.config.test_share.0).filter(|test| *test > 0.0);
+        // The smallest test is a part of all others.
+        let tests =
+            trained_on.iter().map(|(_, _, it)| it.config.test_share.0).filter(|test| *test > 0.0);
         let test = TestShare(tests.reduce(f64::min).unwrap_or(TestShare::DEFAULT.0));
         let filter = &recipe.config.file.data.filter;
-        found.samples.retain(|it| {
-            let group = it.split_group();
+        selection.samples.retain(|sample| {
+            let group = sample.split_group();
             split.holds_out(group)
                 && test.takes_group(group)
-                && (chosen || filter.rejecting_key(it).is_none())
+                && (chosen || filter.rejecting_key(sample).is_none())
         });
-        found.is_test = true;
+        selection.is_test = true;
         ensure!(
-            !found.samples.is_empty(),
+            !selection.samples.is_empty(),
             "none of these games is in the test of {name} (held_out {}, test {}), or its filter \
              leaves none; name more data with --data, or measure on everything with --all",
             split.share,
             test.0
         );
         let games = format!("test games: {} of the {} that {name} held out", test.0, split.share);
-        found.details.push(games);
-        // Training has skipped positions that its target cannot use; they are skipped for all.
-        if let Some((_, name, _)) = seen.iter().find(|(_, _, it)| it.config.needs_scores()) {
-            found.skip_unscored(&format!("the target of {name}"))?;
+        selection.details.push(games);
+        // Positions that the target of a training cannot use are skipped for all.
+        if let Some((_, name, _)) = trained_on.iter().find(|(_, _, it)| it.config.needs_scores()) {
+            selection.skip_unscored(&format!("the target of {name}"))?;
         }
     }
-    for (place, name, recipe) in known {
+    for (evaluation, name, recipe) in known {
         let validated = |it: &Sample| recipe.validation_sketch.contains_hash(it.split_group());
-        let without_test = is_seen(place) && recipe.config.test_share.0 == 0.0 && !all;
-        if without_test || found.samples.iter().any(validated) {
-            cautions[place].push(chosen_on_these(name));
+        let without_test = has_trained(evaluation) && recipe.config.test_share.0 == 0.0 && !all;
+        if without_test || selection.samples.iter().any(validated) {
+            cautions[evaluation].push(chosen_on_these(name));
         }
     }
-    Ok(Selection { cautions, ..found })
+    Ok(Selection { cautions, ..selection })
 }

@@ -21,7 +21,7 @@ use crate::progress::{Progress, SilentProgress};
 use crate::report::{Comparison, html, wrap_sentence};
 use crate::sample::Sample;
 
-/// Sections of a report about the net of a run, whose name may be left out.
+/// Makes the sections of a report about the net of a run, whose name may be left out.
 pub fn net_sections(
     net: &str,
     name: Option<&str>,
@@ -34,21 +34,21 @@ pub fn net_sections(
     let inspection =
         inspect_net(&source, samples, removed, &SilentProgress).with_context(|| net.to_string())?;
     drop(counter);
-    let alone = match read_base(&source.facts)? {
+    let suffix = match read_base(&source.facts)? {
         Some(_) => ", without its base",
         None => "",
     };
-    Ok(add_run_name(inspection.page_sections(), name, alone))
+    Ok(add_run_name(inspection.page_sections(), name, suffix))
 }
 
 /// Adds the name of a run, if it is needed, to the titles of sections.
 fn add_run_name(mut sections: Vec<Section>, name: Option<&str>, suffix: &str) -> Vec<Section> {
-    let of = name.map_or(String::new(), |name| format!(" of {name}"));
-    sections.iter_mut().for_each(|section| section.title += &format!("{of}{suffix}"));
+    let name = name.map_or(String::new(), |name| format!(" of {name}"));
+    sections.iter_mut().for_each(|section| section.title += &format!("{name}{suffix}"));
     sections
 }
 
-/// Handcrafted terms, and for those of a run their gain over the start weights.
+/// Handcrafted terms, and for terms of a run the gain over the start weights.
 #[derive(Serialize)]
 pub struct TermsInspection {
     pub terms: InspectedTerms,
@@ -56,21 +56,20 @@ pub struct TermsInspection {
 }
 
 impl TermsInspection {
-    /// Inspects terms, which are among the evaluations `measured` on these files, if they are known.
+    /// Inspects terms. Those of a run are among the evaluations `measured` on these files.
     pub fn new(tuned: &Evaluator, measured: Option<(&Measurement, &[PathBuf])>) -> Result<Self> {
         let weights = tuned.any_terms();
         let weights = weights.with_context(|| format!("{} holds no terms", tuned.given))?;
         let gain = |(measured, files): (&Measurement, &[PathBuf])| {
-            let place = measured.evaluations.iter().position(|it| it.name == tuned.name);
-            let pair = Evaluator::before_training(Path::new(&tuned.given))?.zip(place);
-            pair.map(|(start, place)| measured.compare_with(place, &start, files)).transpose()
+            let index = measured.evaluations.iter().position(|it| it.name == tuned.name);
+            let pair = Evaluator::before_training(Path::new(&tuned.given))?.zip(index);
+            pair.map(|(start, index)| measured.compare_with(index, &start, files)).transpose()
         };
         let tuning = measured.map(gain).transpose()?.flatten();
         Ok(Self { terms: inspect_terms(weights), tuning })
     }
 
-    /// Opens terms of a checkpoint or a JSON file. Those of a run are measured on the given
-    /// positions, or else on its test games.
+    /// Opens terms, and measures those of a run on the given positions, or else on its test games.
     pub fn open_terms(path: &Path, given: Option<ReadPlan>, host: &Host) -> Result<Self> {
         let name = path.display().to_string();
         let mut tuned = [Evaluator::open_evaluation(&name, &host.device, host.listener)?];
@@ -90,14 +89,14 @@ impl TermsInspection {
         format!("{}{}", self.terms.value_table(), tuning.unwrap_or_default())
     }
 
-    /// Sections of a page, with the name of the run, if it is needed.
+    /// Makes the sections of a page, with the name of the run, if it is needed.
     pub fn page_sections(&self, name: Option<&str>) -> Vec<Section> {
         let tuning = self.tuning.as_ref().map(html::tuning_section);
         add_run_name(tuning.into_iter().chain(self.terms.page_sections()).collect(), name, "")
     }
 }
 
-/// Inspects a net over these positions; from `removed` of them pieces and rows are removed.
+/// Inspects a net over these positions. Pieces and rows are removed from `removed` of them.
 pub fn inspect_net(
     source: &ImportedWeights,
     samples: &[Sample],
@@ -114,7 +113,7 @@ pub fn inspect_net(
     Ok(inspect_weights(weights, architecture, *scales, samples, removed)?)
 }
 
-/// Positions of the files, or else the run's validation positions.
+/// Reads the positions of the files, or else the run's validation positions.
 pub fn choose_positions(
     given: Option<ReadPlan>,
     recipe: Option<&Recipe>,

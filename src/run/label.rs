@@ -10,8 +10,7 @@ use crate::progress::Progress;
 use crate::sample::{Position, Sample};
 use crate::score::Score;
 
-/// Opens what engines have of an evaluation; for the folder of a run its net. Fails if it is none
-/// of positions alone.
+/// Opens an evaluation as engines have it, of a run its net. Fails if it needs more than positions.
 pub fn open_static(
     name: &str,
     device: &(Device, Compute),

@@ -24,11 +24,11 @@ use crate::sample::{Sample, games_known};
 /// Positions per file whose results are compared with material, as in training.
 const PROBE: usize = 50_000;
 
-/// Values of each evaluation for the same positions, and facts about these.
+/// Values of each evaluation for the same positions, and facts about the positions.
 pub struct Measurement {
     pub samples: Vec<Sample>,
     pub evaluations: Vec<Predictions>,
-    /// Positions and games that are left out.
+    /// Notes on positions and games that are left out.
     pub notes: Vec<String>,
     /// Doubts about evaluations, and facts about the positions.
     details: Vec<String>,
@@ -36,13 +36,13 @@ pub struct Measurement {
     unseen: bool,
     truth: PositionFacts,
     trained: Vec<bool>,
-    /// Floats and integers of one net, as places among the evaluations.
+    /// Floats and integers of one net, as indices of evaluations.
     nets: Vec<[usize; 2]>,
-    /// Games between some of them.
+    /// Games between some of the evaluations.
     played: Option<PlayedGames>,
 }
 
-/// Facts about positions; `noun` names their games.
+/// Collects facts about positions; `noun` names their games.
 pub fn position_facts(samples: &[Sample], noun: &'static str) -> PositionFacts {
     PositionFacts {
         results: samples.iter().map(|sample| sample.result.into()).collect(),
@@ -54,7 +54,7 @@ pub fn position_facts(samples: &[Sample], noun: &'static str) -> PositionFacts {
     }
 }
 
-/// All positions of the given files, or else of a run's training files.
+/// Plans to read all positions of the given files, or else of a run's training files.
 pub fn plan_positions(
     given: Option<ReadPlan>,
     run: Option<&Recipe>,
@@ -68,34 +68,34 @@ pub fn plan_positions(
     Ok(ReadPlan { needs_colours: evaluators.iter().any(Evaluator::needs_colours), ..plan })
 }
 
-/// Reads all positions of the files, one after the other; also returns why their results name no
-/// winner, where material contradicts the point of view of a file.
+/// Reads all positions of the files, one file after the other. If material contradicts the point of
+/// view of a file, also returns why its results name no winner.
 pub fn read_positions(
     plan: &ReadPlan,
     listener: &dyn Progress,
 ) -> Result<(Vec<Sample>, Vec<String>)> {
     let (mut all, mut cautions) = (Vec::new(), Vec::new());
     for file in &plan.files {
-        let alone = ReadPlan { files: vec![file.clone()], ..plan.clone() };
-        let found = collect_samples(&alone, None, listener).map_err(|error| match error {
+        let file_plan = ReadPlan { files: vec![file.clone()], ..plan.clone() };
+        let samples = collect_samples(&file_plan, None, listener).map_err(|error| match error {
             // Here the remedy is an option, not a key of a config.
             LoadError::Read(ReadError::Bad { path, bad, limit: 0 }) => anyhow!(
                 "{path}, {bad} (to leave such out, pass --bad-records N)",
                 path = path.display()
             ),
-            other => other.into(),
+            error => error.into(),
         })?;
-        // With wrong results the best predictor is the worst evaluation.
-        let probe = &found[..found.len().min(PROBE)];
+        // With inverted results the best predictor is the worst evaluation.
+        let probe = &samples[..samples.len().min(PROBE)];
         cautions.extend(contradict_view(plan, file, probe, LabelKind::Result)?);
-        all.extend(found);
+        all.extend(samples);
     }
     Ok((all, cautions))
 }
 
-/// Floats and integers of one net, as places among the evaluations.
+/// Finds floats and integers of one net, as indices of evaluations.
 fn net_pairs(evaluators: &[Evaluator]) -> Vec<[usize; 2]> {
-    let of = |integers: &Evaluator| {
+    let find_floats = |integers: &Evaluator| {
         let net = net_of(&integers.given);
         evaluators
             .iter()
@@ -105,34 +105,34 @@ fn net_pairs(evaluators: &[Evaluator]) -> Vec<[usize; 2]> {
         .iter()
         .enumerate()
         .filter(|(_, it)| matches!(it.form, EvaluationForm::Integers(_)));
-    integers.filter_map(|(place, it)| Some([of(it)?, place])).collect()
+    integers.filter_map(|(index, it)| Some([find_floats(it)?, index])).collect()
 }
 
-/// Common name of floats and integers: a run's folder, or the path without its extension.
+/// Returns the common name of floats and integers: a run's folder, or the path up to its extension.
 fn net_of(given: &str) -> String {
     let path = Path::new(given);
-    let named = |name: &str| path.file_name().is_some_and(|it| it == name);
+    let is_named = |name: &str| path.file_name().is_some_and(|it| it == name);
     match path.parent() {
-        Some(folder) if named(BEST) || named(NET) => folder.to_string_lossy().into_owned(),
+        Some(folder) if is_named(BEST) || is_named(NET) => folder.to_string_lossy().into_owned(),
         _ => path.with_extension("").to_string_lossy().into_owned(),
     }
 }
 
 impl Measurement {
-    /// Evaluates positions of these files; with `of_results`, these name no winner.
+    /// Evaluates positions of these files. With any `cautions`, the results name no winner.
     pub fn measure_selection(
         evaluators: &[Evaluator],
         mut selection: Selection,
-        of_results: Vec<String>,
+        cautions: Vec<String>,
         files: &[PathBuf],
     ) -> Result<Self> {
         if evaluators.iter().any(Evaluator::needs_scores) {
             selection.skip_unscored("`score`")?;
         }
-        let Selection { samples, is_test, notes, mut details, cautions, is_shared } = selection;
-        let unseen = !is_shared && cautions.iter().all(Vec::is_empty);
+        let Selection { samples, is_test, notes, mut details, is_shared, .. } = selection;
+        let unseen = !is_shared && selection.cautions.iter().all(Vec::is_empty);
         let mut evaluations = Vec::new();
-        for (evaluator, cautions) in evaluators.iter().zip(cautions) {
+        for (evaluator, cautions) in evaluators.iter().zip(selection.cautions) {
             evaluations
                 .push(Predictions { cautions, ..evaluator.predict_samples(&samples, files)? });
         }
@@ -149,8 +149,7 @@ impl Measurement {
             (false, false) => "positions",
             (false, true) => "test positions",
         };
-        let truth =
-            PositionFacts { targets, cautions: of_results, ..position_facts(&samples, noun) };
+        let truth = PositionFacts { targets, cautions, ..position_facts(&samples, noun) };
         if !truth.games_known {
             let lacking = samples.iter().filter(|sample| sample.game.is_none()).count();
             details.push(format!(
@@ -175,47 +174,48 @@ impl Measurement {
         Ok(())
     }
 
-    /// Cost of quantising each net with floats and integers.
+    /// Measures the cost of quantising each net with floats and integers.
     pub fn measure_quantising(&self) -> Result<Vec<Quantising>> {
-        let of = |net: &[usize; 2]| {
-            measure_quantising(net.map(|place| &self.evaluations[place]), &self.truth)
+        let measure = |net: &[usize; 2]| {
+            measure_quantising(net.map(|index| &self.evaluations[index]), &self.truth)
         };
-        Ok(self.nets.iter().map(of).collect::<Result<_, _>>()?)
+        Ok(self.nets.iter().map(measure).collect::<Result<_, _>>()?)
     }
 
-    /// Leaves out floats beside their integers, which engines use. Returns the places that stay.
+    /// Drops floats beside their integers, which engines use. Returns the indices that remain.
     pub fn drop_floats(&mut self) -> Vec<usize> {
-        let mut places: Vec<usize> = (0..self.evaluations.len()).collect();
-        places.retain(|place| self.nets.iter().all(|[floats, _]| floats != place));
-        self.evaluations = places.iter().map(|place| self.evaluations[*place].clone()).collect();
-        self.trained = places.iter().map(|place| self.trained[*place]).collect();
+        let mut stay: Vec<usize> = (0..self.evaluations.len()).collect();
+        stay.retain(|index| self.nets.iter().all(|[floats, _]| floats != index));
+        self.evaluations = stay.iter().map(|index| self.evaluations[*index].clone()).collect();
+        self.trained = stay.iter().map(|index| self.trained[*index]).collect();
         self.nets.clear();
-        places
+        stay
     }
 
     pub fn compare_all(&self) -> Result<Comparison> {
         Ok(self.add_cautions(compare(&self.evaluations, &self.truth)?))
     }
 
-    /// Compares one of them with an evaluation outside of the ranking.
+    /// Compares one of the evaluations with one outside of the ranking.
     pub fn compare_with(
         &self,
-        place: usize,
-        other: &Evaluator,
+        index: usize,
+        outside: &Evaluator,
         files: &[PathBuf],
     ) -> Result<Comparison> {
-        let pair = [self.evaluations[place].clone(), other.predict_samples(&self.samples, files)?];
-        let unseen = self.unseen;
-        Ok(Comparison { unseen, ..compare(&pair, &self.truth)? })
+        let outside = outside.predict_samples(&self.samples, files)?;
+        let pair = [self.evaluations[index].clone(), outside];
+        Ok(Comparison { unseen: self.unseen, ..compare(&pair, &self.truth)? })
     }
 
-    /// Compares them with phases, calibration and disagreements, against the first trained one.
-    pub fn compare_deeply(&self, most: usize) -> Result<DeepComparison> {
+    /// Compares the evaluations with phases, calibration and disagreements, against the first trained
+    /// one. A disagreement shows at most `shown` positions.
+    pub fn compare_deeply(&self, shown: usize) -> Result<DeepComparison> {
         let phases: Vec<u8> =
             self.samples.par_iter().map(|it| hce::Phase::piece_phase(&it.position)).collect();
         let fen = |i: usize| self.samples[i].position.to_fen();
         let reference = self.trained.iter().position(|it| *it);
-        let deep = compare_deeply(&self.evaluations, &self.truth, &phases, &fen, reference, most)?;
+        let deep = compare_deeply(&self.evaluations, &self.truth, &phases, &fen, reference, shown)?;
         Ok(DeepComparison { comparison: self.add_cautions(deep.comparison), ..deep })
     }
 
@@ -229,13 +229,13 @@ impl Measurement {
     }
 }
 
-/// Targets, and formula, of the first run that uses scores, if all positions and sources share it.
+/// Returns targets and formula of the first run that uses scores, if all sources share them.
 fn score_targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, String)> {
     let configs = evaluators.iter().filter_map(|it| Some(&it.recipe.as_ref()?.config));
     let config = configs.into_iter().find(|config| config.needs_scores())?;
     let source_targets = config.source_targets();
     let win_rate = source_targets[0].win_rate;
-    if source_targets[1..].iter().any(|own| own.win_rate != win_rate || own.wdl.is_some()) {
+    if source_targets[1..].iter().any(|it| it.win_rate != win_rate || it.wdl.is_some()) {
         return None;
     }
     let (wdl, scale) = (config.final_wdl(), config.win_rate.scale);
@@ -244,12 +244,12 @@ fn score_targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f6
     Some((targets_of(samples, config)?, note))
 }
 
-/// Share of the score where that of the result is `wdl`, without the noise of floats.
+/// Returns the share of the score if the result has the share `wdl`, without the noise of floats.
 pub fn score_share(wdl: f64) -> f64 {
     ((1.0 - wdl) * 1e6).round() / 1e6
 }
 
-/// Target of each position at the end of a run with this config; none if a score is missing.
+/// Computes the targets at the end of a run with this config. None if a score is missing.
 pub fn targets_of(samples: &[Sample], config: &Config) -> Option<Vec<f64>> {
     let (wdl, win_rate) = (config.final_wdl(), config.win_rate);
     let target = |sample: &Sample| {

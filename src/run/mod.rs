@@ -1,6 +1,5 @@
-//! Runs: from a config and data to an evaluation in a folder, measured on unseen data. Nothing here
-//! prints, exits, or reads clock and environment; a [`Progress`](crate::progress::Progress)
-//! receives all events.
+//! Runs from a config and data to an evaluation in a folder, measured on unseen data. They do not
+//! print or exit: a [`Progress`](crate::progress::Progress) receives all events and has the clock.
 
 #[doc(hidden)]
 pub mod arena;

@@ -1,4 +1,4 @@
-//! Interpretation of a path: a file, or the folder of a run.
+//! Interpretation of paths: a file, or the folder of a run.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ pub enum FileKind {
     Other,
 }
 
-/// Whether it begins as JSON: nets may have the same first byte, but also others that no text has.
+/// Returns whether bytes begin as JSON. Nets may have the same first byte, but not only text.
 fn is_json(bytes: &[u8]) -> bool {
     let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
     let begins =
@@ -48,13 +48,13 @@ pub fn weights_file(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(BEST) } else { path.to_path_buf() }
 }
 
-/// The file that is evaluated for a name: for a run's folder its net, if it has one.
+/// Returns the file that is evaluated for a name: for a run's folder its net, if it has one.
 pub fn evaluated_file(name: &str) -> String {
     let net = Path::new(name).join(NET);
     if net.exists() { net.to_string_lossy().into_owned() } else { name.to_string() }
 }
 
-/// Whether a file, or the best weights of a run folder, are handcrafted terms.
+/// Returns whether a file, or the best weights of a run folder, are handcrafted terms.
 pub fn holds_terms(path: &Path) -> bool {
     let path = weights_file(path);
     let Ok(bytes) = input::read_bytes(&path, input::WEIGHTS) else { return false };

@@ -16,21 +16,21 @@ use crate::model::{Compute, Device};
 use crate::progress::Progress;
 use crate::search::{Evaluate, Limits, SearchGame, SearchSettings, Searcher};
 
-/// An evaluation that plays with the built-in search, on one thread for each player.
+/// An evaluation that plays with the built-in search, on one thread per player.
 pub struct SearchPlayer {
     evaluator: Evaluator,
-    /// MiB of each player's table.
+    /// Size of each player's table in MiB.
     mebibytes: usize,
 }
 
-/// Milliseconds between a move and its clock.
+/// Overhead between a move and its clock in milliseconds.
 const OVERHEAD: u64 = 5;
 
 impl SearchPlayer {
-    /// Usual size of a table. It is cleared for every game or position, so a large one costs time.
+    /// Usual size of a table in MiB. It is often cleared, so a large one costs time.
     pub const MEBIBYTES: usize = 4;
 
-    /// Opens an evaluation that can play; for the folder of a run its net.
+    /// Opens an evaluation that can play. For the folder of a run it is the net.
     pub fn open_player(
         name: &str,
         device: &(Device, Compute),
@@ -46,12 +46,12 @@ impl SearchPlayer {
         Self { mebibytes, ..self }
     }
 
-    /// An evaluator that follows the moves of a search.
+    /// Returns an evaluator that follows the moves of a search.
     pub fn in_search(&self) -> Box<dyn Evaluate + Send + '_> {
         self.evaluator.in_search().expect("tried when it was opened")
     }
 
-    /// The scale for the margins of a search.
+    /// Returns the scale for the margins of a search.
     pub fn search_scale(&self) -> f64 {
         self.evaluator.scale_in_search()
     }
@@ -86,7 +86,7 @@ struct AtBoard<'a> {
     searcher: Searcher,
     evaluation: Box<dyn Evaluate + Send + 'a>,
     scale: f64,
-    /// Only if time is limited.
+    /// Alarm that stops a search; None until time is limited.
     alarm: Option<Alarm>,
 }
 
@@ -109,19 +109,19 @@ impl Player for AtBoard<'_> {
             Some(budget) => self.alarm.get_or_insert_default().set_alarm(budget.hard),
             None => Default::default(),
         };
-        let question = SearchSettings { limits, scale: self.scale };
+        let settings = SearchSettings { limits, scale: self.scale };
         let mut game = SearchGame::new(line.first.clone());
         line.moves.iter().for_each(|&played| game.play_move(played));
         let is_over = || budget.is_some_and(|budget| watch.elapsed_milliseconds() >= budget.soft);
         let Self { searcher, evaluation, .. } = self;
-        let found =
-            searcher.search_position(&game, &mut **evaluation, &question, &stop, &mut |_| {
+        let result =
+            searcher.search_position(&game, &mut **evaluation, &settings, &stop, &mut |_| {
                 if is_over() {
                     stop.store(true, Ordering::Relaxed);
                 }
             });
-        let best = *found.pv.first().expect("a position that is searched has a legal move");
-        Ok(MoveResult { best, score: Some(found.score), depth: found.depth })
+        let best = *result.pv.first().expect("a position that is searched has a legal move");
+        Ok(MoveResult { best, score: Some(result.score), depth: result.depth })
     }
 
     fn search_without_memory(

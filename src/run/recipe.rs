@@ -1,4 +1,4 @@
-//! Origin of weights and nets: the config and the data behind them.
+//! Origin of weights and nets: the config and the data that made them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,22 +23,22 @@ pub const COMPUTE: &str = "compute";
 /// Key of the header for the number of training positions.
 pub const POSITIONS: &str = "positions";
 
-/// A run that made an evaluation.
+/// The run that made an evaluation.
 #[derive(Clone, Debug)]
 pub struct Recipe {
     pub config: Config,
     pub data: Vec<DataFile>,
-    /// The games of the data, including held-out ones.
+    /// Sketch of the games of the data, including held-out ones.
     pub sketch: Sketch,
-    /// The files for validation only; none if games of `data` validated.
+    /// Files for validation only; empty if games of `data` validated.
     pub validation: Vec<DataFile>,
-    /// The games of these, on which a checkpoint was chosen.
+    /// Sketch of their games, on which a checkpoint was chosen.
     pub validation_sketch: Sketch,
     /// Text of another engine's term list.
     pub term_list: Option<String>,
-    /// The net that it started from; none: random weights.
+    /// Net that the run started from; None: random weights.
     pub start: Option<StartNet>,
-    /// Base evaluation of its net.
+    /// Base evaluation of the net.
     pub base: Option<export::StoredBase>,
 }
 
@@ -61,7 +61,7 @@ impl Recipe {
         RunTerms::from_config(&self.config, self.term_list.as_deref())
     }
 
-    /// The header entries of a file of weights.
+    /// Makes the header entries of a file of weights.
     pub fn header_facts(&self) -> Result<BTreeMap<String, String>> {
         let mut facts = match self.config.architecture() {
             Some(net) => export::facts(net, self.config.scales),
@@ -81,7 +81,7 @@ impl Recipe {
         Ok(facts)
     }
 
-    /// Reads the header of a file of weights; none for weights of other programs.
+    /// Reads the header of a file of weights. None for weights of other programs.
     pub fn read_header(facts: &BTreeMap<String, String>) -> Result<Option<Self>> {
         let data = parse_entry(facts, "data")?;
         let (Some(config), Some(data)) = (facts.get("config"), data) else { return Ok(None) };
@@ -97,7 +97,7 @@ impl Recipe {
         }))
     }
 
-    /// Reads a net's manifest; none for nets of other programs.
+    /// Reads a net's manifest. None for nets of other programs.
     pub fn of_manifest(provenance: &export::Provenance) -> Option<Self> {
         let config = provenance.recipe.as_deref()?;
         let chosen = provenance.validation_sketch.clone().unwrap_or_default();
@@ -113,7 +113,7 @@ impl Recipe {
         })
     }
 
-    /// The entries of a net's manifest, for [`Recipe::of_manifest`].
+    /// Makes the entries of a net's manifest, for [`Recipe::of_manifest`].
     pub fn to_provenance(&self) -> export::Provenance {
         let chosen = Some(&self.validation_sketch).filter(|sketch| !sketch.is_empty());
         export::Provenance {
@@ -131,7 +131,7 @@ impl Recipe {
     fn add(&mut self, read: &ReadFacts) {
         self.sketch.join_sketch(&read.sketch);
         if read.is_complete {
-            // Older checkpoints do not count them.
+            // Older checkpoints do not count positions without a game.
             let gameless = read.gameless.iter().chain(std::iter::repeat(&0));
             let counts = read.files.iter().zip(gameless);
             for (file, ([positions, games, bad], gameless)) in self.data.iter_mut().zip(counts) {
@@ -142,7 +142,7 @@ impl Recipe {
         }
     }
 
-    /// The evaluation that its net is added to.
+    /// Opens the base evaluation of the net.
     pub fn open_base(&self) -> Result<Option<Base>> {
         self.base.as_ref().map(open_base).transpose()
     }
@@ -151,8 +151,7 @@ impl Recipe {
         if self.validation.is_empty() { &self.data } else { &self.validation }
     }
 
-    /// The first file of the data, or of those for validation, that differs in `now` from the start
-    /// of the run.
+    /// Returns the first data or validation file that in `now` differs from the start of the run.
     pub fn changed_file(&self, now: [&[DataFile]; 2]) -> Option<&Path> {
         let then = self.data.iter().chain(&self.validation);
         let mut pairs = then.zip(now.into_iter().flatten());
@@ -167,7 +166,7 @@ pub fn list_names(files: &[DataFile]) -> String {
     files.iter().map(|file| file.path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// Reads a header entry in JSON; none if it is missing.
+/// Reads a header entry in JSON. None if it is missing.
 pub(super) fn parse_entry<T: DeserializeOwned>(
     facts: &BTreeMap<String, String>,
     key: &str,
@@ -176,7 +175,7 @@ pub(super) fn parse_entry<T: DeserializeOwned>(
     entry.transpose().with_context(|| format!("`{key}` in its header"))
 }
 
-/// A header entry in JSON.
+/// Formats a header entry in JSON.
 pub(super) fn format_fact<T: Serialize>(key: &str, value: &T) -> Result<(String, String)> {
     Ok((key.to_string(), serde_json::to_string(value)?))
 }
@@ -190,13 +189,13 @@ pub fn open_checkpoint(path: &Path) -> Result<(Checkpoint, Recipe)> {
         .and_then(|()| Recipe::read_header(&facts))
         .and_then(|recipe| recipe.ok_or_else(|| anyhow!("its header has no config")))
         .with_context(|| path.display().to_string())?;
-    if let Some(place) = &checkpoint.state.place {
-        recipe.add(&place.read);
+    if let Some(resume_point) = &checkpoint.state.place {
+        recipe.add(&resume_point.read);
     }
     Ok((checkpoint, recipe))
 }
 
-/// Text of an engine's term list, if the config names one.
+/// Reads an engine's term list, if the config names one.
 pub fn term_list(config: &Config) -> Result<Option<String>> {
     let Some(Traces { list: path, .. }) = &config.file.traces else { return Ok(None) };
     let text = input::read_text(path, input::TEXT)

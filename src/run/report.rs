@@ -1,4 +1,4 @@
-//! Page about runs: training, comparison, and contents of nets.
+//! Pages about runs: training, comparison, and contents of nets.
 
 use std::collections::BTreeMap;
 use std::iter::successors;
@@ -38,15 +38,15 @@ pub struct ShownRun {
 
 struct ReportPositions {
     samples: Vec<Sample>,
-    /// Reasons why their results name no winner.
+    /// Reasons why the results name no winner.
     cautions: Vec<String>,
     files: Vec<PathBuf>,
-    /// For held-out positions of a run: whether its checkpoint was chosen on them, too.
+    /// Whether a run's checkpoint was chosen on these positions; None unless it held them out.
     chosen_on: Option<bool>,
 }
 
-/// Page that compares runs and other evaluations on the files' positions, or the first run's; with
-/// Elo of those that played in `games`.
+/// Makes a page that compares runs and other evaluations on the files' positions, or the first
+/// run's. Evaluations that played in `games` have Elo.
 pub fn compare_runs(
     runs: &[ShownRun],
     with: &[String],
@@ -61,7 +61,7 @@ pub fn compare_runs(
     compare_on(runs, evaluators, positions, games, host)
 }
 
-/// Compares runs on these positions; each net competes once, by its integers.
+/// Compares runs on these positions. Each net competes once, by its integers.
 fn compare_on(
     runs: &[ShownRun],
     mut evaluators: Vec<Evaluator>,
@@ -76,14 +76,13 @@ fn compare_on(
     {
         evaluators.push(Evaluator::open_evaluation("score", &host.device, host.listener)?);
     }
-    // Positions from which pieces are removed; at the end of a run for about a second.
+    // Number of positions from which pieces are removed: about a second at the end of a run.
     let removed = if chosen_on.is_some() { 10_000 } else { 50_000 / runs.len() };
     let mut selection = select_positions(&evaluators, samples, false, false)?;
     if let Some(chosen_on) = chosen_on {
         // The sketch of large data may lack these games.
         selection.is_test = true;
-        for (place, evaluator) in evaluators.iter().enumerate() {
-            let cautions = &mut selection.cautions[place];
+        for (evaluator, cautions) in evaluators.iter().zip(&mut selection.cautions) {
             if chosen_on && evaluator.is_trained() && cautions.is_empty() {
                 cautions.push(chosen_on_these(&evaluator.name));
             }
@@ -93,9 +92,9 @@ fn compare_on(
     games.map(|games| measured.add_match(games, &evaluators)).transpose()?;
     let counter = host.listener.count(None, "comparing");
     let quantising = measured.measure_quantising()?;
-    let left = measured.drop_floats().into_iter().zip(&measured.evaluations);
-    let mut names: Vec<(String, String)> = left
-        .map(|(at, one)| (one.name.clone(), evaluators[at].describe_kind().to_string()))
+    let compared = measured.drop_floats().into_iter().zip(&measured.evaluations);
+    let mut names: Vec<(String, String)> = compared
+        .map(|(index, it)| (it.name.clone(), evaluators[index].describe_kind().to_string()))
         .collect();
     for (name, what) in names.iter_mut().filter(|_| runs.len() > 1) {
         let run = runs.iter().find(|run| run.page.name == *name);
@@ -122,9 +121,9 @@ fn compare_on(
         if run.recipe.config.is_net() {
             sections.extend(inspect::net_sections(&best, name, samples, removed, host.listener)?);
         } else if let Some(tuned) = evaluators.iter().find(|it| it.given == best) {
-            let found = TermsInspection::new(tuned, Some((&measured, &files)))?;
-            gains.extend(found.tuning.iter().map(|it| it.gain_sentence()));
-            sections.extend(found.page_sections(name));
+            let inspection = TermsInspection::new(tuned, Some((&measured, &files)))?;
+            gains.extend(inspection.tuning.iter().map(|it| it.gain_sentence()));
+            sections.extend(inspection.page_sections(name));
         }
     }
     sections.push(page::settings_section(&pages));
@@ -144,7 +143,7 @@ fn compare_on(
     Ok(draw::page(&page_title(runs), &lead, &sections))
 }
 
-/// Writes the page of a finished run, from its held-out positions, if any; returns its path.
+/// Writes the page of a finished run from its held-out positions, if any. Returns its path.
 pub fn of_ended(
     path: &Path,
     recipe: &Recipe,
@@ -154,16 +153,19 @@ pub fn of_ended(
     let runs = [ShownRun { recipe: recipe.clone(), ..ShownRun::read_folder(path)? }];
     let output = path.join(folder::REPORT);
     let compared = || match recipe.config.file.traces {
-        // Terms of another engine are known from traces only.
+        // Terms of another engine are only known from traces.
         Some(_) => compare_runs(&runs, &[], None, None, host),
         None => {
-            // A run without a test is measured on the games on which others are.
-            let others =
+            // A run without a test is measured on the games that test other runs.
+            let usual_test =
                 validation.iter().filter(|it| TestShare::DEFAULT.takes_group(it.split_group()));
-            let chosen_on = test.is_empty();
-            let samples = if chosen_on { others.copied().collect() } else { test.to_vec() };
-            let (files, chosen_on) = (Vec::new(), Some(chosen_on));
-            let positions = ReportPositions { samples, cautions: Vec::new(), files, chosen_on };
+            let without_test = test.is_empty();
+            let positions = ReportPositions {
+                samples: if without_test { usual_test.copied().collect() } else { test.to_vec() },
+                cautions: Vec::new(),
+                files: Vec::new(),
+                chosen_on: Some(without_test),
+            };
             compare_on(&runs, open_evaluations(&runs, &[], host)?, positions, None, host)
         }
     };
@@ -183,7 +185,7 @@ pub fn of_ended(
     Ok(output)
 }
 
-/// Page of a run before its comparison; it reloads itself while the run is `in_progress`.
+/// Makes the page of a run before its comparison. It reloads itself while the run is `in_progress`.
 pub fn of_unfinished(run: &ShownRun, in_progress: bool, host: &Host) -> String {
     let runs = std::slice::from_ref(run);
     let pages = [run.page.clone()];
@@ -200,7 +202,7 @@ pub fn of_unfinished(run: &ShownRun, in_progress: bool, host: &Host) -> String {
     draw::page::render_document(&page_title(runs), &lead, &sections, in_progress)
 }
 
-/// Line with the duration of a single run, the program, date and device.
+/// Writes a line with the duration of a single run, the program, date and device.
 fn made_line(runs: &[ShownRun], host: &Host) -> Markup {
     let seconds = match runs {
         [run] => run.page.training_seconds(),
@@ -212,7 +214,7 @@ fn made_line(runs: &[ShownRun], host: &Host) -> Markup {
     page::facts_line(facts.into_iter().flatten())
 }
 
-/// Runs with the values of pieces in their evaluations, and warnings why one is worthless.
+/// Returns runs with the values of pieces in their evaluations, and warnings of worthless ones.
 fn describe_runs(runs: &[ShownRun], evaluators: &[Evaluator]) -> (Vec<ReportRun>, Markup) {
     let (mut pages, mut warnings) = (Vec::new(), Vec::new());
     for run in runs {
@@ -234,15 +236,15 @@ fn page_title(runs: &[ShownRun]) -> String {
     names.join(", ")
 }
 
-/// The evaluations of the runs, others, and material. Integers have the name of their run.
+/// Opens the evaluations of the runs, others, and material. Integers have the name of their run.
 fn open_evaluations(runs: &[ShownRun], with: &[String], host: &Host) -> Result<Vec<Evaluator>> {
     let open = |name: &str| Evaluator::open_evaluation(name, &host.device, host.listener);
     let mut evaluators = Vec::new();
     for run in runs {
         let files = [folder::NET, folder::BEST].map(|name| run.existing_path(name));
-        for (place, file) in files.iter().flatten().enumerate() {
+        for (i, file) in files.iter().flatten().enumerate() {
             let mut evaluator = open(file)?;
-            if place == 0 {
+            if i == 0 {
                 evaluator.name.clone_from(&run.page.name);
             }
             evaluators.push(evaluator);
@@ -298,20 +300,20 @@ impl ShownRun {
         Ok(Self { folder: folder.to_path_buf(), recipe, page })
     }
 
-    /// Path of the run's file, if it exists, as commands name it.
+    /// Returns the path of the run's file, if it exists, as commands name it.
     fn existing_path(&self, name: &str) -> Option<String> {
         let path = self.folder.join(name);
         path.exists().then(|| path.to_string_lossy().into_owned())
     }
 }
 
-/// State of a run that has not ended, at a step of so many, if their number is known.
+/// Describes the state of a run that has not ended, at a step out of `steps`, if they are known.
 pub fn unfinished_state(step: u64, steps: Option<u64>) -> String {
     let steps = steps.map_or(String::new(), |steps| format!(" of {}", group_digits(steps)));
     format!("not ended: at step {}{steps}", group_digits(step))
 }
 
-/// Model and data of a run: name and value of each fact.
+/// Lists facts about model and data of a run, each a name and a value.
 fn run_facts(recipe: &Recipe, compute: Option<&String>) -> Result<Vec<(String, String)>> {
     let model = match recipe.config.architecture() {
         Some(net) => net.to_string(),
@@ -357,6 +359,6 @@ fn flatten_keys(prefix: &str, value: &toml::Value, into: &mut Vec<(String, Strin
             }
         }
         toml::Value::String(text) => into.push((prefix.to_string(), text.clone())),
-        other => into.push((prefix.to_string(), other.to_string())),
+        value => into.push((prefix.to_string(), value.to_string())),
     }
 }

@@ -1,6 +1,6 @@
-//! A sweep: all combinations of some values of a config's keys, each with several seeds. Members
-//! are ordinary runs in folders of their own. The validation loss chooses, the test games measure.
-//! Finished runs are not trained again, so the same call resumes a stopped one.
+//! Sweeps: all combinations of values of a config's keys, each with several seeds. Each member is
+//! an ordinary run in its own folder. The validation loss chooses, the test games measure. Finished
+//! runs are not trained again, so the same call resumes a stopped sweep.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -23,8 +23,8 @@ use crate::sample::Sample;
 use crate::train::TrainError;
 
 /// Upper sanity limit of members.
-const MOST: usize = 10_000;
-/// Most letters of a value in the name of a folder.
+const MAX_MEMBERS: usize = 10_000;
+/// Largest number of letters of a value in the name of a folder.
 const LONGEST: usize = 24;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,9 +44,9 @@ impl SweepAxis {
             values.iter().all(|value| !value.is_empty()),
             "--over {text}: write it as key=value,value, for example net.hidden=16,32"
         );
-        // `stage.2.data.filter` is as `data.filter`.
-        let of_stage = key.strip_prefix("stage.").and_then(|rest| rest.split_once('.'));
-        let section = of_stage.map_or(key, |(_, rest)| rest);
+        // `stage.2.data.filter` is like `data.filter`.
+        let stage_key = key.strip_prefix("stage.").and_then(|rest| rest.split_once('.'));
+        let section = stage_key.map_or(key, |(_, rest)| rest);
         let section = section.split('.').next().unwrap_or(key);
         ensure!(
             key == "data.share" || !["data", "seed", "version"].contains(&section),
@@ -80,18 +80,18 @@ fn split_values(text: &str) -> Vec<String> {
 
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// Start of its folders' names, before the seed: "hidden-16-wdl-0.1".
+    /// Name, and start of its folders' names before the seed: "hidden-16-wdl-0.1".
     pub name: String,
     pub values: Vec<String>,
     /// Config with the first seed.
     pub config: Config,
 }
 
-/// All combinations, the last axis the fastest. `sets` are common changes of the config.
+/// Lists all combinations; the last axis changes fastest. `sets` are common changes of the config.
 fn list_members(config: &Path, sets: &[String], axes: &[SweepAxis]) -> Result<Vec<Member>> {
     let count = axes.iter().try_fold(1, |all: usize, axis| all.checked_mul(axis.values.len()));
-    let count = count.filter(|count| (2..=MOST).contains(count)).with_context(|| {
-        format!("a sweep has 2 to {MOST} members; give --over more values, or fewer")
+    let count = count.filter(|count| (2..=MAX_MEMBERS).contains(count)).with_context(|| {
+        format!("a sweep has 2 to {MAX_MEMBERS} members; give --over more values, or fewer")
     })?;
     let mut members: Vec<Member> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -102,15 +102,15 @@ fn list_members(config: &Path, sets: &[String], axes: &[SweepAxis]) -> Result<Ve
             rest /= axis.values.len();
         }
         sets.extend(axes.iter().zip(&values).map(|(axis, it)| format!("{}={it}", axis.key)));
-        let part =
+        let key_and_value =
             |(axis, it): (&SweepAxis, &String)| format!("{}-{}", axis.last_key(), plain_value(it));
-        let mut name = axes.iter().zip(&values).map(part).collect::<Vec<_>>().join("-");
+        let mut name = axes.iter().zip(&values).map(key_and_value).collect::<Vec<_>>().join("-");
         let config = Config::read_file(config, &sets).with_context(|| format!("member {name}"))?;
-        if let Some(other) = known.insert(config.to_toml(), number) {
-            bail!("{} and {name} are the same run", members[other].name);
+        if let Some(earlier) = known.insert(config.to_toml(), number) {
+            bail!("{} and {name} are the same run", members[earlier].name);
         }
         // Characters that folders cannot have may make two names equal.
-        if members.iter().any(|other| other.name == name) {
+        if members.iter().any(|member| member.name == name) {
             name += &format!("-no-{number}");
         }
         members.push(Member { name, values, config });
@@ -118,24 +118,24 @@ fn list_members(config: &Path, sets: &[String], axes: &[SweepAxis]) -> Result<Ve
     Ok(members)
 }
 
-/// A value without TOML's quotes.
+/// Removes TOML's quotes from a value.
 fn without_quotes(value: &str) -> &str {
     value.trim_matches(['"', '\''])
 }
 
-/// A value as a part of a folder's name.
+/// Formats a value as a part of a folder's name.
 fn plain_value(value: &str) -> String {
     let letter = |it: char| if it.is_ascii_alphanumeric() || it == '.' { it } else { '_' };
     without_quotes(value).chars().map(letter).take(LONGEST).collect()
 }
 
-/// Loss by which members are compared.
+/// The loss by which members are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemberScore {
-    /// Against the target, if all have the same.
+    /// Loss against the target, if all members have the same.
     Target,
-    /// Against the results, each with the scale that fits it: targets differ.
+    /// Loss against the results, each member with the scale that fits it: targets differ.
     Results,
 }
 
@@ -168,7 +168,7 @@ impl<'a> Sweep<'a> {
             "a sweep chooses on validation games and is measured on test games; raise \
              `data.held_out`, and `data.test` lies between 0 and 1"
         );
-        // A share of the training games; the held-out games are the same for all.
+        // A share selects among the training games; the held-out games are the same for all.
         let first = first.with_changes(|file| file.data.share = 1.0)?;
         let scan = scan(&read_plan(&first), 0, &*context.listener.count(None, "reading"))?;
         // A scale is a unit, and changes no probability.
@@ -197,7 +197,7 @@ impl<'a> Sweep<'a> {
         Ok((config, path))
     }
 
-    /// Whether a run is in the folder. Fails if it has another config or other data.
+    /// Returns whether a run is in the folder. Fails if it has another config or other data.
     fn has_begun(&self, config: &Config, path: &Path) -> Result<bool> {
         let Some(recipe) = stages::require_same(config, path)? else { return Ok(false) };
         ensure!(
@@ -208,12 +208,12 @@ impl<'a> Sweep<'a> {
         Ok(true)
     }
 
-    /// Trains missing members, and measures all. None if it was interrupted.
+    /// Trains missing members, and measures all. Returns None if it was interrupted.
     pub fn run_members(&self) -> Result<Option<SweepOutcome>> {
         let runs = self.members.len() as u64 * self.seeds;
         let mut all = Vec::new();
-        for (place, member) in (0..).zip(&self.members) {
-            let turn = |seed| format!("{} of {runs}", place * self.seeds + seed + 1);
+        for (number, member) in (0..).zip(&self.members) {
+            let turn = |seed| format!("{} of {runs}", number * self.seeds + seed + 1);
             // One failed seed is enough.
             let losses = (0..self.seeds).map(|seed| self.train_member(member, seed, &turn(seed)));
             let spread = match losses.collect::<Result<Option<Vec<f64>>>>() {
@@ -221,7 +221,7 @@ impl<'a> Sweep<'a> {
                 Ok(Some(losses)) => {
                     Ok(SeedSpread::from_values(&losses).expect("a member has seeds"))
                 }
-                Err(error) if is_of_values(&error) => {
+                Err(error) if is_caused_by_values(&error) => {
                     let why = format!("{error:#}");
                     self.context.listener.report_remark(&format!("{} is out: {why}", member.name));
                     Err(why)
@@ -241,10 +241,10 @@ impl<'a> Sweep<'a> {
         self.measure_members(all).map(Some)
     }
 
-    /// Validation loss of a run, which is trained if necessary; none if interrupted.
+    /// Returns the validation loss of a run, which is trained if necessary. None if interrupted.
     fn train_member(&self, member: &Member, seed: u64, turn: &str) -> Result<Option<f64>> {
         let (config, path) = self.run_of(member, seed)?;
-        let (listener, name) = (self.context.listener, path.display());
+        let name = path.display();
         let has_begun = self.has_begun(&config, &path)?;
         if !(has_begun && is_finished(&path) || begin_or_resume(&config, &path, self.context)?) {
             return Ok(None);
@@ -258,11 +258,12 @@ impl<'a> Sweep<'a> {
             let best = recipe::open_checkpoint(&path.join(LAST))?.0.state.best;
             best.with_context(|| format!("no position validated {name}"))?.loss
         };
-        listener.report_remark(&format!("{turn}  validation loss {loss:.6}  {name}"));
+        let remark = format!("{turn}  validation loss {loss:.6}  {name}");
+        self.context.listener.report_remark(&remark);
         Ok(Some(loss))
     }
 
-    /// Squared errors of a run's best weights by game, against the targets or else the results.
+    /// Sums the squared errors of a run's best weights by game, against targets or else results.
     fn sum_errors(
         &self,
         truth: &PositionFacts,
@@ -283,7 +284,7 @@ impl<'a> Sweep<'a> {
     ) -> Result<SweepOutcome> {
         let samples = &self.scan.test.samples;
         let targets = match self.loss {
-            // Moves have no target, and the results are the same.
+            // Moves have no target; results are the same for all members.
             MemberScore::Target => Some(&all[0].0.config)
                 .filter(|it| !it.learns_moves() && it.needs_scores())
                 .and_then(|it| targets_of(samples, it)),
@@ -307,19 +308,24 @@ impl<'a> Sweep<'a> {
         let why = "some of the test games may have been trained or chosen on";
         truth.cautions.extend(is_seen.then(|| why.to_string()));
         let mut tests = compare_members(&measured, &truth).into_iter();
-        let tried = |(member, spread): (&Member, Result<SeedSpread, String>)| MemberResult {
-            name: member.name.clone(),
-            values: member.values.iter().map(|value| without_quotes(value).to_string()).collect(),
-            test: spread.is_ok().then(|| tests.next()).flatten(),
-            failure: spread.as_ref().err().cloned(),
-            validation: spread.ok(),
-        };
+        let member_result =
+            |(member, spread): (&Member, Result<SeedSpread, String>)| MemberResult {
+                name: member.name.clone(),
+                values: member
+                    .values
+                    .iter()
+                    .map(|value| without_quotes(value).to_string())
+                    .collect(),
+                test: spread.is_ok().then(|| tests.next()).flatten(),
+                failure: spread.as_ref().err().cloned(),
+                validation: spread.ok(),
+            };
         Ok(SweepOutcome {
             titles: self.titles.clone(),
             seeds: self.seeds,
             loss: if truth.targets.is_some() { MemberScore::Target } else { MemberScore::Results },
             positions: samples.len(),
-            members: all.into_iter().map(tried).collect(),
+            members: all.into_iter().map(member_result).collect(),
             cautions: truth.cautions,
         })
     }
@@ -332,7 +338,7 @@ pub struct SweepOutcome {
     /// Kind of the test loss.
     pub loss: MemberScore,
     pub positions: usize,
-    /// By validation loss; the chosen one first, failed ones last.
+    /// Members by validation loss: the chosen one first, failed ones last.
     pub members: Vec<MemberResult>,
     /// Reasons why no member may be called better.
     pub cautions: Vec<String>,
@@ -340,11 +346,11 @@ pub struct SweepOutcome {
 
 #[derive(Serialize)]
 pub struct MemberResult {
-    /// Start of its folders' names, before the seed.
+    /// Name, and start of its folders' names before the seed.
     pub name: String,
     pub values: Vec<String>,
     pub validation: Option<SeedSpread>,
-    /// On the test games, compared with the chosen member.
+    /// Loss on the test games, compared with the chosen member.
     pub test: Option<MemberLoss>,
     /// Reason why there is no loss.
     pub failure: Option<String>,
@@ -368,14 +374,16 @@ impl SweepOutcome {
                 continue;
             };
             cells.extend([format!("{:.6}", validation.mean), format!("{:.5}", test.loss.mean)]);
-            if let Some(it) = &test.above_first {
-                let verdict = match (it.decided, it.games.mean > 0.0) {
+            if let Some(difference) = &test.above_first {
+                let games = difference.games;
+                let verdict = match (difference.decided, games.mean > 0.0) {
                     (false, _) => "unclear",
                     (true, true) => "worse",
                     (true, false) => "better",
                 };
-                cells.push(format!("{:+.5}", it.games.mean));
-                cells.extend([it.games.interval, it.seeds.map(|seeds| seeds.interval)].map(half));
+                cells.push(format!("{:+.5}", games.mean));
+                let over_seeds = difference.seeds.map(|seeds| seeds.interval);
+                cells.extend([games.interval, over_seeds].map(half));
                 cells.push(verdict.to_string());
             }
             table.add_row(cells);
@@ -384,8 +392,8 @@ impl SweepOutcome {
     }
 }
 
-/// Whether a run failed by its config's values: it diverged, learnt nothing, or exceeds integers.
-fn is_of_values(error: &Error) -> bool {
+/// Returns whether a run failed by its config: it diverged, learnt nothing, or exceeds integers.
+fn is_caused_by_values(error: &Error) -> bool {
     error.chain().any(|cause| {
         let train = cause.downcast_ref::<TrainError>();
         let export = cause.downcast_ref::<ExportError>();

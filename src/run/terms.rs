@@ -20,30 +20,32 @@ use crate::weights::Weights;
 #[derive(Clone, Debug)]
 pub struct RunTerms {
     pub list: Arc<TermList>,
-    /// Format of an engine's traces; none for the built-in terms.
-    pub own: Option<EngineTerms>,
+    /// Format of an engine's traces; None for the built-in terms.
+    pub engine: Option<EngineTerms>,
     /// The terms that the evaluation has.
     pub present: TermSelection,
     pub chosen: TermSelection,
-    /// Fewest positions with a term for it to be trained.
+    /// Number of positions with a term from which on it is trained.
     pub rare: u64,
 }
 
 impl RunTerms {
-    /// The terms of a config; none for nets. `term_list` is the text of an engine's list of terms.
+    /// Reads the terms of a config; None for nets. `term_list` is the text of an engine's list.
     /// Fails if a pattern matches no term, or a list of terms cannot be read.
     pub fn from_config(config: &Config, term_list: Option<&str>) -> Result<Option<Self>> {
-        let (section, used, tune, rare, own) = match (&config.file.terms, &config.file.traces) {
+        let (section, used, tune, rare, engine) = match (&config.file.terms, &config.file.traces) {
             (Some(terms), _) => ("terms", &terms.used, &terms.tune, terms.rare, None),
             (_, Some(traces)) => {
                 let text = term_list.context("the list of the engine's terms is missing")?;
-                let own = EngineTerms::parse(text, &traces.list)?;
-                ("traces", &traces.used, &traces.tune, traces.rare, Some(own))
+                let engine = EngineTerms::parse(text, &traces.list)?;
+                ("traces", &traces.used, &traces.tune, traces.rare, Some(engine))
             }
             (None, None) => return Ok(None),
         };
-        let list =
-            own.as_ref().map_or_else(hce::terms::built_in_list, |own| Arc::new(own.list.clone()));
+        let list = match &engine {
+            Some(engine) => Arc::new(engine.list.clone()),
+            None => hce::terms::built_in_list(),
+        };
         let choose = |key: &str, patterns: &[String]| {
             list.choose(patterns).map_err(|error| anyhow!("`{section}.{key}`: {error}"))
         };
@@ -57,10 +59,10 @@ impl RunTerms {
         };
         chosen.terms.iter_mut().zip(&present.terms).for_each(|(it, present)| *it &= present);
         chosen.tempo &= present.tempo;
-        Ok(Some(Self { list, own, present, chosen, rare }))
+        Ok(Some(Self { list, engine, present, chosen, rare }))
     }
 
-    /// Terms of a base evaluation that is trained with its net: those with any weight.
+    /// Selects the terms of a base evaluation that are trained with its net: those with any weight.
     pub fn of_base(weights: &HceWeights) -> Self {
         let present = TermSelection {
             terms: weights.values.iter().map(|weight| *weight != [0.0; 2]).collect(),
@@ -68,11 +70,11 @@ impl RunTerms {
             scale_factor: weights.scale_factor,
         };
         let (list, chosen) = (weights.list.clone(), present.clone());
-        Self { list, own: None, present, chosen, rare: 0 }
+        Self { list, engine: None, present, chosen, rare: 0 }
     }
 
-    /// Weights at the start of training: the start values of the terms, or given weights. Terms
-    /// that the evaluation lacks are zero.
+    /// Returns the weights at the start of training: the start values of the terms, or given weights.
+    /// Terms that the evaluation lacks are zero.
     pub fn start_weights(&self, given: Option<&str>) -> Result<HceWeights> {
         let mut weights = match given {
             None => HceWeights::of_list(self.list.clone(), Scales::default().scale.into()),
@@ -96,13 +98,13 @@ impl RunTerms {
         Ok(weights)
     }
 
-    /// Reads the terms of a checkpoint, as they were `trained` or before.
+    /// Reads the terms of a checkpoint: as `trained`, or as they were before.
     pub fn read_weights(&self, weights: &Weights, scale: f64, trained: bool) -> Result<HceWeights> {
         let weights = HceWeights::from_weights(weights, self.list.clone(), scale, trained)?;
         Ok(HceWeights { scale_factor: self.present.scale_factor, ..weights })
     }
 
-    /// Encoder of positions as these terms; frozen ones have `weights`.
+    /// Makes an encoder of positions as these terms; frozen terms have `weights`.
     pub fn terms_encoder(&self, weights: &HceWeights) -> TermsEncoder {
         TermsEncoder {
             coding: Coding::new(&self.present.terms, self.present.scale_factor),
@@ -133,5 +135,5 @@ pub fn read_weights(path: &Path) -> Result<(HceWeights, Option<[f64; 2]>)> {
     let terms = recipe.run_terms()?.context("these weights belong to a net")?;
     let mut weights = terms.read_weights(&checkpoint.weights, recipe.config.scale, true)?;
     weights.source = Some(format!("trained by nnuance on {}", list_names(&recipe.data)));
-    Ok((weights, terms.own.map(|own| [own.phase, own.scale])))
+    Ok((weights, terms.engine.map(|engine| [engine.phase, engine.scale])))
 }

@@ -36,7 +36,7 @@ pub use join::join_run;
 use live::LivePage;
 pub use resume::resume_run;
 
-/// How a run is carried out, independent of its config.
+/// The circumstances of a run that its config does not determine.
 #[derive(Clone, Copy)]
 #[allow(missing_docs, reason = "their names describe them")]
 pub struct RunContext<'a> {
@@ -54,7 +54,7 @@ impl<'a> RunContext<'a> {
     }
 }
 
-/// Starts a run, or the stages of a config; returns its result, or none if it was interrupted.
+/// Starts a run, or the stages of a config. Returns its result, or None if it was interrupted.
 pub fn begin_training(
     config: Config,
     folder: &RunFolder,
@@ -66,7 +66,7 @@ pub fn begin_training(
     }
 }
 
-/// Starts a single run; `clear` makes room for it in the folder.
+/// Starts a single run; `clear` removes earlier files from the folder.
 fn begin_run(
     config: Config,
     folder: &RunFolder,
@@ -79,7 +79,7 @@ fn begin_run(
     let (mut run, mut weights) = OpenRun::open(recipe, None, host, context)?;
     let mut optimizer = Vec::new();
     if let Some(start) = start {
-        // Without the optimiser's state, terms that are trained with a net come from its base.
+        // Without a state of the optimiser, terms that are trained with a net come from its base.
         weights.0.extend(start.weights.0);
         optimizer = start.optimizer;
     }
@@ -95,7 +95,7 @@ fn begin_run(
     run.train_from(checkpoint, &settings, folder)
 }
 
-/// Starts the run of a folder, or resumes it; false if it was interrupted.
+/// Starts the run of a folder, or resumes it. Returns false if it was interrupted.
 pub fn begin_or_resume(config: &Config, path: &Path, context: &RunContext) -> Result<bool> {
     let finished = if folder::has_run(path) {
         resume_run(path, &[], context)?
@@ -108,7 +108,7 @@ pub fn begin_or_resume(config: &Config, path: &Path, context: &RunContext) -> Re
     Ok(true)
 }
 
-/// Checks a run as far as possible without its data, except for their number of positions.
+/// Checks a run as far as its config and the number of positions allow.
 pub fn check_run(
     config: &Config,
     positions: u64,
@@ -118,15 +118,15 @@ pub fn check_run(
     run_settings(config, positions)
 }
 
-/// Steps, rates and intervals of a config, for `positions` positions to train on.
+/// Returns steps, rates and intervals of a config, for `positions` positions to train on.
 fn run_settings(config: &Config, positions: u64) -> Result<TrainingSettings> {
     let direct = config.optimizer.name.is_direct();
-    let of = |span: &Span| -> Result<TrainingSettings> {
+    let settings_for = |span: &Span| -> Result<TrainingSettings> {
         let wrong =
             |key: &'static str| move |error: ScheduleError| Error::msg(format!("`{key}`: {error}"));
-        let over = |key, stages: &Stages| stages.fit_to_span(span).map_err(wrong(key));
-        let learning_rate = over("schedule.learning_rate", &config.learning_rate)?;
-        let wdl = over("target.wdl", &config.file.target.wdl)?;
+        let fit = |key, stages: &Stages| stages.fit_to_span(span).map_err(wrong(key));
+        let learning_rate = fit("schedule.learning_rate", &config.learning_rate)?;
+        let wdl = fit("target.wdl", &config.file.target.wdl)?;
         let (low, high) = wdl.value_range();
         if !(0.0..=1.0).contains(&low) || !(0.0..=1.0).contains(&high) {
             bail!("`target.wdl`: lies between 0 and 1, and would go from {low} to {high}");
@@ -151,14 +151,14 @@ fn run_settings(config: &Config, positions: u64) -> Result<TrainingSettings> {
         })
     };
     let earlier = config.earlier_spans(positions);
-    let earlier = earlier.iter().map(|(span, until)| Ok((*until, of(span)?)));
+    let earlier = earlier.iter().map(|(span, until)| Ok((*until, settings_for(span)?)));
     Ok(TrainingSettings {
         earlier: earlier.collect::<Result<_>>()?,
-        ..of(&config.run_span(positions))?
+        ..settings_for(&config.run_span(positions))?
     })
 }
 
-/// The rounding of a run's weights, in the integers of its net.
+/// Returns the rounding of a run's weights to the integers of its net.
 fn weight_rounding(config: &Config, steps: u64) -> Option<Rounding> {
     let (net, share) = config.architecture().zip(config.file.net.as_ref()?.qat)?;
     let arrays = stored_arrays(&net.without_factoriser(), config.scales).into_iter();
@@ -178,24 +178,24 @@ struct OpenRun<'a> {
 }
 
 impl<'a> OpenRun<'a> {
-    /// Reads the data and starting weights of a run; `begun` are those of a resumed one.
+    /// Reads the data and starting weights of a run; `resumed` are those of a resumed run.
     fn open(
         mut recipe: Recipe,
-        begun: Option<&Weights>,
+        resumed: Option<&Weights>,
         host: Host<'a>,
         context: &'a RunContext,
     ) -> Result<(Self, Weights)> {
-        let (data, weights) = data::open_data(&mut recipe, begun, &host)?;
+        let (data, weights) = data::open_data(&mut recipe, resumed, &host)?;
         Ok((Self { recipe, data, host, context }, weights))
     }
 
     /// Records the data of a new run in its recipe.
     fn describe_data(&mut self) -> Result<()> {
         let (scan, recipe) = (&self.data.scan, &mut self.recipe);
-        let known = recipe.sketch.count_shared(&scan.validating.sketch);
-        if known > 0 {
+        let shared = recipe.sketch.count_shared(&scan.validating.sketch);
+        if shared > 0 {
             self.context.listener.report_remark(&format!(
-                "caution: games of `data.validation` ({known} or more) have trained what this run \
+                "caution: games of `data.validation` ({shared} or more) have trained what this run \
                  begins with: the validation loss looks better than it is"
             ));
         }
@@ -228,7 +228,7 @@ impl<'a> OpenRun<'a> {
         run_settings(&self.recipe.config, self.data.scan.counts.train)
     }
 
-    /// Trains from a checkpoint to the end; returns the result, or none if it was interrupted.
+    /// Trains from a checkpoint to the end. Returns the result, or None if it was interrupted.
     fn train_from(
         mut self,
         checkpoint: Checkpoint,
@@ -240,8 +240,8 @@ impl<'a> OpenRun<'a> {
             ranks.broadcast_bytes(&mut checkpoint.to_bytes());
         }
         let (config, scan) = (&self.recipe.config, &self.data.scan);
-        let shown = page.then(|| folder.path_of(folder::REPORT));
-        let opening = summary::opening_table(&self, settings, shown.as_deref())?;
+        let page_path = page.then(|| folder.path_of(folder::REPORT));
+        let opening = summary::opening_table(&self, settings, page_path.as_deref())?;
         listener.report_opening(opening.to_string().trim_end());
         let doubts = summary::list_doubts(config, scan).into_iter();
         let doubts: String =
@@ -250,16 +250,16 @@ impl<'a> OpenRun<'a> {
             listener.report_remark(&doubts);
         }
         // A direct method ends long before its last step.
-        let all = settings.steps * config.run_span(scan.counts.train).batch;
-        let all = (!settings.optimizer.name.is_direct()).then_some(all);
-        let begun = listener.begin_guarded("training", all, checkpoint.state.positions);
+        let total = settings.steps * config.run_span(scan.counts.train).batch;
+        let total = (!settings.optimizer.name.is_direct()).then_some(total);
+        let progress = listener.begin_guarded("training", total, checkpoint.state.positions);
         let live = |run: &Self| {
             LivePage::new(&run.recipe, &checkpoint.facts, settings.steps, folder, &run.host)
         };
         let live = page.then(|| live(&self)).transpose()?;
         let watch = live.as_ref().map_or(listener, |live| live as &dyn Progress);
         let (end, checkpoint) = self.take_steps(checkpoint, settings, &folder.path, watch)?;
-        drop(begun);
+        drop(progress);
         if end == End::Interrupted {
             listener.report_remark(&format!(
                 "stopped at step {} of {}; go on with\n  nnuance train --resume {}",
@@ -275,7 +275,7 @@ impl<'a> OpenRun<'a> {
             let path = finish::write_page(&self, folder);
             live.keep_page();
             if path.is_err() {
-                // The page without a comparison would count as that of the complete run.
+                // The page without a comparison would be taken for that of the complete run.
                 let _ = std::fs::remove_file(folder.path_of(folder::REPORT));
             }
             path
@@ -283,7 +283,7 @@ impl<'a> OpenRun<'a> {
         Ok(Some(finished))
     }
 
-    /// Takes the steps from a checkpoint on, in rounds if rows depend on the weights.
+    /// Takes the steps after a checkpoint, in rounds if rows depend on the weights.
     fn take_steps(
         &mut self,
         mut checkpoint: Checkpoint,
@@ -292,11 +292,10 @@ impl<'a> OpenRun<'a> {
         watch: &dyn Progress,
     ) -> Result<(End, Checkpoint)> {
         let Self { recipe, data, host: Host { device: (device, compute), .. }, context } = self;
-        let (&RunContext { listener, ranks, .. }, config) = (*context, &recipe.config);
-        let (kind, rounds) = (
-            recipe.model_kind()?,
-            Rounds::from_config(config, &config.run_span(data.scan.counts.train)),
-        );
+        let &RunContext { listener, ranks, .. } = *context;
+        let config = &recipe.config;
+        let kind = recipe.model_kind()?;
+        let rounds = Rounds::from_config(config, &config.run_span(data.scan.counts.train));
         loop {
             let mut until = u64::MAX;
             if let Some(rounds) = rounds {

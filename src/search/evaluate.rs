@@ -13,23 +13,23 @@ pub struct Sum<'a>(pub Vec<Box<dyn Evaluate + Send + 'a>>);
 
 impl Evaluate for Sum<'_> {
     fn refresh(&mut self, position: &Position) {
-        self.0.iter_mut().for_each(|part| part.refresh(position));
+        self.0.iter_mut().for_each(|term| term.refresh(position));
     }
 
     fn play_move(&mut self, moved: Option<&DirtyPieces>, after: &Position) {
-        self.0.iter_mut().for_each(|part| part.play_move(moved, after));
+        self.0.iter_mut().for_each(|term| term.play_move(moved, after));
     }
 
     fn undo_move(&mut self) {
-        self.0.iter_mut().for_each(|part| part.undo_move());
+        self.0.iter_mut().for_each(|term| term.undo_move());
     }
 
     fn value(&mut self) -> i32 {
-        self.0.iter_mut().fold(0, |sum: i32, part| sum.saturating_add(part.value()))
+        self.0.iter_mut().fold(0, |sum: i32, term| sum.saturating_add(term.value()))
     }
 }
 
-/// An evaluation that follows moves: nets by their accumulators.
+/// Makes an evaluation that follows moves: a net by its accumulator.
 pub fn follow_moves(evaluation: &Evaluation) -> Box<dyn Evaluate + Send + '_> {
     match evaluation {
         Evaluation::Terms(terms) => Box::new(SearchTerms::new((**terms).clone())),
@@ -69,7 +69,7 @@ impl Evaluate for SearchTerms {
         self.positions.pop();
     }
 
-    /// Halves are rounded away from zero.
+    /// Evaluates the last position; halves are rounded away from zero.
     fn value(&mut self) -> i32 {
         let position = self.positions.last().expect("a search begins with a position");
         self.evaluator.evaluate(position).round() as i32

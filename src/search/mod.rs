@@ -1,7 +1,6 @@
 //! A chess search for measurements: one thread, no clock, no randomness. Principal-variation
-//! alpha-beta with iterative deepening and aspiration windows, transposition table, null move,
-//! late-move reductions and pruning, futility, killers, history, static exchange evaluation and
-//! check extension.
+//! alpha-beta has iterative deepening, aspiration windows, transposition table, null move, late-move
+//! reductions and pruning, futility, killers, history, static exchanges and check extensions.
 
 mod evaluate;
 mod order;
@@ -33,9 +32,9 @@ const MATES: i32 = Score::HIGHEST;
 pub struct Limits {
     /// Half-moves of the last iteration, at least 1.
     pub depth: Option<u32>,
-    /// Most nodes, even within an iteration.
+    /// Largest number of nodes, even within an iteration.
     pub nodes: Option<u64>,
-    /// Nodes from which on no new iteration starts.
+    /// Number of nodes after which no new iteration starts.
     pub soft_nodes: Option<u64>,
 }
 
@@ -43,17 +42,17 @@ pub struct Limits {
 pub struct SearchSettings {
     pub limits: Limits,
     /// Scale of the evaluation's centipawns: `sigmoid(cp / scale)` is the expected result. Margins
-    /// are multiples of it, so that evaluations of any scale are pruned alike.
+    /// are multiples of it, so that pruning does not depend on the scale.
     pub scale: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchResult {
-    /// From the point of view of the side to move.
+    /// Score from the point of view of the side to move.
     pub score: Score,
     /// Principal variation; empty if there is no legal move.
     pub pv: Vec<Move>,
-    /// Half-moves of the last finished iteration, 0 if there is none.
+    /// Half-moves of the last finished iteration; 0 if there is none.
     pub depth: u32,
     /// Half-moves of the longest line that was searched.
     pub seldepth: u32,
@@ -79,48 +78,48 @@ impl Searcher {
     }
 
     /// Searches the current position and passes the result of each finished iteration to `watch`.
-    /// The evaluation must be that of earlier searches, unless they are cleared. Exact lines of an
-    /// unfinished iteration count.
+    /// The evaluation must be the same as in earlier searches, unless the memory is cleared. Exact
+    /// lines of an unfinished iteration count.
     pub fn search_position(
         &mut self,
         game: &SearchGame,
         evaluation: &mut dyn Evaluate,
-        question: &SearchSettings,
+        settings: &SearchSettings,
         stop: &AtomicBool,
         watch: &mut dyn FnMut(&SearchResult),
     ) -> SearchResult {
-        let SearchSettings { limits, scale } = *question;
+        let SearchSettings { limits, scale } = *settings;
         self.table.age_entries();
         self.history.age_history();
         let memory = (&mut self.table, &mut self.history);
-        let most = limits.nodes.unwrap_or(u64::MAX);
-        let mut tree = SearchTree::new(game, evaluation, memory, Margins::new(scale), most, stop);
+        let nodes = limits.nodes.unwrap_or(u64::MAX);
+        let mut tree = SearchTree::new(game, evaluation, memory, Margins::new(scale), nodes, stop);
         let moves = game.legal_moves();
-        let mut found = at_first(game, &mut tree, moves.first());
+        let mut result = initial_result(game, &mut tree, moves.first());
         for depth in 1..=limits.depth.unwrap_or(MOST_DEPTH).clamp(1, MOST_DEPTH) {
             let enough = depth > 1 && limits.soft_nodes.is_some_and(|soft| tree.nodes >= soft);
             if moves.is_empty() || enough || stop.load(Ordering::Relaxed) {
                 break;
             }
             tree.depth = depth as i32;
-            let score = search_window(&mut tree, game, (depth > 1).then_some(found.score));
+            let score = search_window(&mut tree, game, (depth > 1).then_some(result.score));
             let exact = if tree.is_stopped { tree.so_far } else { Some(score) };
             if let Some(exact) = exact {
-                (found.score, found.pv) = (root_score(exact), tree.pv().to_vec());
+                (result.score, result.pv) = (root_score(exact), tree.pv().to_vec());
             }
-            (found.seldepth, found.nodes) = (tree.reached as u32, tree.nodes);
+            (result.seldepth, result.nodes) = (tree.reached as u32, tree.nodes);
             if tree.is_stopped {
                 break;
             }
-            found.depth = depth;
-            watch(&found);
+            result.depth = depth;
+            watch(&result);
         }
-        found
+        result
     }
 }
 
-/// The result before the first iteration: any legal move.
-fn at_first(game: &SearchGame, tree: &mut SearchTree, first: Option<&Move>) -> SearchResult {
+/// Returns the result before the first iteration: any legal move.
+fn initial_result(game: &SearchGame, tree: &mut SearchTree, first: Option<&Move>) -> SearchResult {
     let score = match first {
         Some(_) => Score::Centipawns(tree.evaluate_position()),
         None if game.chess().is_check() => Score::Mate(0),
@@ -144,11 +143,11 @@ fn search_window(tree: &mut SearchTree, game: &SearchGame, guess: Option<Score>)
             return score;
         }
         width = width.saturating_mul(3);
-        let wide =
+        let widen =
             |bound: i32| if bound.abs() > MATES / 2 { bound.signum() * INFINITE } else { bound };
         match score <= alpha {
-            true => alpha = wide(score.saturating_sub(width)),
-            false => beta = wide(score.saturating_add(width)),
+            true => alpha = widen(score.saturating_sub(width)),
+            false => beta = widen(score.saturating_add(width)),
         }
     }
 }
@@ -161,29 +160,29 @@ fn root_score(score: i32) -> Score {
     }
 }
 
-/// A position, and the hashes of those before it since the last irreversible move.
+/// A position, and the hashes of the positions before it since the last irreversible move.
 #[derive(Clone, Debug)]
 pub struct SearchGame {
     chess: Chess,
-    /// The current position's is the last.
+    /// Hashes; the last one is that of the current position.
     keys: Vec<u64>,
     /// Moves to search in the current position; all if empty.
     only: Vec<Move>,
 }
 
 impl SearchGame {
-    /// A game from this position; castling has the notation of its mode.
+    /// Creates a game from this position; castling has the notation of its mode.
     pub fn new(chess: Chess) -> Self {
         let keys = vec![position_key(&chess)];
         Self { chess, keys, only: Vec::new() }
     }
 
-    /// Restricts a search to some moves of the current position, as far as they are legal.
+    /// Restricts a search to these moves of the current position; illegal ones are ignored.
     pub fn restrict_moves(&mut self, moves: &[UciMove]) {
         self.only = moves.iter().filter_map(|word| word.to_move(&self.chess).ok()).collect();
     }
 
-    /// The moves that a search compares.
+    /// Returns the moves that a search compares.
     fn legal_moves(&self) -> MoveList {
         let mut moves = self.chess.legal_moves();
         moves.retain(|it| self.only.is_empty() || self.only.contains(it));
@@ -204,19 +203,19 @@ impl SearchGame {
         &self.chess
     }
 
-    /// Number of occurrences of the position, at least 1.
+    /// Counts the occurrences of the position, at least 1.
     pub fn count_occurrences(&self) -> usize {
         let last = self.keys[self.keys.len() - 1];
         self.keys.iter().filter(|key| **key == last).count()
     }
 }
 
-/// Hash of a position. En passant squares count if the capture is legal.
+/// Computes the hash of a position. En passant squares count if the capture is legal.
 fn position_key(chess: &Chess) -> u64 {
     chess.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0
 }
 
-/// The position after a move and its hash, from those before it.
+/// Returns the position after a move and its hash, from the position and the hash before it.
 fn follow_move(chess: &Chess, before: u64, played: Move) -> (Chess, u64) {
     let changed = chess.update_zobrist_hash(Zobrist64(before), played, EnPassantMode::Legal);
     let mut after = chess.clone();

@@ -2,7 +2,7 @@
 
 use shakmaty::{Bitboard, Board, Chess, Color, Move, MoveList, Position as _, Role, Square};
 
-/// A move in 16 bits: from, to and promotion. 0 is none, since every move leaves its square.
+/// A move in 16 bits: from, to and promotion. 0 means no move, since every move leaves its square.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PackedMove(u16);
 
@@ -22,7 +22,7 @@ impl PackedMove {
     }
 }
 
-/// Whether a move neither captures nor promotes.
+/// Returns whether a move neither captures nor promotes.
 pub fn is_quiet(played: Move) -> bool {
     !played.is_capture() && !played.is_promotion()
 }
@@ -32,7 +32,7 @@ pub fn is_quiet(played: Move) -> bool {
 pub struct History(Box<[[[i16; 64]; 64]; 2]>);
 
 impl History {
-    pub const MOST: i32 = 1 << 14;
+    pub const LIMIT: i32 = 1 << 14;
 
     pub fn new() -> Self {
         Self(Box::new([[[0; 64]; 64]; 2]))
@@ -57,12 +57,12 @@ impl History {
         let [from, to] = played.squares();
         let number = &mut self.0[turn as usize][from][to];
         let old = i32::from(*number);
-        *number = (old + bonus - old * bonus.abs() / Self::MOST) as i16;
+        *number = (old + bonus - old * bonus.abs() / Self::LIMIT) as i16;
     }
 }
 
-/// Rank of the first move; higher ranks are tried earlier. The history of quiet moves lies between
-/// these numbers, and captures that lose material rank below it.
+/// Rank of the first move; higher ranks are tried earlier. Ranks of quiet moves lie between these
+/// numbers, by history; captures that lose material have lower ranks.
 const FIRST: i32 = 1 << 30;
 const WINNING: i32 = 1 << 28;
 const KILLER: i32 = 1 << 26;
@@ -100,28 +100,28 @@ impl<'a> Picker<'a> {
     }
 
     pub fn pick_next(&mut self) -> Option<Move> {
-        let place = self.next;
-        let rest = &self.ranks[place..self.moves.len()];
-        // The first of equals, so that the order depends on the rules only.
+        let slot = self.next;
+        let rest = &self.ranks[slot..self.moves.len()];
+        // The first of equal ones, so that the order depends on the rules only.
         let (mut best, mut highest) = (0, *rest.first()?);
         for (i, rank) in rest.iter().enumerate() {
             if *rank > highest {
                 (best, highest) = (i, *rank);
             }
         }
-        self.moves.swap(place, place + best);
-        self.ranks.swap(place, place + best);
+        self.moves.swap(slot, slot + best);
+        self.ranks.swap(slot, slot + best);
         self.next += 1;
-        Some(self.moves[place])
+        Some(self.moves[slot])
     }
 
-    /// Whether the last picked move, and so each after it, captures or promotes and loses material.
+    /// Returns whether the last picked move, and so each after it, loses material on its square.
     pub fn is_losing(&self) -> bool {
         self.ranks[self.next - 1] < LOSING / 2
     }
 }
 
-/// Rank of captures and promotions: most valuable victim, then least valuable attacker.
+/// Ranks captures and promotions: most valuable victim, then least valuable attacker.
 fn capture_rank(chess: &Chess, played: Move) -> i32 {
     let victim = played.capture().map_or(0, piece_value);
     let gain = 16 * victim + played.promotion().map_or(0, piece_value) - played.role() as i32;
@@ -133,10 +133,10 @@ fn capture_rank(chess: &Chess, played: Move) -> i32 {
     if wins { WINNING + gain } else { LOSING + gain }
 }
 
-/// Most pieces that can take part.
-const MOST: usize = 32;
+/// Largest number of pieces that can take part in an exchange.
+const MOST_PIECES: usize = 32;
 
-/// Value of a piece in an exchange, in hundredths of a pawn; the king's exceeds all.
+/// Returns the value of a piece in an exchange in centipawns; the king's exceeds all others.
 pub fn piece_value(role: Role) -> i32 {
     match role {
         Role::Pawn => 100,
@@ -147,7 +147,7 @@ pub fn piece_value(role: Role) -> i32 {
     }
 }
 
-/// Material that a legal move wins after all exchanges on its square.
+/// Computes the material that a legal move wins after all exchanges on its square.
 pub fn static_exchange(chess: &Chess, played: Move) -> i32 {
     let Some(from) = played.from().filter(|_| !played.is_castle()) else { return 0 };
     let (board, to) = (chess.board(), played.to());
@@ -156,8 +156,8 @@ pub fn static_exchange(chess: &Chess, played: Move) -> i32 {
     if played.is_en_passant() {
         occupied.discard(Square::from_coords(to.file(), from.rank()));
     }
-    // Gains of the side that takes for the i-th time, if the exchange stops there.
-    let mut won = [0; MOST + 1];
+    // `won[i]` is the gain of the side that takes for the i-th time, if the exchange stops there.
+    let mut won = [0; MOST_PIECES + 1];
     let mut taken = 0;
     won[0] = played.capture().map_or(0, piece_value);
     let mut standing = piece_value(played.role());

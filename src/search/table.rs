@@ -17,7 +17,7 @@ pub enum ScoreBound {
 }
 
 impl ScoreBound {
-    /// Bound of the best score found in a window.
+    /// Classifies the best score of a window: exact, or a bound.
     pub fn from_window(best: i32, [alpha, beta]: [i32; 2]) -> Self {
         match () {
             () if best >= beta => ScoreBound::Lower,
@@ -29,25 +29,25 @@ impl ScoreBound {
 
 #[derive(Clone, Copy, Debug)]
 pub struct TableHit {
-    /// From this position: mates at their actual distance.
+    /// Score at this position: mates at their actual distance.
     pub score: i32,
     pub bound: ScoreBound,
     /// Search depth in half-moves.
     pub depth: i32,
-    /// The evaluation; None in check.
+    /// Static evaluation; None in check.
     pub value: Option<i32>,
     pub best: PackedMove,
 }
 
 impl TableHit {
-    /// Whether the score suffices for this window, far from the fifty-move rule.
+    /// Returns whether the score suffices for this window, far from the fifty-move rule.
     pub fn is_sufficient(&self, [alpha, beta]: [i32; 2], chess: &Chess) -> bool {
-        let says = match self.bound {
+        let is_tight = match self.bound {
             ScoreBound::Exact => true,
             ScoreBound::Lower => self.score >= beta,
             ScoreBound::Upper => self.score <= alpha,
         };
-        says && chess.halfmoves() < NEAR_FIFTY
+        is_tight && chess.halfmoves() < NEAR_FIFTY
     }
 }
 
@@ -55,20 +55,20 @@ impl TableHit {
 struct TableEntry {
     key: u64,
     score: i16,
-    /// [`NO_VALUE`] in check.
+    /// Static evaluation; [`NO_VALUE`] in check.
     value: i16,
     best: PackedMove,
     depth: u8,
-    /// The bound in the two lowest bits, 0 for an empty entry, and the generation above them.
+    /// Bound in the two lowest bits, 0 for an empty entry, and generation in the others.
     mark: u8,
 }
 
 const NO_VALUE: i16 = i16::MIN;
 /// Generations are numbers of six bits.
 const GENERATIONS: u8 = 64;
-/// Half-moves without a capture or pawn move.
+/// Half-moves without a capture or pawn move from which on scores of the table are not used.
 const NEAR_FIFTY: u32 = 90;
-/// Half-moves of depth that the age of one search costs.
+/// Half-moves of depth that an entry loses in value per search since it was stored.
 const AGE: i32 = 4;
 
 impl TableEntry {
@@ -82,7 +82,7 @@ impl TableEntry {
     }
 }
 
-/// The score seen from a position `plies` half-moves further down: mates are nearer by them.
+/// Shifts a score to a position `plies` half-moves further down: mates are nearer by as many.
 fn shift_mate_score(score: i32, plies: i32) -> i32 {
     match score {
         score if score > MATES => score + plies,
@@ -104,7 +104,7 @@ pub struct TranspositionTable {
 }
 
 impl TranspositionTable {
-    /// An empty table of `mebibytes` MiB, at least 1.
+    /// Creates an empty table of `mebibytes` MiB, at least 1.
     pub fn new(mebibytes: usize) -> Self {
         let lines = (mebibytes.max(1) << 20) / size_of::<TableLine>();
         Self { lines: vec![Default::default(); lines], generation: 0 }
@@ -125,7 +125,7 @@ impl TranspositionTable {
         prefetch_line(&self.lines, self.line_index(key), true);
     }
 
-    /// Finds the entry of a position `ply` half-moves behind the root.
+    /// Finds the entry of a position `ply` half-moves after the root.
     pub fn find_entry(&self, key: u64, ply: usize) -> Option<TableHit> {
         let line = self.lines.get(self.line_index(key))?;
         let entry = line.0.iter().find(|entry| entry.key == key)?;
@@ -135,34 +135,34 @@ impl TranspositionTable {
         Some(TableHit { score, bound, depth, value, best })
     }
 
-    /// Stores a result found `ply` half-moves behind the root, over the least valuable entry.
-    pub fn store_entry(&mut self, key: u64, ply: usize, found: &TableHit) {
+    /// Stores a result `ply` half-moves after the root over the least valuable entry.
+    pub fn store_entry(&mut self, key: u64, ply: usize, hit: &TableHit) {
         let (line, generation) = (self.line_index(key), self.generation);
         let replacement_value = |entry: &TableEntry| {
             let age = (generation + GENERATIONS - entry.generation()) % GENERATIONS;
-            let here = if entry.key == key { i32::MIN / 2 } else { 0 };
-            here + i32::from(entry.mark != 0) + i32::from(entry.depth) - AGE * i32::from(age)
+            let same = if entry.key == key { i32::MIN / 2 } else { 0 };
+            same + i32::from(entry.mark != 0) + i32::from(entry.depth) - AGE * i32::from(age)
         };
-        let Some(TableLine(places)) = self.lines.get_mut(line) else { return };
+        let Some(TableLine(entries)) = self.lines.get_mut(line) else { return };
         let entry =
-            places.iter_mut().min_by_key(|entry| replacement_value(entry)).expect("there are four");
+            entries.iter_mut().min_by_key(|it| replacement_value(it)).expect("there are four");
         let known = entry.key == key && entry.mark != 0;
-        let deeper = i32::from(entry.depth) > found.depth + AGE;
-        if known && deeper && found.bound != ScoreBound::Exact && entry.generation() == generation {
+        let deeper = i32::from(entry.depth) > hit.depth + AGE;
+        if known && deeper && hit.bound != ScoreBound::Exact && entry.generation() == generation {
             return;
         }
         *entry = TableEntry {
             key,
-            score: shift_mate_score(found.score, ply as i32) as i16,
-            value: found.value.map_or(NO_VALUE, |value| value as i16),
+            score: shift_mate_score(hit.score, ply as i32) as i16,
+            value: hit.value.map_or(NO_VALUE, |value| value as i16),
             // After a fail low, an earlier search's best move may still be best.
-            best: if known && found.best.is_none() { entry.best } else { found.best },
-            depth: found.depth.clamp(0, MOST_PLIES as i32) as u8,
-            mark: found.bound as u8 | generation << 2,
+            best: if known && hit.best.is_none() { entry.best } else { hit.best },
+            depth: hit.depth.clamp(0, MOST_PLIES as i32) as u8,
+            mark: hit.bound as u8 | generation << 2,
         };
     }
 
-    /// The highest bits choose, so that the number of lines is arbitrary.
+    /// Returns the line of a key, by its highest bits, so that the number of lines is arbitrary.
     fn line_index(&self, key: u64) -> usize {
         ((u128::from(key) * self.lines.len() as u128) >> 64) as usize
     }

@@ -14,19 +14,19 @@ use crate::features::DirtyPieces;
 use crate::sample::Position;
 use crate::score::Score;
 
-/// Above every score.
+/// A number above every score.
 pub const INFINITE: i32 = Score::MATE + 1;
 /// Nodes between two checks of the stop flag.
 const POLL: u64 = 256;
-/// Most quiet moves that get a malus when a later one causes a cutoff.
+/// Largest number of quiet moves that get a malus when a later move causes a cutoff.
 const TRIED: usize = 32;
 
 /// State of each node on the path from the root.
 #[derive(Clone, Debug, Default)]
 struct SearchFrame {
-    /// The evaluation; None in check.
+    /// Static evaluation; None in check.
     value: Option<i32>,
-    /// Quiet moves that caused cutoffs here, the last one first.
+    /// Quiet moves that caused cutoffs here, the latest first.
     killers: [PackedMove; 2],
     pv: Vec<Move>,
 }
@@ -37,7 +37,7 @@ pub struct SearchTree<'a> {
     pub(super) history: &'a mut History,
     pub(super) margins: Margins,
     stop: &'a AtomicBool,
-    /// Number of evaluated positions: one per move.
+    /// Number of evaluated positions: one per played move.
     pub nodes: u64,
     most_nodes: u64,
     /// Whether the search was stopped; its results are then meaningless.
@@ -46,13 +46,13 @@ pub struct SearchTree<'a> {
     pub depth: i32,
     /// Half-moves of the longest path so far.
     pub reached: usize,
-    /// The score of the root's best move so far, if it is exact.
+    /// Score of the root's best move so far, if it is exact.
     pub so_far: Option<i32>,
-    /// The hashes of the game and of the path from the root.
+    /// Hashes of the game's positions and of the path from the root.
     keys: Vec<u64>,
     root: usize,
     moves: MoveList,
-    /// Index behind the last null move, which no repetition crosses.
+    /// Index in `keys` after the last null move, which no repetition crosses.
     passed: usize,
     frames: Vec<SearchFrame>,
 }
@@ -90,13 +90,13 @@ impl<'a> SearchTree<'a> {
         }
     }
 
-    /// The principal variation of the last search of the root.
+    /// Returns the principal variation of the last search of the root.
     pub fn pv(&self) -> &[Move] {
         &self.frames[0].pv
     }
 
-    /// Searches a position to `depth` half-moves: the score is exact between `alpha` and `beta`,
-    /// else a bound. The best line of the root is in [`SearchTree::pv`].
+    /// Searches a position to `depth` half-moves. Between `alpha` and `beta` the score is exact, else
+    /// a bound. The best line of the root is in [`SearchTree::pv`].
     pub fn search_node(
         &mut self,
         chess: &Chess,
@@ -126,22 +126,22 @@ impl<'a> SearchTree<'a> {
         }
         self.reached = self.reached.max(ply);
         let (on_pv, key) = (beta - alpha > 1, self.key());
-        let found = self.table.find_entry(key, ply);
-        if let Some(found) = found.filter(|it| !on_pv && it.depth >= depth)
-            && found.is_sufficient([alpha, beta], chess)
+        let hit = self.table.find_entry(key, ply);
+        if let Some(hit) = hit.filter(|it| !on_pv && it.depth >= depth)
+            && hit.is_sufficient([alpha, beta], chess)
         {
-            return found.score;
+            return hit.score;
         }
-        let value = self.static_value(in_check, found);
+        let value = self.static_value(in_check, hit);
         self.frames[ply].value = value;
         self.frames[ply + 1].killers = Default::default();
         let improves = match (value, ply.checked_sub(2).and_then(|ply| self.frames[ply].value)) {
             (Some(now), Some(before)) => now > before,
             (now, _) => now.is_some(),
         };
-        let value = value.map(|value| sharper(value, found));
+        let value = value.map(|value| sharpen_value(value, hit));
         if let Some(value) = value.filter(|_| !on_pv && beta.abs() < MATES) {
-            // Reverse futility: far enough above beta for a few moves.
+            // Reverse futility: the value is far enough above beta for a few moves.
             let margin = self.margins.reverse_margin(depth, improves);
             if depth <= 8 && value - margin >= beta {
                 return value;
@@ -156,7 +156,7 @@ impl<'a> SearchTree<'a> {
                 }
             }
         }
-        let first = found.map_or(PackedMove::default(), |found| found.best);
+        let first = hit.map_or(PackedMove::default(), |hit| hit.best);
         if first.is_none() && depth >= 4 {
             // Without a first move, the search is shallower.
             depth -= 1;
@@ -171,7 +171,7 @@ impl<'a> SearchTree<'a> {
         let (mut count, mut tried, mut quiets) = (0, [PackedMove::default(); TRIED], 0);
         while let Some(played) = picker.pick_next() {
             let (packed, quiet) = (PackedMove::from_move(played), is_quiet(played));
-            let learnt = self.history.score_of(chess.turn(), packed);
+            let history_score = self.history.score_of(chess.turn(), packed);
             if ply > 0 && best > -MATES && !in_check {
                 let futile = || {
                     value.is_some_and(|value| value + self.margins.futility_margin(depth) <= alpha)
@@ -193,26 +193,26 @@ impl<'a> SearchTree<'a> {
             count += 1;
             let (next, ply_after) = (depth - 1, ply + 1);
             let mut score = 0;
-            let mut deep = count == 1;
+            let mut full_window = count == 1;
             if count > 1 {
-                // Moves after the first must only be proved to be no better.
-                let mut less = 0;
+                // It suffices to prove that moves after the first are no better.
+                let mut reduction = 0;
                 if depth >= 3 && quiet && count > 2 + i32::from(on_pv) {
-                    less = late_move_reduction(depth, count) - i32::from(on_pv)
+                    reduction = late_move_reduction(depth, count) - i32::from(on_pv)
                         + i32::from(!improves)
                         - i32::from(killers.contains(&packed))
                         - i32::from(in_check)
-                        - learnt / (History::MOST / 2);
-                    less = less.clamp(0, next - 1);
+                        - history_score / (History::LIMIT / 2);
+                    reduction = reduction.clamp(0, next - 1);
                 }
                 let window = [-alpha - 1, -alpha];
-                score = -self.search_node(&after, window, next - less, ply_after, true);
-                if score > alpha && less > 0 && !self.is_stopped {
+                score = -self.search_node(&after, window, next - reduction, ply_after, true);
+                if score > alpha && reduction > 0 && !self.is_stopped {
                     score = -self.search_node(&after, window, next, ply_after, true);
                 }
-                deep = on_pv && score > alpha && !self.is_stopped;
+                full_window = on_pv && score > alpha && !self.is_stopped;
             }
-            if deep {
+            if full_window {
                 score = -self.search_node(&after, [-beta, -alpha], next, ply_after, true);
             }
             self.undo();
@@ -249,15 +249,12 @@ impl<'a> SearchTree<'a> {
         }
         let bound = ScoreBound::from_window(best, [lowest, beta]);
         let value = self.frames[ply].value;
-        self.table.store_entry(
-            key,
-            ply,
-            &TableHit { score: best, bound, depth, value, best: best_move },
-        );
+        let result = TableHit { score: best, bound, depth, value, best: best_move };
+        self.table.store_entry(key, ply, &result);
         best
     }
 
-    /// Null move, not with pawns alone (zugzwang).
+    /// Tries a null move. None if the side to move has fewer than two pieces besides pawns.
     fn try_null_move(
         &mut self,
         chess: &Chess,
@@ -271,20 +268,20 @@ impl<'a> SearchTree<'a> {
         if pieces.count() < 2 || self.is_over() {
             return None;
         }
-        let other = chess.clone().swap_turn();
-        let after = other.or_else(shakmaty::PositionError::ignore_too_much_material).ok()?;
+        let swapped = chess.clone().swap_turn();
+        let after = swapped.or_else(shakmaty::PositionError::ignore_too_much_material).ok()?;
         let before = std::mem::replace(&mut self.passed, self.keys.len());
         self.nodes += 1;
         self.keys.push(position_key(&after));
         self.evaluation.play_move(None, &Position::from_chess(&after));
-        let less = self.margins.null_move_reduction(depth, value - beta);
-        let score = -self.search_node(&after, [-beta, 1 - beta], depth - less, ply + 1, false);
+        let reduction = self.margins.null_move_reduction(depth, value - beta);
+        let score = -self.search_node(&after, [-beta, 1 - beta], depth - reduction, ply + 1, false);
         self.undo();
         self.passed = before;
         Some(score)
     }
 
-    /// Updates history and killers after a quiet move's cutoff; those tried before get a malus.
+    /// Updates history and killers after a quiet move's cutoff. Moves tried before it get a malus.
     fn learn_cutoff(
         &mut self,
         chess: &Chess,
@@ -297,26 +294,26 @@ impl<'a> SearchTree<'a> {
         if killers[0] != best {
             *killers = [best, killers[0]];
         }
-        let bonus = (16 * depth * depth).min(History::MOST / 8);
+        let bonus = (16 * depth * depth).min(History::LIMIT / 8);
         self.history.learn_bonus(chess.turn(), best, bonus);
         tried.iter().for_each(|packed| self.history.learn_bonus(chess.turn(), *packed, -bonus));
     }
 
     /// Writes a better move and its continuation into the principal variation.
     fn extend_pv(&mut self, ply: usize, played: Move) {
-        let (here, behind) = self.frames.split_at_mut(ply + 1);
-        let pv = &mut here[ply].pv;
+        let (frames, next_frames) = self.frames.split_at_mut(ply + 1);
+        let pv = &mut frames[ply].pv;
         pv.clear();
         pv.push(played);
-        pv.extend_from_slice(&behind[0].pv);
+        pv.extend_from_slice(&next_frames[0].pv);
     }
 
-    /// The static evaluation of the position; None in check.
-    fn static_value(&mut self, in_check: bool, found: Option<TableHit>) -> Option<i32> {
+    /// Returns the static evaluation of the position; None in check.
+    fn static_value(&mut self, in_check: bool, hit: Option<TableHit>) -> Option<i32> {
         if in_check {
             return None;
         }
-        Some(found.and_then(|found| found.value).unwrap_or_else(|| self.evaluate_position()))
+        Some(hit.and_then(|hit| hit.value).unwrap_or_else(|| self.evaluate_position()))
     }
 
     pub(super) fn evaluate_position(&mut self) -> i32 {
@@ -342,26 +339,26 @@ impl<'a> SearchTree<'a> {
         self.evaluation.undo_move();
     }
 
-    /// Whether to stop; called before each move.
+    /// Returns whether to stop; called before each move.
     fn is_over(&mut self) -> bool {
         let is_requested = || self.nodes.is_multiple_of(POLL) && self.stop.load(Ordering::Relaxed);
         self.is_stopped = self.is_stopped || self.nodes >= self.most_nodes || is_requested();
         self.is_stopped
     }
 
-    /// Draws by rule. A repetition within this search is a draw at once, since it adds nothing; a
-    /// position of the game needs its third occurrence.
+    /// Returns whether the position is drawn by rule. A repetition within this search is a draw at
+    /// once, since it adds nothing. A position of the game needs its third occurrence.
     fn is_drawn(&self, chess: &Chess) -> bool {
         if chess.halfmoves() >= 100 && !chess.is_checkmate() {
             return true;
         }
         let last = self.keys.len() - 1;
         let first = self.passed.max(last.saturating_sub(chess.halfmoves() as usize));
-        let mut seen = 0;
-        for place in (first..last.saturating_sub(3)).rev().step_by(2) {
-            if self.keys[place] == self.keys[last] {
-                seen += 1;
-                if place >= self.root || seen == 2 {
+        let mut occurrences = 0;
+        for index in (first..last.saturating_sub(3)).rev().step_by(2) {
+            if self.keys[index] == self.keys[last] {
+                occurrences += 1;
+                if index >= self.root || occurrences == 2 {
                     return true;
                 }
             }
@@ -370,9 +367,9 @@ impl<'a> SearchTree<'a> {
     }
 }
 
-/// The static value, or the table's score if its bound is tighter.
-fn sharper(value: i32, found: Option<TableHit>) -> i32 {
-    match found {
+/// Returns the static value, or the table's score if its bound is tighter.
+fn sharpen_value(value: i32, hit: Option<TableHit>) -> i32 {
+    match hit {
         Some(TableHit { score, .. }) if score.abs() > MATES => value,
         Some(TableHit { score, bound: ScoreBound::Exact, .. }) => score,
         Some(TableHit { score, bound: ScoreBound::Lower, .. }) => value.max(score),
@@ -393,22 +390,22 @@ pub struct Quiescence {
 pub struct QuietEnd {
     /// Centipawns for the side to move at the beginning.
     pub score: i32,
-    /// Position whose evaluation is the score.
+    /// The position whose evaluation is the score.
     pub position: Position,
-    /// Half-moves to it.
+    /// Half-moves to that position.
     pub plies: usize,
     /// Whether the score is a mate or a draw by the rules, not an evaluation.
     pub is_decided: bool,
 }
 
 impl QuietEnd {
-    /// +1, or -1 if the other side is to move at the end.
+    /// Returns +1, or -1 if the other side is to move at the end.
     pub fn sign(&self) -> i32 {
         if self.plies.is_multiple_of(2) { 1 } else { -1 }
     }
 }
 
-/// Most nodes of one search: far more than the captures of a position in practice.
+/// Node limit of one search: far more than the captures of a position in practice.
 const MOST_NODES: u64 = 1 << 16;
 
 impl Quiescence {
@@ -421,13 +418,13 @@ impl Quiescence {
         }
     }
 
-    /// Quiescence score of each legal move, for its mover; None beyond the node limit.
+    /// Searches each legal move for its mover's score; None beyond the node limit.
     pub fn moves(
         &mut self,
         chess: &Chess,
         evaluation: &mut dyn Evaluate,
     ) -> Option<Vec<(Move, QuietEnd)>> {
-        let of = |played: Move| {
+        let search_move = |played: Move| {
             let mut after = chess.clone();
             after.play_unchecked(played);
             let end = self.find_quiet_end(&after, evaluation)?;
@@ -435,7 +432,7 @@ impl Quiescence {
             let is_decided = end.is_decided || drawn;
             Some((played, QuietEnd { score: -end.score, plies: end.plies + 1, is_decided, ..end }))
         };
-        chess.legal_moves().into_iter().map(of).collect()
+        chess.legal_moves().into_iter().map(search_move).collect()
     }
 
     /// Searches a position; None beyond the node limit.
@@ -444,7 +441,8 @@ impl Quiescence {
         chess: &Chess,
         evaluation: &mut dyn Evaluate,
     ) -> Option<QuietEnd> {
-        let (game, stop) = (SearchGame::new(chess.clone()), AtomicBool::new(false));
+        let game = SearchGame::new(chess.clone());
+        let stop = AtomicBool::new(false);
         let memory = (&mut self.table, &mut self.history);
         let mut tree = SearchTree::new(&game, evaluation, memory, self.margins, MOST_NODES, &stop);
         let score = tree.quiesce_node(chess, [-INFINITE, INFINITE], 0);
@@ -464,57 +462,63 @@ impl Quiescence {
 pub struct Margins {
     reverse: i32,
     futility: i32,
-    /// Largest gain that quiescence expects beyond the captured material.
+    /// Largest gain besides the captured material that quiescence expects.
     pub hope: i32,
     /// Half-width of the first window around the last iteration's score.
     pub window: i32,
-    pass: i32,
+    /// Evaluation above beta that reduces a null move by another half-move.
+    null_move: i32,
 }
 
 impl Margins {
-    /// Margins for evaluations whose expected result is `sigmoid(cp / scale)`.
+    /// Creates margins for evaluations whose expected result is `sigmoid(cp / scale)`.
     pub fn new(scale: f64) -> Self {
         assert!(scale > 0.0 && scale.is_finite(), "a scale is above 0 and finite");
-        // Bounded like scores, so that sums of a few fit.
-        let of = |percent: f64| (scale * percent / 100.0).clamp(1.0, 30_000.0).round() as i32;
-        let [reverse, futility, hope, window, pass] = [60.0, 60.0, 120.0, 12.0, 160.0].map(of);
-        Self { reverse, futility, hope, window, pass }
+        // Bounded like scores, so that sums of a few of them fit.
+        let margin = |percent: f64| (scale * percent / 100.0).clamp(1.0, 30_000.0).round() as i32;
+        Self {
+            reverse: margin(60.0),
+            futility: margin(60.0),
+            hope: margin(120.0),
+            window: margin(12.0),
+            null_move: margin(160.0),
+        }
     }
 
-    /// Reverse futility: the required distance above beta.
+    /// Returns the distance above beta that reverse futility requires.
     pub fn reverse_margin(&self, depth: i32, improves: bool) -> i32 {
         self.reverse * (depth - i32::from(improves))
     }
 
-    /// Futility: the expected gain of a quiet move.
+    /// Returns the gain of a quiet move that futility expects.
     pub fn futility_margin(&self, depth: i32) -> i32 {
         self.futility * (depth + 1)
     }
 
-    /// Depth reduction of a null move, by depth and evaluation above beta.
+    /// Returns the depth reduction of a null move, by depth and evaluation above beta.
     pub fn null_move_reduction(&self, depth: i32, above: i32) -> i32 {
-        4 + depth / 4 + (above / self.pass).min(3)
+        4 + depth / 4 + (above / self.null_move).min(3)
     }
 }
 
-/// Whether a move loses more material on its square than `depth` half-moves can win back.
+/// Returns whether a move loses more material on its square than `depth` half-moves can win back.
 fn loses_material(chess: &Chess, played: Move, quiet: bool, depth: i32) -> bool {
     static_exchange(chess, played) < if quiet { -60 * depth } else { -100 * depth }
 }
 
-/// Number of moves after which quiet ones are pruned near the leaves.
+/// Returns the number of moves after which quiet ones are pruned near the leaves.
 fn late_move_count(depth: i32, improves: bool) -> i32 {
     (3 + depth * depth) / if improves { 1 } else { 2 }
 }
 
-/// Depth reduction of a late quiet move, before adjustments.
+/// Returns the depth reduction of a late quiet move, before adjustments.
 fn late_move_reduction(depth: i32, count: i32) -> i32 {
-    let of = |number: i32| number.clamp(0, SIDE as i32 - 1) as usize;
-    REDUCTIONS[of(depth)][of(count)]
+    let index = |number: i32| number.clamp(0, SIDE as i32 - 1) as usize;
+    REDUCTIONS[index(depth)][index(count)]
 }
 
 const SIDE: usize = 64;
-/// Product of the logarithms, as usual.
+/// Depth reductions by depth and move count, from the product of their logarithms, as usual.
 static REDUCTIONS: LazyLock<[[i32; SIDE]; SIDE]> = LazyLock::new(|| {
     let ln = |number: usize| (number.max(1) as f64).ln();
     std::array::from_fn(|depth| {
@@ -523,7 +527,7 @@ static REDUCTIONS: LazyLock<[[i32; SIDE]; SIDE]> = LazyLock::new(|| {
 });
 
 impl SearchTree<'_> {
-    /// The score after captures and promotions only, or all moves in check.
+    /// Searches captures and promotions only, or all moves in check, and returns the score.
     fn quiesce_node(&mut self, chess: &Chess, [mut alpha, beta]: [i32; 2], ply: usize) -> i32 {
         self.frames[ply].pv.clear();
         self.reached = self.reached.max(ply);
@@ -534,15 +538,15 @@ impl SearchTree<'_> {
             return self.evaluate_position();
         }
         let (on_pv, key) = (beta - alpha > 1, self.key());
-        let found = self.table.find_entry(key, ply);
-        if let Some(found) = found.filter(|it| !on_pv && it.is_sufficient([alpha, beta], chess)) {
-            return found.score;
+        let hit = self.table.find_entry(key, ply);
+        if let Some(hit) = hit.filter(|it| !on_pv && it.is_sufficient([alpha, beta], chess)) {
+            return hit.score;
         }
         let in_check = chess.is_check();
-        let value = self.static_value(in_check, found);
+        let value = self.static_value(in_check, hit);
         let (mut best, mut best_move, lowest) = (-INFINITE, PackedMove::default(), alpha);
         if let Some(value) = value {
-            best = sharper(value, found);
+            best = sharpen_value(value, hit);
             if best >= beta {
                 return best;
             }
@@ -556,14 +560,14 @@ impl SearchTree<'_> {
         if !in_check {
             moves.retain(|played| !is_quiet(*played));
         }
-        let first = found.map_or(PackedMove::default(), |found| found.best);
+        let first = hit.map_or(PackedMove::default(), |hit| hit.best);
         let mut picker = Picker::new(chess, &mut moves, first, Default::default(), self.history);
         while let Some(played) = picker.pick_next() {
             if !in_check {
                 if picker.is_losing() {
                     break;
                 }
-                // So far below alpha, only material can help.
+                // If the value is so far below alpha, only material can help.
                 let hope = stand + self.margins.hope;
                 if hope <= alpha && static_exchange(chess, played) <= 0 {
                     best = best.max(hope);
@@ -597,8 +601,8 @@ impl SearchTree<'_> {
             }
         }
         let bound = ScoreBound::from_window(best, [lowest, beta]);
-        let found = TableHit { score: best, bound, depth: 0, value, best: best_move };
-        self.table.store_entry(key, ply, &found);
+        let result = TableHit { score: best, bound, depth: 0, value, best: best_move };
+        self.table.store_entry(key, ply, &result);
         best
     }
 }

@@ -1,7 +1,6 @@
-//! [`Ranks`] by the collective operations of MPI, which are polled so that a hanging rank is found.
-//! A rank that has waited too long pings the others: rank 0 all of them, the others rank 0. A rank
-//! that waits for a collective operation answers; one that does not answer hangs, and the run ends
-//! with its name.
+//! [`Ranks`] by the collective operations of MPI, which are polled to detect a hanging rank. A rank
+//! that has waited too long pings others: rank 0 all of them, other ranks rank 0. A waiting rank
+//! answers. A rank that does not answer hangs, and the run ends with its name.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -20,10 +19,10 @@ use crate::train::ranks::Ranks;
 
 /// The ranks of one `mpirun`.
 pub struct World {
-    /// Finalises MPI when dropped.
+    /// Environment, which finalises MPI when dropped.
     universe: Mutex<Option<Universe>>,
     rank: usize,
-    /// The machine of each rank.
+    /// Machine of each rank.
     hosts: Vec<String>,
     silence: Duration,
     state: Mutex<WorldState>,
@@ -36,21 +35,21 @@ struct WorldState {
 }
 
 static WORLD: OnceLock<World> = OnceLock::new();
-/// Most bytes of a message: MPI counts them in 31 bits.
+/// Largest message in bytes: MPI counts them in 31 bits.
 const MAX_MESSAGE: usize = 1 << 30;
-/// Most bytes of a host's name.
+/// Longest name of a host in bytes.
 const NAME: usize = 64;
-const ASK: Tag = 1;
+const PING: Tag = 1;
 const ANSWER: Tag = 2;
-/// Time in which a waiting rank answers.
+/// Time in which a waiting rank answers a ping.
 const ANSWER_TIME: Duration = Duration::from_secs(2);
-/// Time of polling without sleep: most collective operations on one machine take less.
+/// Time of polling without sleep. Most collective operations on one machine take less.
 const EAGER: Duration = Duration::from_millis(5);
 /// Shortest and longest sleep between polls after that.
 const REST: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(2)];
-/// Longest time between polls; if more passed, this process was stopped itself.
-const MAX_LOOK: Duration = Duration::from_millis(500);
-/// Time in which rank 0 ends the others: errors that all ranks share are printed once.
+/// Longest time between polls. If more passed, this process was stopped itself.
+const MAX_POLL_GAP: Duration = Duration::from_millis(500);
+/// Time in which rank 0 ends the other ranks, so that errors of all ranks are printed once.
 const PRECEDENCE: Duration = Duration::from_millis(1500);
 
 impl World {
@@ -78,18 +77,18 @@ impl World {
         Ok(WORLD.get_or_init(|| joined))
     }
 
-    /// The ranks, if this process is one of several.
+    /// Returns the ranks, if this process is one of several.
     pub fn joined() -> Option<&'static Self> {
         WORLD.get()
     }
 
-    /// Ends a successful run. Rank 0 has work to finish, for which the others wait.
+    /// Ends a successful run. Other ranks wait for rank 0, which has work to finish.
     pub fn leave(&self) {
         if self.rank == 0 {
-            // A rank that was stopped in a barrier may have passed it, and MPI would wait for ever.
+            // A rank that was stopped in a barrier may have passed it, and MPI would wait forever.
             self.find_silent(self.silence, self.silence);
         }
-        self.wait(self.world().immediate_barrier(), Duration::MAX);
+        self.wait_for(self.world().immediate_barrier(), Duration::MAX);
         drop(self.universe.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
@@ -113,8 +112,8 @@ impl World {
         format!("rank {rank} on {}", self.hosts[rank])
     }
 
-    /// Runs a collective operation; `work` receives the time that a rank may be late.
-    fn together(&self, work: impl FnOnce(&mut WorldState, Duration)) {
+    /// Runs a collective operation. `work` receives the time that a rank may be late.
+    fn run_collective(&self, work: impl FnOnce(&mut WorldState, Duration)) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let patience = self.silence + 4 * state.last.elapsed();
         work(&mut state, patience);
@@ -122,19 +121,19 @@ impl World {
     }
 
     /// Waits for a collective operation. Meanwhile this thread of the pool makes the next batches.
-    fn wait<'a, T: ?Sized>(
+    fn wait_for<'a, T: ?Sized>(
         &self,
         mut request: Request<'a, T, impl mpi::request::Scope<'a>>,
         patience: Duration,
     ) {
-        let (mut waited, mut looked) = (Duration::ZERO, Instant::now());
-        while let Err(same) = request.test() {
-            request = same;
-            self.answer();
-            waited += looked.elapsed().min(MAX_LOOK);
-            looked = Instant::now();
+        let (mut waited, mut last_poll) = (Duration::ZERO, Instant::now());
+        while let Err(pending) = request.test() {
+            request = pending;
+            self.answer_pings();
+            waited += last_poll.elapsed().min(MAX_POLL_GAP);
+            last_poll = Instant::now();
             if waited > patience {
-                // Of several ranks that find rank 0 silent, one reports it.
+                // If several ranks find rank 0 silent, only one reports it.
                 self.find_silent(patience, ANSWER_TIME * (1 + self.rank.min(3) as u32));
                 waited = Duration::ZERO;
             }
@@ -148,40 +147,40 @@ impl World {
     }
 
     /// Answers pings of other ranks.
-    fn answer(&self) {
+    fn answer_pings(&self) {
         let world = self.world();
         while let Some((message, status)) =
-            world.any_process().immediate_matched_probe_with_tag(ASK)
+            world.any_process().immediate_matched_probe_with_tag(PING)
         {
             message.matched_receive::<u8>();
             world.process_at_rank(status.source_rank()).send_with_tag(&0_u8, ANSWER);
         }
     }
 
-    /// Ends the run if ranks do not answer in time; `patience` is how long they were waited for.
+    /// Ends the run if ranks do not answer in time. `patience` is the time they were waited for.
     fn find_silent(&self, patience: Duration, time: Duration) {
         let world = self.world();
         let mut silent: Vec<usize> =
             if self.rank == 0 { (1..self.count()).collect() } else { vec![0] };
         scope(|scope| {
             let send = |rank: &usize| {
-                world.process_at_rank(*rank as i32).immediate_send_with_tag(scope, &0_u8, ASK)
+                world.process_at_rank(*rank as i32).immediate_send_with_tag(scope, &0_u8, PING)
             };
             let mut requests: Vec<_> = silent.iter().map(send).collect();
-            let begun = Instant::now();
+            let start = Instant::now();
             while !(silent.is_empty() && requests.is_empty()) {
                 let all = std::mem::take(&mut requests).into_iter();
                 requests = all
                     .filter_map(|request: Request<_, &LocalScope>| request.test().err())
                     .collect();
-                self.answer();
+                self.answer_pings();
                 if let Some((message, status)) =
                     world.any_process().immediate_matched_probe_with_tag(ANSWER)
                 {
                     message.matched_receive::<u8>();
                     silent.retain(|rank| *rank != status.source_rank() as usize);
                 }
-                if begun.elapsed() > time {
+                if start.elapsed() > time {
                     let names: Vec<String> = silent.iter().map(|rank| self.name(*rank)).collect();
                     eprintln!(
                         "error: {} silent for {:.0} s: stopped, or its machine is down or out of \
@@ -208,17 +207,17 @@ impl Ranks for World {
     }
 
     fn sum_over_ranks(&self, values: &mut [f32], numbers: &mut [f64]) {
-        self.together(|state, patience| {
-            let (world, add) = (self.world(), SystemOperation::sum());
+        self.run_collective(|state, patience| {
+            let (world, sum) = (self.world(), SystemOperation::sum());
             state.received.resize(values.len(), 0.0);
             let mut received = vec![0.0; numbers.len()];
             scope(|scope| {
-                let all = (&*values, &mut state.received[..]);
-                let few = (&*numbers, &mut received[..]);
-                let all = world.immediate_all_reduce_into(scope, all.0, all.1, add);
-                let few = world.immediate_all_reduce_into(scope, few.0, few.1, add);
-                self.wait(all, patience);
-                self.wait(few, patience);
+                let (values, sums) = (&*values, &mut state.received[..]);
+                let values = world.immediate_all_reduce_into(scope, values, sums, sum);
+                let (numbers, sums) = (&*numbers, &mut received[..]);
+                let numbers = world.immediate_all_reduce_into(scope, numbers, sums, sum);
+                self.wait_for(values, patience);
+                self.wait_for(numbers, patience);
             });
             values.copy_from_slice(&state.received);
             numbers.copy_from_slice(&received);
@@ -229,11 +228,13 @@ impl Ranks for World {
         let mut length = [if self.rank == 0 { bytes.len() as f64 } else { 0.0 }];
         self.sum_over_ranks(&mut [], &mut length);
         bytes.resize(length[0] as usize, 0);
-        self.together(|_, patience| {
-            for piece in bytes.chunks_mut(MAX_MESSAGE) {
+        self.run_collective(|_, patience| {
+            for message in bytes.chunks_mut(MAX_MESSAGE) {
                 let world = self.world();
                 let root = world.process_at_rank(0);
-                scope(|scope| self.wait(root.immediate_broadcast_into(scope, piece), patience));
+                scope(|scope| {
+                    self.wait_for(root.immediate_broadcast_into(scope, message), patience)
+                });
             }
         });
     }

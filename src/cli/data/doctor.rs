@@ -49,7 +49,7 @@ struct ExaminedFile {
     format: &'static str,
     /// Points of view in which the file was read.
     seen_by: BTreeMap<&'static str, &'static str>,
-    /// Only the first positions were checked.
+    /// Whether only the first positions were checked.
     limited: bool,
     fit: bool,
     diagnosis: Diagnosis,
@@ -62,20 +62,18 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
         let (_, ended) = read_samples(&mut source, None, "other set", |it| keys.add(it))?;
         ended.map_or(Ok(()), |ended| Err(anyhow!(ended)))?;
     }
-    let others = (!args.against.is_empty()).then_some(&keys);
-    let files = args.files.iter().map(|path| examine_file(path, &args, others));
+    let against = (!args.against.is_empty()).then_some(&keys);
+    let files = args.files.iter().map(|path| examine_file(path, &args, against));
     let files: Vec<ExaminedFile> = files.collect::<Result<_>>()?;
-    out::print_result(
-        args.json,
-        &files,
-        files.iter().map(format_verdict).collect::<Vec<_>>().join("\n"),
-    )?;
+    let verdicts: Vec<String> = files.iter().map(format_verdict).collect();
+    out::print_result(args.json, &files, verdicts.join("\n"))?;
     Ok(if files.iter().all(|file| file.fit) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn examine_file(path: &Path, args: &Args, others: Option<&Keys>) -> Result<ExaminedFile> {
+fn examine_file(path: &Path, args: &Args, against: Option<&Keys>) -> Result<ExaminedFile> {
     let mut source = args.reading.open_source(path, u64::MAX)?;
-    let (format, filter) = (source.format(), args.keys.given_filter());
+    let format = source.format();
+    let filter = args.keys.given_filter();
     filter.as_ref().map_or(Ok(()), |filter| filter.check_format(path, format))?;
     let passes =
         |sample: &Sample| filter.as_ref().is_none_or(|it| it.rejecting_key(sample).is_none());
@@ -91,7 +89,7 @@ fn examine_file(path: &Path, args: &Args, others: Option<&Keys>) -> Result<Exami
         let fit = fit::fit_scale(scores, results);
         Some((fit.scale?, fit.at_border))
     };
-    let diagnosis = exam.diagnose(&source, read, scale, others);
+    let diagnosis = exam.diagnose(&source, read, scale, against);
     Ok(ExaminedFile {
         file: path.to_path_buf(),
         format: format.name,
@@ -102,28 +100,28 @@ fn examine_file(path: &Path, args: &Args, others: Option<&Keys>) -> Result<Exami
     })
 }
 
-/// Passes the samples of a file, up to `limit`, to the exam; returns whether there are more, and
-/// why reading stopped before the end.
+/// Passes up to `limit` samples to `each`. Returns whether there are more, and why reading failed.
 fn read_samples(
     source: &mut SampleSource,
     limit: Option<u64>,
     what: &'static str,
     mut each: impl FnMut(&Sample),
 ) -> Result<(bool, Option<String>)> {
-    let (bar, mut block) = (progress_bar(None, what), Vec::new());
+    let bar = progress_bar(None, what);
+    let mut block = Vec::new();
     let mut left = limit.unwrap_or(u64::MAX);
     loop {
         block.clear();
         let more = source.next_block(&mut block);
         // Samples before a fault are valid.
-        let some = block.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        block[..some].iter().for_each(&mut each);
-        bar.inc(some as u64);
+        let count = block.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        block[..count].iter().for_each(&mut each);
+        bar.inc(count as u64);
         expect_total(&bar, source.share_read());
         check_interrupted()?;
-        left -= some as u64;
+        left -= count as u64;
         match more {
-            _ if some < block.len() => return Ok((true, None)),
+            _ if count < block.len() => return Ok((true, None)),
             Ok(true) => {}
             Ok(false) => return Ok((false, None)),
             Err(error) => return Ok((false, Some(error.to_string()))),
@@ -131,7 +129,7 @@ fn read_samples(
     }
 }
 
-/// The verdict on a file, its findings, and the cures.
+/// Formats the verdict on a file, its findings, and the cures.
 fn format_verdict(file: &ExaminedFile) -> String {
     let ExaminedFile { format, diagnosis, .. } = file;
     let verdict = match diagnosis.fit_for {

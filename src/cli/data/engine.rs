@@ -8,8 +8,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, ensure};
 
 use super::io::Writing;
-use crate::cli::out;
 use crate::cli::terminal::Terminal;
+use crate::cli::{INTERRUPTED, out};
 use crate::digits::group_digits;
 use crate::engine::{
     EngineError, EngineSettings, JobReport, JournalError, Limit, ParallelPlayers, PlayerFactory,
@@ -20,9 +20,9 @@ use crate::output;
 use crate::progress::Progress;
 use crate::run::{DeviceOptions, SearchPlayer, open_static};
 
-/// Folder of games on Debian and others.
+/// Folder of games on Debian and related systems.
 const GAMES: &str = "/usr/games";
-/// Skipped items that are shown, at most.
+/// Largest number of skipped items that are shown.
 const SHOWN: usize = 5;
 
 /// Which engines.
@@ -87,16 +87,13 @@ pub fn parse_option(text: &str) -> Result<(String, String), String> {
 }
 
 impl Engines {
-    /// The evaluation of `--with`, to label positions without a search.
+    /// Opens the evaluation of `--with`, to label positions without a search.
     pub fn open_static(&self) -> Result<Evaluation> {
         let name = self.with.as_ref().context(
             "a static label is the value of an evaluation: name one with --with, a net for example",
         )?;
-        open_static(
-            name,
-            &DeviceOptions::default().open_device(Precision::F32)?,
-            &Terminal::default(),
-        )
+        let device = DeviceOptions::default().open_device(Precision::F32)?;
+        open_static(name, &device, &Terminal::default())
     }
 
     pub fn parallel_players(&self) -> Result<ParallelPlayers> {
@@ -121,7 +118,7 @@ impl Engines {
     }
 }
 
-/// A player by the search of nnuance; `hash` is the size of its table in MB.
+/// Opens a player by the search of nnuance; `hash` is the size of its table in MB.
 pub fn open_searcher(
     evaluation: &str,
     device: &(Device, Compute),
@@ -131,7 +128,7 @@ pub fn open_searcher(
     Ok(player.with_tables(hash.map_or(SearchPlayer::MEBIBYTES, |size| size as usize)))
 }
 
-/// A UCI program with arguments and options.
+/// Describes a UCI program with arguments and options.
 pub fn open_engine(
     program: &Path,
     arguments: &[String],
@@ -143,7 +140,7 @@ pub fn open_engine(
     EngineSettings { arguments: arguments.to_vec(), options, ..EngineSettings::new(program) }
 }
 
-/// Path of Stockfish: where a shell finds it, or Debian's folder, which may not be on PATH.
+/// Finds Stockfish: as a shell does, or in Debian's folder, which may not be on PATH.
 fn find_stockfish() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain([PathBuf::from(GAMES)]);
@@ -180,13 +177,13 @@ pub fn run_job(
     job: impl Fn(&dyn Progress) -> Result<JobReport, EngineError>,
 ) -> Result<ExitCode> {
     let path = &writing.output;
-    let same = input.is_some_and(|input| output::is_same(input, path));
-    ensure!(!same, "{} is the input, too; name another file with --out", path.display());
+    let is_input = input.is_some_and(|input| output::is_same(input, path));
+    ensure!(!is_input, "{} is the input, too; name another file with --out", path.display());
     let report = start_or_resume(path, writing.overwrite, || job(&Terminal::that_stops()))?;
     if report.stopped {
         let (done, total) = (group_digits(report.done), group_digits(total));
         eprintln!("stopped after {done} of {total} {noun}; the same command goes on from there");
-        return Ok(ExitCode::from(130));
+        return Ok(INTERRUPTED.into());
     }
     let bad = &report.bad_records;
     let bad = bad.first.first().map(|first| {
@@ -196,20 +193,13 @@ pub fn run_job(
         let noun = noun.trim_end_matches('s');
         format!("{noun} {} was skipped: {}", group_digits(skip.item + 1), skip.reason)
     });
-    let last = format!(
-        "{} {noun} done: {} written, {} skipped: {}",
-        group_digits(report.done),
-        group_digits(report.written),
-        group_digits(report.skipped.len() as u64),
-        path.display(),
-    );
-    let [unscored, moves] = report.unscored;
-    let unscored = (unscored > 0).then(|| {
-        format!(
-            "{} of {} moves have no score: the engine gave none, or bounds alone",
-            group_digits(unscored),
-            group_digits(moves)
-        )
+    let counts = [report.done, report.written, report.skipped.len() as u64];
+    let [done, written, left_out] = counts.map(group_digits);
+    let name = path.display();
+    let last = format!("{done} {noun} done: {written} written, {left_out} skipped: {name}");
+    let [unscored, moves] = report.unscored.map(group_digits);
+    let unscored = (report.unscored[0] > 0).then(|| {
+        format!("{unscored} of {moves} moves have no score: the engine gave none, or bounds alone")
     });
     out::print_lines(bad.into_iter().chain(skipped).chain(unscored).chain([last]).map(Ok))?;
     Ok(ExitCode::SUCCESS)
@@ -221,19 +211,19 @@ pub fn start_or_resume<T>(
     overwrite: bool,
     open: impl Fn() -> Result<T, EngineError>,
 ) -> Result<T> {
-    let shown = path.display();
+    let name = path.display();
     ensure!(
         !output::is_standard(path) && !output::is_device(path),
-        "{shown} is no regular file, and what can be resumed needs one; name another"
+        "{name} is no regular file, and what can be resumed needs one; name another"
     );
     match open() {
         Err(EngineError::Journal(JournalError::Exists(_)) | EngineError::MatchComplete(_))
             if overwrite =>
         {
-            // Removed only after all other checks.
-            fs::remove_file(path).with_context(|| format!("cannot replace {shown}"))?;
+            // The file is removed only after all other checks.
+            fs::remove_file(path).with_context(|| format!("cannot replace {name}"))?;
             Ok(open()?)
         }
-        opened => Ok(opened?),
+        result => Ok(result?),
     }
 }

@@ -85,14 +85,14 @@ impl Reading {
         Ok(SampleSource::open_file(path, self.format, bad_records)?.seen_by(self.given_views())?)
     }
 
-    /// The points of view that are given.
+    /// Returns the points of view that are given.
     pub fn given_views(&self) -> GivenViews {
         GivenViews { scores: self.score_view, results: self.result_view }
     }
 }
 
 impl InputFiles {
-    /// One file in any format.
+    /// Describes one file in any format.
     pub fn from_file(path: PathBuf, bad_records: u64) -> Self {
         let reading = Reading { format: None, score_view: None, result_view: None };
         Self { files: vec![path], reading, bad_records }
@@ -104,7 +104,8 @@ impl InputFiles {
         what: &'static str,
         mut take: impl FnMut(&SampleSource, &[Sample]) -> Result<()>,
     ) -> Result<PositionCounts> {
-        let (bar, mut tally) = (progress_bar(None, what), PositionCounts::default());
+        let bar = progress_bar(None, what);
+        let mut counts = PositionCounts::default();
         for (file, path) in self.files.iter().enumerate() {
             let mut source = self.reading.open_source(path, self.bad_records)?;
             let mut block = Vec::new();
@@ -114,30 +115,30 @@ impl InputFiles {
                 let files_read = file as f64 + source.share_read();
                 expect_total(&bar, files_read / self.files.len() as f64);
                 check_interrupted()?;
-                tally.read += block.len() as u64;
+                counts.read += block.len() as u64;
                 block.clear();
             }
-            tally.add_bad_records(&source);
+            counts.add_bad_records(&source);
         }
-        Ok(tally)
+        Ok(counts)
     }
 }
 
 impl Writing {
-    /// Output format: as given, or by the ending of a name.
+    /// Returns the output format: as given, or by the ending of a name.
     pub fn output_format(&self, path: &Path) -> Result<&'static Format> {
         if let Some(format) = self.to {
             return Ok(format);
         }
-        let found = all_formats().find(|format| format.names_path(path));
-        found.with_context(|| {
-            let usual = all_formats().filter(|it| it.writer.is_some());
+        let format = all_formats().find(|format| format.names_path(path));
+        format.with_context(|| {
+            let written = all_formats().filter(|it| it.writer.is_some());
             let ending = |it: &Format| Some(format!(".{} {}", it.extensions.first()?, it.name));
-            let usual: Vec<_> = usual.filter_map(ending).collect();
+            let endings: Vec<_> = written.filter_map(ending).collect();
             format!(
                 "{} has the ending of no format; name one with --to, or end the name in {}",
                 path.display(),
-                usual.join(", ")
+                endings.join(", ")
             )
         })
     }
@@ -165,8 +166,9 @@ impl ConvertFiles {
         let standard = output::is_standard(path);
         if !standard {
             // An input may be a device, which can be read and written.
-            let same = |input: &&PathBuf| output::is_same(input, path) && !output::is_device(path);
-            if let Some(input) = self.inputs.files.iter().find(same) {
+            let is_output =
+                |input: &&PathBuf| output::is_same(input, path) && !output::is_device(path);
+            if let Some(input) = self.inputs.files.iter().find(is_output) {
                 bail!("the output {} is also an input; choose another name", input.display());
             }
             out::require_new(&[path], self.writing.overwrite)?;
@@ -183,15 +185,15 @@ impl ConvertFiles {
         mut written: OutputFile,
         mut take: impl FnMut(&SampleSource, &[Sample], &mut OutputFile) -> Result<()>,
     ) -> Result<(OutputFile, PositionCounts)> {
-        let mut before = None;
-        let tally = self.inputs.read_each(what, |source, block| {
+        let mut last_format = None;
+        let counts = self.inputs.read_each(what, |source, block| {
             // Once per change of format.
-            if before.replace(source.format().name) != Some(source.format().name) {
+            if last_format.replace(source.format().name) != Some(source.format().name) {
                 print_losses(source.format(), written.format);
             }
             take(source, block, &mut written)
         })?;
-        Ok((written, tally))
+        Ok((written, counts))
     }
 }
 
@@ -205,7 +207,7 @@ pub fn print_losses(from: &Format, to: &Format) {
 pub struct OutputFile {
     sink: FileSink,
     pub format: &'static Format,
-    /// Whether it goes to standard output; counts then go to standard error.
+    /// Whether it is standard output. Then counts go to standard error.
     standard: bool,
     pub count: u64,
 }
@@ -213,11 +215,11 @@ pub struct OutputFile {
 impl OutputFile {
     pub fn write_sample(&mut self, sample: &Sample) -> Result<()> {
         self.count += 1;
-        let of_games = self.format.facts.games != Presence::Never;
+        let holds_games = self.format.facts.games != Presence::Never;
         self.sink.write_sample(sample).map_err(|error| match &error {
             WriteError::Sample { .. } => {
                 let skip = ", or leave out what does not fit by `data convert --skip-unfit`";
-                let rest = if of_games { "" } else { skip };
+                let rest = if holds_games { "" } else { skip };
                 anyhow!("{error}; write epd, which holds any position{rest}")
             }
             _ => write_error(error),
@@ -225,27 +227,27 @@ impl OutputFile {
     }
 
     /// Renames the finished file and prints the counts, or returns an error with them.
-    pub fn finish_counted(self, mut tally: PositionCounts) -> Result<ExitCode> {
-        tally.written = self.count;
+    pub fn finish_counted(self, mut counts: PositionCounts) -> Result<ExitCode> {
+        counts.written = self.count;
         let standard = self.standard;
-        self.close_file(&tally)?;
+        self.close_file(&counts)?;
         match standard {
-            true => eprintln!("{tally}"),
-            false => out::print_line(tally)?,
+            true => eprintln!("{counts}"),
+            false => out::print_line(counts)?,
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    pub fn close_file(self, tally: &PositionCounts) -> Result<()> {
+    pub fn close_file(self, counts: &PositionCounts) -> Result<()> {
         match self.sink.finish_file() {
             Ok(_) => Ok(()),
-            Err(error @ WriteError::Empty(_)) => bail!("{error}: {tally}"),
+            Err(error @ WriteError::Empty(_)) => bail!("{error}: {counts}"),
             Err(error) => Err(write_error(error)),
         }
     }
 }
 
-/// Turns a write error into the program's; a closed pipe, as of `head`, ends it without one.
+/// Converts a write error to the program's. A closed pipe, as of `head`, ends it without an error.
 fn write_error(error: WriteError) -> anyhow::Error {
     if let WriteError::Output(error) = &error
         && error.is_closed_pipe()
@@ -294,15 +296,11 @@ impl PositionCounts {
 
 impl fmt::Display for PositionCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} positions read, {} written",
-            group_digits(self.read),
-            group_digits(self.written)
-        )?;
+        let [read, written] = [self.read, self.written].map(group_digits);
+        write!(f, "{read} positions read, {written} written")?;
         for (i, (reason, count)) in self.left_out.iter().enumerate() {
-            let before = if i == 0 { "; left out: " } else { ", " };
-            write!(f, "{before}{reason} {}", group_digits(*count))?;
+            let separator = if i == 0 { "; left out: " } else { ", " };
+            write!(f, "{separator}{reason} {}", group_digits(*count))?;
         }
         Ok(())
     }

@@ -53,10 +53,10 @@ pub struct LabelArgs {
     engines: Engines,
 }
 
-/// Positions that are evaluated together.
+/// Number of positions that are evaluated together.
 const STATIC_BATCH: usize = 1 << 16;
 
-/// Labels without a search: while a batch is read, the one before it is evaluated and written.
+/// Labels without a search. While a batch is read, the one before it is evaluated and written.
 fn label_without_search(args: LabelArgs) -> Result<ExitCode> {
     let LabelArgs { input, writing, bad_records, engines, .. } = args;
     let evaluation = engines.open_static()?;
@@ -88,7 +88,7 @@ fn label_without_search(args: LabelArgs) -> Result<ExitCode> {
             }
             batch.extend_from_slice(samples);
             let is_full = batch.len() >= STATIC_BATCH;
-            // Without a receiver there is an error, which is returned below.
+            // If the receiver is gone, its error is returned below.
             let is_open = !is_full || sender.send(take(&mut batch)).is_ok();
             ensure!(is_open, "the output failed");
             Ok(())
@@ -104,10 +104,10 @@ pub fn label_file(args: LabelArgs) -> Result<ExitCode> {
     if args.is_static {
         return label_without_search(args);
     }
-    // A resumed job reads it again.
+    // A resumed job reads the input again, so it must be a file.
     let failed = || format!("cannot read {}", args.input.display());
     input::require_regular(&args.input).with_context(failed)?;
-    // Reading is a thousand times faster than searching.
+    // Counting is cheap: reading is a thousand times faster than searching.
     let mut source = SampleSource::open_file(&args.input, None, args.bad_records)?;
     let (mut block, mut count) = (Vec::new(), 0);
     while source.next_block(&mut block)? {

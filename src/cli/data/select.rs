@@ -41,7 +41,7 @@ pub fn convert_files(Convert { files, skip_unfit, skip_forfeits }: Convert) -> R
     let format = written.format;
     let (mut scratch, mut unfit, mut forfeited) = (Vec::new(), 0, 0);
     let filter = Filter { skip_forfeits, ..Filter::default() };
-    let (written, mut tally) = files.copy_each("convert", written, |source, block, written| {
+    let (written, mut counts) = files.copy_each("convert", written, |source, block, written| {
         filter.check_format(source.path(), source.format())?;
         for sample in block {
             if filter.rejecting_key(sample).is_some() {
@@ -54,9 +54,9 @@ pub fn convert_files(Convert { files, skip_unfit, skip_forfeits }: Convert) -> R
         }
         Ok(())
     })?;
-    tally.add_skipped(&format!("unfit for {}", format.name), unfit);
-    tally.add_skipped("skip_forfeits", forfeited);
-    written.finish_counted(tally)
+    counts.add_skipped(&format!("unfit for {}", format.name), unfit);
+    counts.add_skipped("skip_forfeits", forfeited);
+    written.finish_counted(counts)
 }
 
 /// Skip positions, by the keys of [data.filter] in configs
@@ -128,7 +128,7 @@ pub struct FilterKeys {
 }
 
 impl FilterKeys {
-    /// The filter, if any key was given.
+    /// Returns the filter, if any key was given.
     pub fn given_filter(&self) -> Option<Filter> {
         let filter = self.to_filter();
         (filter != Filter::default()).then_some(filter)
@@ -157,10 +157,10 @@ impl FilterKeys {
 pub fn filter_files(FilterArgs { files, per_game, seed, keys }: FilterArgs) -> Result<ExitCode> {
     let filter = keys.to_filter();
     let written = files.create_selection()?;
-    let per_game = per_game.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
+    let per_game = per_game.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let mut extract = Extract::new(per_game, seed);
     let (mut rejected, mut drawn) = (RejectCounts::default(), Vec::<Sample>::new());
-    let (mut written, mut tally) =
+    let (mut written, mut counts) =
         files.copy_each("filter", written, |source, block, written| {
             filter.check_format(source.path(), source.format())?;
             ensure!(
@@ -179,9 +179,9 @@ pub fn filter_files(FilterArgs { files, per_game, seed, keys }: FilterArgs) -> R
         })?;
     extract.finish_game(&mut drawn);
     drawn.iter().try_for_each(|sample| written.write_sample(sample))?;
-    rejected.counts_by_key().for_each(|(key, count)| tally.add_skipped(key, count));
-    tally.add_skipped("others of the game drawn", extract.left_out);
-    written.finish_counted(tally)
+    rejected.counts_by_key().for_each(|(key, count)| counts.add_skipped(key, count));
+    counts.add_skipped("others of the game drawn", extract.left_out);
+    written.finish_counted(counts)
 }
 
 /// Draw games at random, or positions if games are unknown
@@ -215,27 +215,27 @@ pub fn sample_games(SampleArgs { files, share, rest, seed }: SampleArgs) -> Resu
         "--rest needs a file of its own; name another than that of --out"
     );
     let written = files.create_output()?;
-    let mut others: Option<OutputFile> = rest.map(|rest| files.create_at(&rest)).transpose()?;
+    let mut rest: Option<OutputFile> = rest.map(|rest| files.create_at(&rest)).transpose()?;
     let split = Split { share, seed };
-    let (written, mut tally) = files.copy_each("sample", written, |_, block, written| {
+    let (written, mut counts) = files.copy_each("sample", written, |_, block, written| {
         for sample in block {
-            match &mut others {
+            match &mut rest {
                 _ if split.holds_out(sample.split_group()) => written.write_sample(sample)?,
-                Some(others) => others.write_sample(sample)?,
+                Some(rest) => rest.write_sample(sample)?,
                 None => {}
             }
         }
         Ok(())
     })?;
-    tally.add_skipped("not drawn", tally.read - written.count);
-    if let Some(others) = others {
+    counts.add_skipped("not drawn", counts.read - written.count);
+    if let Some(rest) = rest {
         ensure!(
-            written.count > 0 && others.count > 0,
-            "nothing is left for one of the two files ({tally}); choose another --share or --seed"
+            written.count > 0 && rest.count > 0,
+            "nothing is left for one of the two files ({counts}); choose another --share or --seed"
         );
-        others.close_file(&tally)?;
+        rest.close_file(&counts)?;
     }
-    written.finish_counted(tally)
+    written.finish_counted(counts)
 }
 
 /// Keep the first of equal positions
@@ -254,17 +254,17 @@ pub struct Dedup {
 
 pub fn remove_duplicates(Dedup { files }: Dedup) -> Result<ExitCode> {
     let written = files.create_selection()?;
-    let mut seen = HashSet::new();
-    let (written, mut tally) = files.copy_each("dedup", written, |_, block, written| {
+    let mut keys = HashSet::new();
+    let (written, mut counts) = files.copy_each("dedup", written, |_, block, written| {
         for sample in block {
             // A position and its colour-flipped mirror image have the same key.
             let is_black = sample.position.turn().is_black();
-            if seen.insert(mix_hash(sample.position.zobrist_key(), is_black.into())) {
+            if keys.insert(mix_hash(sample.position.zobrist_key(), is_black.into())) {
                 written.write_sample(sample)?;
             }
         }
         Ok(())
     })?;
-    tally.add_skipped("seen before", tally.read - written.count);
-    written.finish_counted(tally)
+    counts.add_skipped("seen before", counts.read - written.count);
+    written.finish_counted(counts)
 }

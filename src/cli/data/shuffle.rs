@@ -40,14 +40,14 @@ pub fn run_command(Args { files, seed, memory }: Args) -> Result<ExitCode> {
          bulletformat, marlinformat or text",
         format.name
     );
-    // The folder of a device cannot have temporary files.
+    // Temporary files cannot be in the folder of a device.
     let folder = match is_device(output) || is_standard(output) {
         true => std::env::temp_dir(),
         false => parent_folder(output),
     };
     let mut shuffle = Shuffle::<{ Record::LENGTH }>::new(seed, memory << 20, &folder);
     let mut records = Vec::new();
-    let (mut written, tally) =
+    let (mut written, counts) =
         files.copy_each("shuffle", files.create_output()?, |source, block, _| {
             let (path, format) = (source.path().display(), source.format());
             ensure!(
@@ -66,5 +66,5 @@ pub fn run_command(Args { files, seed, memory }: Args) -> Result<ExitCode> {
             .iter()
             .try_for_each(|record| written.write_sample(&Record(*record).unpack_sample()?))
     })?;
-    written.finish_counted(tally)
+    written.finish_counted(counts)
 }

@@ -1,4 +1,4 @@
-//! `nnuance data stats`: what is in files, in numbers.
+//! `nnuance data stats`: the contents of files in numbers.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::io::InputFiles;
 use crate::cli::out;
 use crate::data::stats::{SCORES, Stats};
-use crate::digits::{group_digits, positions_of_games};
+use crate::digits::{format_decimal_percent, group_digits, positions_of_games};
 use crate::report::TextTable;
 
 /// Count positions, games, results, scores and pieces
@@ -25,11 +25,11 @@ pub struct Args {
 
 pub fn run_command(args: Args) -> Result<ExitCode> {
     let mut stats = Stats::default();
-    let tally = args.inputs.read_each("stats", |_, block| {
+    let counts = args.inputs.read_each("stats", |_, block| {
         block.iter().for_each(|sample| stats.add(sample));
         Ok(())
     })?;
-    for (reason, count) in &tally.left_out {
+    for (reason, count) in &counts.left_out {
         eprintln!("{} {reason} left out", group_digits(*count));
     }
     out::print_result(args.json, &stats, format_stats(&stats))?;
@@ -38,7 +38,7 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
 
 const BAR: f64 = 30.0;
 
-/// The amounts, and the shares of kinds of positions.
+/// Formats the amounts, and the shares of kinds of positions.
 fn format_stats(stats: &Stats) -> String {
     let mut amounts = positions_of_games(stats.positions, stats.games.unwrap_or(0), stats.gameless);
     if stats.scored > 0 {
@@ -50,11 +50,11 @@ fn format_stats(stats: &Stats) -> String {
 
 fn stats_table(stats: &Stats) -> TextTable {
     let mut table = TextTable::with_titles(&["<what", "positions", "share", "<"]);
-    let all = stats.positions.max(1) as f64;
+    let total = stats.positions.max(1) as f64;
     let mut row = |what: String, count: u64, bar: bool| {
-        let share = count as f64 / all;
+        let share = count as f64 / total;
         let bar = if bar { "#".repeat((share * BAR).round() as usize) } else { String::new() };
-        table.add_row([what, group_digits(count), format!("{:.1} %", 100.0 * share), bar]);
+        table.add_row([what, group_digits(count), format_decimal_percent(share, 1), bar]);
     };
     row("White to move".into(), stats.white_to_move, false);
     row("in check".into(), stats.in_check, false);

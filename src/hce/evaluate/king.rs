@@ -7,23 +7,23 @@ use crate::hce::terms::term;
 
 /// One of the three files near the king.
 pub struct KingFile {
-    /// 0 to 7.
+    /// File, 0 to 7.
     pub file: usize,
-    /// 0 at the edge, 3 in the middle.
+    /// Distance to the edge: 0 at the edge, 3 in the middle.
     pub edge: usize,
-    pub own: bool,
-    /// Place of the nearest own pawn on the axis of nearest ranks.
+    pub is_kings: bool,
+    /// Index of the nearest own pawn on the axis of nearest ranks.
     pub shelter: usize,
-    /// The nearest enemy pawn, if there is one.
+    /// Nearest enemy pawn, if there is one.
     pub storm: Option<Storm>,
 }
 
 /// An enemy pawn near the king.
 #[derive(Clone, Copy)]
 pub enum Storm {
-    /// Place on the axis of ranks 2 to 7.
+    /// Index on the axis of ranks 2 to 7.
     Free(usize),
-    /// Place on the axis of ranks 3 to 7.
+    /// Index on the axis of ranks 3 to 7.
     Blocked(usize),
 }
 
@@ -32,27 +32,27 @@ pub fn files_near_king(view: &View) -> impl Iterator<Item = KingFile> + '_ {
     let middle = file_of(king).clamp(1, 6);
     // Level with the king or ahead of it.
     let reach = !0 << (king & 56);
-    (middle - 1..=middle + 1).map(move |at| {
+    (middle - 1..=middle + 1).map(move |file| {
         let nearest = |pawns: u64| {
-            let pawns = pawns & file_squares(at) & reach;
+            let pawns = pawns & file_squares(file) & reach;
             (pawns != 0).then(|| pawns.trailing_zeros())
         };
-        let below = |square: u32| square >= 8 && view.us.pieces[PAWN] >> (square - 8) & 1 == 1;
-        let storm = nearest(view.them.pieces[PAWN]).map(|square| match below(square) {
+        let is_blocked = |square: u32| square >= 8 && view.us.pieces[PAWN] >> (square - 8) & 1 == 1;
+        let storm = nearest(view.them.pieces[PAWN]).map(|square| match is_blocked(square) {
             true => Storm::Blocked(rank_of(square).saturating_sub(2)),
             false => Storm::Free(pawn_rank(square)),
         });
         KingFile {
-            file: at,
-            edge: at.min(7 - at),
-            own: at == file_of(king),
+            file,
+            edge: file.min(7 - file),
+            is_kings: file == file_of(king),
             shelter: nearest(view.us.pieces[PAWN]).map_or(0, rank_of),
             storm,
         }
     })
 }
 
-/// Shelter of the king, and enemy pawns that storm it.
+/// Counts terms of the king's shelter, and of enemy pawns that storm it.
 pub fn evaluate_king(view: &View, add: &mut impl FnMut(Term, i32)) {
     let us = &view.us;
     let guards = us.pieces[PAWN] | us.pieces[KNIGHT] | us.pieces[BISHOP];
@@ -63,7 +63,7 @@ pub fn evaluate_king(view: &View, add: &mut impl FnMut(Term, i32)) {
         add(term!("king.pawns", far), 1);
     }
     for file in files_near_king(view) {
-        add(term!("king.shelter", usize::from(!file.own), file.file, file.shelter), 1);
+        add(term!("king.shelter", usize::from(!file.is_kings), file.file, file.shelter), 1);
         match file.storm {
             Some(Storm::Free(rank)) => add(term!("king.storm.free", file.edge, rank), 1),
             Some(Storm::Blocked(rank)) => add(term!("king.storm.blocked", file.edge, rank), 1),
@@ -80,9 +80,10 @@ pub fn evaluate_safety(view: &View, add: &mut impl FnMut(Term, i32)) {
     }
     add(term!("king.safety.constant"), 1);
     let last = us.attacks[QUEEN] | us.attacks[KING];
-    let others = us.attacks[PAWN] | us.attacks[KNIGHT] | us.attacks[BISHOP] | us.attacks[ROOK];
-    debug_assert_eq!(others | last, us.attacked);
-    let weak = them.attacked & !us.twice & !others;
+    let other_attacks =
+        us.attacks[PAWN] | us.attacks[KNIGHT] | us.attacks[BISHOP] | us.attacks[ROOK];
+    debug_assert_eq!(other_attacks | last, us.attacked);
+    let weak = them.attacked & !us.twice & !other_attacks;
     add(term!("king.safety.attacks"), them.hits);
     add(term!("king.safety.weak"), count_squares(weak & us.area));
     let safe = !them.all & (!us.attacked | weak & them.twice);

@@ -1,4 +1,4 @@
-//! The evaluation, written once for White; Black's uses the flipped board.
+//! The evaluation, written once for White. For Black the board is flipped.
 
 mod king;
 mod pawns;
@@ -19,7 +19,7 @@ use crate::sample::Position;
 #[derive(Clone, Copy, Debug)]
 pub struct TermBoard<'a> {
     pub position: &'a Position,
-    /// The pieces of each colour by role, White first, pawn to king.
+    /// Pieces of each colour by role, White first, pawn to king.
     pub pieces: [[u64; 6]; 2],
     pub counts: [[i32; 6]; 2],
 }
@@ -32,13 +32,13 @@ impl<'a> TermBoard<'a> {
     }
 }
 
-/// Adds every term of a position to a sink; its owner adds phase and tempo.
+/// Adds every term of a position to a sink. Its owner adds phase and tempo.
 pub fn evaluate_terms(position: &Position, sink: &mut impl TermSink) {
     evaluate_board(&TermBoard::from_position(position), sink);
 }
 
-/// Defines the parts of the evaluation by the first words of their terms: those of a whole board,
-/// then those that a function counts for one side.
+/// Defines the parts of the evaluation by the first words of their terms: parts of a whole board,
+/// then parts that a function counts for one side.
 macro_rules! parts {
     ($($board_words:literal $board_part:ident,)*;
      $($words:literal $part:ident $file:ident::$count:ident,)*) => {
@@ -84,14 +84,14 @@ parts! {
 }
 
 impl EvaluationPart {
-    /// The part that counts a group, by its name.
+    /// Returns the part that counts a group, by its name.
     pub(super) fn part_of_group(name: &str) -> EvaluationPart {
         let parts = PARTS.iter().filter(|(words, _)| name.starts_with(words));
         parts.max_by_key(|(words, _)| words.len()).expect("each group is of a part").1
     }
 }
 
-/// Passes counts of a colour's terms to a sink, unless they are 0.
+/// Returns a function that passes counts of a colour's terms to a sink, unless they are 0.
 #[inline]
 fn term_counter(sink: &mut impl TermSink, colour: Color) -> impl FnMut(Term, i32) {
     move |term, count| {
@@ -102,7 +102,7 @@ fn term_counter(sink: &mut impl TermSink, colour: Color) -> impl FnMut(Term, i32
 }
 
 pub(super) fn evaluate_board(board: &TermBoard, sink: &mut impl TermSink) {
-    material_and_squares(board, sink);
+    count_material_and_squares(board, sink);
     if ONE_SIDED.iter().any(|part| sink.needs_part(*part)) {
         let [white, black] = View::both_views(board);
         one_side(&white, Color::White, sink);
@@ -114,7 +114,7 @@ pub(super) fn evaluate_board(board: &TermBoard, sink: &mut impl TermSink) {
 }
 
 /// Counts terms that need bitboards only: material and squares.
-fn material_and_squares(board: &TermBoard, sink: &mut impl TermSink) {
+fn count_material_and_squares(board: &TermBoard, sink: &mut impl TermSink) {
     if sink.needs_part(EvaluationPart::Material) {
         for (colour, counts) in Color::ALL.into_iter().zip(&board.counts) {
             let mut add = term_counter(sink, colour);
@@ -143,7 +143,7 @@ struct TermSide {
     pub pieces: [u64; 6],
     pub all: u64,
     pub king: u32,
-    /// The king, the squares around it, and their neighbours one rank further up.
+    /// The king, the squares around it, and those one rank further up.
     pub area: u64,
     /// Squares attacked, by role.
     pub attacks: [u64; 6],
@@ -152,7 +152,7 @@ struct TermSide {
     pub twice: u64,
     /// Pieces that attack the enemy king's area, by role.
     pub attackers: [i32; 6],
-    /// Squares of the enemy king's area that they attack, summed over pieces.
+    /// Number of squares of the enemy king's area that each piece attacks, summed.
     pub hits: i32,
 }
 
@@ -161,7 +161,7 @@ struct View {
     pub us: TermSide,
     pub them: TermSide,
     pub occupied: u64,
-    /// Own pieces, the first `len` of the list.
+    /// Own pieces; the first `len` entries are used.
     list: [TermPiece; 32],
     len: usize,
     pub closed: usize,
@@ -197,12 +197,12 @@ impl TermSide {
         let all = us.iter().fold(0, |all, set| all | set);
         let occupied = them.iter().fold(all, |all, set| all | set);
         let target = king_area(king_square(them[KING], 56), true);
-        let king_at = king_square(us[KING], 0);
-        let mut side = TermSide { pieces: *us, all, king: king_at, ..TermSide::default() };
-        side.area = king_area(king_at, false);
+        let king = king_square(us[KING], 0);
+        let mut side = TermSide { pieces: *us, all, king, ..TermSide::default() };
+        side.area = king_area(king, false);
         side.add_attack(PAWN, shift_east(us[PAWN]) << 8);
         side.add_attack(PAWN, shift_west(us[PAWN]) << 8);
-        side.add_attack(KING, king_attacks(king_at));
+        side.add_attack(KING, king_attacks(king));
         let mut list = [TermPiece::default(); 32];
         let mut len = 0;
         let through_queens = occupied & !us[QUEEN];
@@ -233,7 +233,7 @@ impl TermSide {
         self.attacked |= squares;
     }
 
-    /// The side from the other side's point of view.
+    /// Returns the side from the other side's point of view.
     fn flip_side(&self) -> TermSide {
         TermSide {
             pieces: self.pieces.map(u64::swap_bytes),
@@ -248,9 +248,9 @@ impl TermSide {
     }
 }
 
-/// A board without a king, possible in a damaged file only, counts as if it stood on e1.
-fn king_square(kings: u64, turned: u32) -> u32 {
-    if kings == 0 { 4 ^ turned } else { kings.trailing_zeros() }
+/// Returns the king's square. Without a king, as in damaged files, it is e1, flipped by `flip`.
+fn king_square(kings: u64, flip: u32) -> u32 {
+    if kings == 0 { 4 ^ flip } else { kings.trailing_zeros() }
 }
 
 fn king_area(square: u32, down: bool) -> u64 {

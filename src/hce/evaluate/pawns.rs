@@ -39,34 +39,34 @@ pub fn evaluate_pawns(view: &View, add: &mut impl FnMut(Term, i32)) {
 pub fn evaluate_passed(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     for square in squares_of(us.pieces[PAWN]) {
-        let way = squares_ahead(square);
-        let guarded = way | beside_file(square) & ranks_above(square);
+        let path = squares_ahead(square);
+        let controlled = path | beside_file(square) & ranks_above(square);
         // A pawn on rank 8 is illegal, but a damaged file may contain one.
-        if guarded & them.pieces[PAWN] != 0 || way & us.pieces[PAWN] != 0 || way == 0 {
+        if controlled & them.pieces[PAWN] != 0 || path & us.pieces[PAWN] != 0 || path == 0 {
             continue;
         }
         let (bit, rank, next) = (1u64 << square, pawn_rank(square), square + 8);
-        let on = |set: u64| usize::from(set >> next & 1 == 1);
-        add(term!("pawns.passed", on(view.occupied), on(them.attacked), rank), 1);
+        let is_next_in = |set: u64| usize::from(set >> next & 1 == 1);
+        add(term!("pawns.passed", is_next_in(view.occupied), is_next_in(them.attacked), rank), 1);
         add(term!("pawns.passed.own", king_distance(us.king, next), rank), 1);
         add(term!("pawns.passed.other", king_distance(them.king, next), rank), 1);
         let supported = any_square(us.attacks[PAWN] & bit);
         add(term!("pawns.passed.supported", rank.saturating_sub(1)), supported);
-        add(term!("pawns.passed.path"), i32::from(way & (them.all | them.attacked) == 0));
-        let behind = rook_attacks(square, view.occupied) & file_squares(file_of(square)) & !way;
+        add(term!("pawns.passed.path"), i32::from(path & (them.all | them.attacked) == 0));
+        let behind = rook_attacks(square, view.occupied) & file_squares(file_of(square)) & !path;
         for (i, side) in [us, them].into_iter().enumerate() {
             add(term!("pawns.passed.rook", i), any_square(behind & side.pieces[ROOK]));
         }
-        let runs = way & view.occupied == 0 && outruns_king(view, square);
+        let runs = path & view.occupied == 0 && outruns_king(view, square);
         add(term!("pawns.passed.runner"), i32::from(runs));
     }
 }
 
-/// Whether the pawn outruns the enemy king, the enemy's only piece (rule of the square).
+/// Returns whether the pawn outruns the enemy king, the enemy's only piece (rule of the square).
 fn outruns_king(view: &View, square: u32) -> bool {
     let them = &view.them;
-    let alone = them.all == them.pieces[PAWN] | them.pieces[KING];
+    let has_bare_king = them.all == them.pieces[PAWN] | them.pieces[KING];
     let steps = (7 - rank_of(square)).min(5);
     let promotion = 56 + file_of(square) as u32;
-    alone && king_distance(them.king, promotion) > steps + usize::from(!view.our_turn)
+    has_bare_king && king_distance(them.king, promotion) > steps + usize::from(!view.our_turn)
 }

@@ -12,7 +12,7 @@ const MOBILITY: [TermGroupRow<1>; 4] = [
     row_of_terms("mobility.queen"),
 ];
 
-/// Squares without attacks of pawns, own king, and own pawns blocked or on rank 2.
+/// Returns the squares without enemy pawn attacks, own king, and own pawns blocked or on rank 2.
 fn mobility_area(view: &View) -> u64 {
     let stuck = view.us.pieces[PAWN] & (view.occupied >> 8 | RANK_1 << 8);
     !(view.them.attacks[PAWN] | view.us.pieces[KING] | stuck)
@@ -41,10 +41,10 @@ pub fn evaluate_knights(view: &View, add: &mut impl FnMut(Term, i32)) {
     }
 }
 
-/// d4, e4, d5, e5
+/// The squares d4, e4, d5, e5.
 const BISHOP_CENTRE: u64 = 0x18_1800_0000;
 
-/// Placement of bishops, and the pawns that block them.
+/// Counts terms of the placement of bishops, and of the pawns that block them.
 pub fn evaluate_bishops(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     let pawns = us.pieces[PAWN] | them.pieces[PAWN];
@@ -81,18 +81,18 @@ pub fn evaluate_rooks(view: &View, add: &mut impl FnMut(Term, i32)) {
         add(term!("rooks.seventh"), i32::from(seventh >> square & 1 == 1 && prey));
         let moves = count_squares(piece.attacks & !us.all);
         let low = rank_of(square) < 2 && rank_of(us.king) < 2;
-        add(term!("rooks.trapped"), i32::from(low && moves <= 3 && shut_in(square, us.king)));
+        add(term!("rooks.trapped"), i32::from(low && moves <= 3 && is_shut_in(square, us.king)));
         add(term!("rooks.closed", view.closed), 1);
     }
 }
 
-/// Whether the rook stands between its king and the edge that the king is nearer to.
-fn shut_in(rook: u32, king: u32) -> bool {
+/// Returns whether the rook stands between its king and the edge that the king is nearer to.
+fn is_shut_in(rook: u32, king: u32) -> bool {
     let (rook, king) = (file_of(rook), file_of(king));
     if king < 4 { rook < king } else { rook > king }
 }
 
-/// Threats to a queen from behind another piece, and her distance to the enemy king.
+/// Counts attacks on a queen through another piece, and her distance to the enemy king.
 pub fn evaluate_queens(view: &View, add: &mut impl FnMut(Term, i32)) {
     let them = &view.them;
     for square in squares_of(view.us.pieces[QUEEN]) {

@@ -15,7 +15,7 @@ pub const ROOK: usize = 3;
 pub const QUEEN: usize = 4;
 pub const KING: usize = 5;
 
-/// The squares of a set, lowest first.
+/// Iterates over the squares of a set, lowest first.
 pub fn squares_of(set: u64) -> impl Iterator<Item = u32> {
     Bitboard(set).into_iter().map(u32::from)
 }
@@ -24,7 +24,7 @@ pub fn count_squares(set: u64) -> i32 {
     set.count_ones() as i32
 }
 
-/// 1 unless the set is empty.
+/// Returns 1 unless the set is empty.
 pub fn any_square(set: u64) -> i32 {
     i32::from(set != 0)
 }
@@ -49,12 +49,12 @@ pub fn file_of(square: u32) -> usize {
     (square & 7) as usize
 }
 
-/// 0 to 7.
+/// Returns the rank of a square, 0 to 7.
 pub fn rank_of(square: u32) -> usize {
     (square >> 3) as usize
 }
 
-/// Place of a square's rank on an axis of ranks 2 to 7.
+/// Returns the index of a square's rank on an axis of ranks 2 to 7.
 pub fn pawn_rank(square: u32) -> usize {
     rank_of(square).saturating_sub(1)
 }
@@ -64,11 +64,11 @@ pub fn file_squares(file: usize) -> u64 {
 }
 
 pub fn ranks_above(square: u32) -> u64 {
-    // Shifted twice, as nothing is above rank 8.
+    // Shifted twice, since a shift by 64 bits overflows.
     !0 << (square & 56) << 8
 }
 
-/// Distance of two squares in king moves.
+/// Returns the distance of two squares in king moves.
 pub fn king_distance(a: u32, b: u32) -> usize {
     file_of(a).abs_diff(file_of(b)).max(rank_of(a).abs_diff(rank_of(b)))
 }
@@ -89,12 +89,12 @@ pub fn king_attacks(square: u32) -> u64 {
     attacks::king_attacks(Square::new(square)).into()
 }
 
-/// The squares in front on the same file.
+/// Returns the squares in front on the same file.
 pub fn squares_ahead(square: u32) -> u64 {
     file_squares(file_of(square)) & ranks_above(square)
 }
 
-/// The two files beside the square's; one at the edge.
+/// Returns the two files beside the square's; one at the edge.
 pub fn beside_file(square: u32) -> u64 {
     shift_sideways(file_squares(file_of(square)))
 }
@@ -104,12 +104,12 @@ pub fn is_outpost(square: u32, enemy_pawns: u64) -> bool {
         && enemy_pawns & beside_file(square) & ranks_above(square) == 0
 }
 
-/// 1 on files c to f, 0 outside.
+/// Returns 1 on files c to f, 0 on others.
 pub fn is_central(square: u32) -> usize {
     usize::from((2..6).contains(&file_of(square)))
 }
 
-/// Closedness, 0 to 8: half the pawns, two a rammed pair, less two a file without pawns.
+/// Returns the closedness, 0 to 8: half the pawns, +2 per rammed pair, -2 per file without pawns.
 pub fn pawn_closedness(up: u64, down: u64) -> usize {
     let pawns = up | down;
     let rammed = count_squares((up << 8) & down);

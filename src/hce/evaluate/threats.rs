@@ -7,31 +7,34 @@ use crate::hce::terms::term;
 
 pub fn evaluate_threats(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
-    let mut some = |term: Term, set: u64| add(term, count_squares(set));
+    let mut count = |term: Term, set: u64| add(term, count_squares(set));
     let takeable = them.all & !them.pieces[KING];
     let pieces = takeable & !them.pieces[PAWN];
     // Poorly defended: by no pawn, and not twice unless attacked twice.
-    let poor = takeable & !them.attacks[PAWN] & (!them.twice | us.twice);
+    let weak = takeable & !them.attacks[PAWN] & (!them.twice | us.twice);
     let minors = us.attacks[KNIGHT] | us.attacks[BISHOP];
     let great = them.pieces[QUEEN] | them.pieces[ROOK];
     for role in PAWN..=QUEEN {
         let victims = them.pieces[role];
         if role != PAWN {
-            some(term!("threats.pawn", role - 1), us.attacks[PAWN] & victims);
+            count(term!("threats.pawn", role - 1), us.attacks[PAWN] & victims);
         }
-        some(term!("threats.minor", role), minors & victims & (poor | great));
-        some(term!("threats.rook", role), us.attacks[ROOK] & victims & (poor | them.pieces[QUEEN]));
+        count(term!("threats.minor", role), minors & victims & (weak | great));
+        count(
+            term!("threats.rook", role),
+            us.attacks[ROOK] & victims & (weak | them.pieces[QUEEN]),
+        );
     }
-    some(term!("threats.queen"), us.attacks[QUEEN] & poor);
-    some(term!("threats.king"), us.attacks[KING] & poor);
-    some(term!("threats.hanging"), us.attacked & pieces & !them.attacked);
+    count(term!("threats.queen"), us.attacks[QUEEN] & weak);
+    count(term!("threats.king"), us.attacks[KING] & weak);
+    count(term!("threats.hanging"), us.attacked & pieces & !them.attacked);
     let once = us.attacked & !us.twice & them.attacked & !them.twice;
-    some(term!("threats.overloaded"), once & pieces);
-    let others = (pieces | them.pieces[KING]) & !us.attacks[PAWN];
-    some(term!("threats.push"), after_pushes(view) & others);
+    count(term!("threats.overloaded"), once & pieces);
+    let targets = (pieces | them.pieces[KING]) & !us.attacks[PAWN];
+    count(term!("threats.push"), after_pushes(view) & targets);
 }
 
-/// Attacks of pawns after a push to a safe square.
+/// Returns the attacks of pawns after a push to a safe square.
 fn after_pushes(view: &View) -> u64 {
     let (us, them) = (&view.us, &view.them);
     let empty = !view.occupied;
@@ -41,7 +44,7 @@ fn after_pushes(view: &View) -> u64 {
     pawn_attacks((once | twice) & safe)
 }
 
-/// Files c to f, ranks 2 to 4.
+/// The squares on files c to f and ranks 2 to 4.
 const SPACE_AREA: u64 = 0x3c3c_3c00;
 
 pub fn evaluate_space(view: &View, add: &mut impl FnMut(Term, i32)) {

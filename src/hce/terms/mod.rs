@@ -1,4 +1,4 @@
-//! Table of terms: groups with axes, numbered consecutively, the last axis fastest.
+//! The table of terms: groups with axes, numbered consecutively. The last axis changes fastest.
 
 mod table;
 
@@ -11,11 +11,11 @@ use shakmaty::Square;
 use super::evaluate::{EvaluationPart, Parts};
 use crate::terms::{TermEntry, TermKind, TermList};
 
-/// Number of terms without the tempo, which is one untapered weight.
+/// Number of terms. The tempo, one untapered weight, is not among them.
 pub const TERMS: usize = first_term(GROUPS.len());
-/// First SAFETY term; all below it are NORMAL.
+/// The first SAFETY term; all terms before it are NORMAL.
 pub(super) const SAFETY: usize = first_of(TermKind::Safety);
-/// First COMPLEXITY term; all above it are, too.
+/// The first COMPLEXITY term; all terms after it are COMPLEXITY too.
 pub(super) const COMPLEXITY: usize = first_of(TermKind::Complexity);
 
 const fn first_term(group: usize) -> usize {
@@ -28,7 +28,7 @@ const fn first_term(group: usize) -> usize {
     first
 }
 
-/// The first term of a kind; the table has the kinds in the order of [`TermKind`].
+/// Returns the first term of a kind. The table has the kinds in the order of [`TermKind`].
 const fn first_of(kind: TermKind) -> usize {
     let mut i = GROUPS.len();
     while i > 0 && GROUPS[i - 1].kind as usize >= kind as usize {
@@ -42,14 +42,14 @@ const fn first_of(kind: TermKind) -> usize {
     first_term(i)
 }
 
-/// A group, by which the evaluation names its terms.
+/// A group of terms, as the evaluation names them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TermGroupRow<const AXES: usize> {
     first: usize,
     lens: [usize; AXES],
 }
 
-/// The number of a group, by its name.
+/// Returns the index of a group, by its name.
 const fn group_named(name: &str) -> usize {
     let mut i = 0;
     while !equal_names(GROUPS[i].name, name) {
@@ -58,7 +58,7 @@ const fn group_named(name: &str) -> usize {
     i
 }
 
-/// The number of a group's axes.
+/// Returns the number of a group's axes.
 pub(super) const fn axis_count(name: &str) -> usize {
     GROUPS[group_named(name)].axes.len()
 }
@@ -84,23 +84,23 @@ const fn equal_names(a: &str, b: &str) -> bool {
 }
 
 impl<const AXES: usize> TermGroupRow<AXES> {
-    /// The term at a place; numbers beyond the end of an axis mean its last place.
+    /// Returns the term at these indices of the axes. An index after the end means the last one.
     #[inline]
-    pub fn term_at(&self, place: [usize; AXES]) -> Term {
+    pub fn term_at(&self, indices: [usize; AXES]) -> Term {
         let mut index = 0;
-        for (place, len) in place.into_iter().zip(self.lens) {
-            index = index * len + place.min(len - 1);
+        for (axis_index, len) in indices.into_iter().zip(self.lens) {
+            index = index * len + axis_index.min(len - 1);
         }
         Term((self.first + index) as u16)
     }
 }
 
-/// The term of a group at its places on the axes. A misspelt name does not compile.
+/// Makes the term of a group at these indices of its axes. A misspelt name does not compile.
 macro_rules! term {
-    ($name:literal $(, $place:expr)*) => {{
+    ($name:literal $(, $index:expr)*) => {{
         use $crate::hce::terms::{TermGroupRow, axis_count, row_of_terms};
         const ROW: TermGroupRow<{ axis_count($name) }> = row_of_terms($name);
-        ROW.term_at([$($place),*])
+        ROW.term_at([$($index),*])
     }};
 }
 
@@ -114,21 +114,21 @@ impl Term {
         (0..TERMS).map(|index| Term(index as u16))
     }
 
-    /// The number of the term, below [`TERMS`].
+    /// Returns the number of the term, below [`TERMS`].
     #[inline]
     pub fn index(self) -> usize {
         self.0.into()
     }
 
-    /// The group, and the number of the term in it.
+    /// Returns the group, and the number of the term in it.
     fn group_and_offset(self) -> (&'static Group, usize) {
         static ALL: [Group; GROUPS.len()] = GROUPS;
-        let mut place = self.index();
+        let mut offset = self.index();
         for group in &ALL {
-            if place < group.len() {
-                return (group, place);
+            if offset < group.len() {
+                return (group, offset);
             }
-            place -= group.len();
+            offset -= group.len();
         }
         unreachable!("a term is only made with a number below TERMS")
     }
@@ -137,13 +137,13 @@ impl Term {
         self.group_and_offset().0
     }
 
-    /// Name of the term, such as `material.knight` or `psqt.knight.e4`.
+    /// Returns the name of the term, such as `material.knight` or `psqt.knight.e4`.
     pub fn name(self) -> String {
-        let (group, mut place) = self.group_and_offset();
+        let (group, mut offset) = self.group_and_offset();
         let mut labels = Vec::new();
         for axis in group.axes.iter().rev() {
-            labels.push(axis.place_label(place % axis.len()));
-            place /= axis.len();
+            labels.push(axis.index_label(offset % axis.len()));
+            offset /= axis.len();
         }
         labels.push(group.name.to_string());
         labels.reverse();
@@ -159,14 +159,14 @@ impl Term {
         }
     }
 
-    /// Middlegame and endgame weight before training, in centipawns.
+    /// Returns the middlegame and endgame weight before training, in centipawns.
     pub fn initial_weights(self) -> [i32; 2] {
-        let (group, place) = self.group_and_offset();
-        (group.start)(place)
+        let (group, offset) = self.group_and_offset();
+        (group.start)(offset)
     }
 }
 
-/// The parts that count any of the used terms.
+/// Returns the parts that count any of the used terms.
 pub(super) fn used_parts(used: impl Fn(usize) -> bool) -> Parts {
     let (mut parts, mut first) = ([false; _], 0);
     for group in &GROUPS {
@@ -177,7 +177,7 @@ pub(super) fn used_parts(used: impl Fn(usize) -> bool) -> Parts {
     parts
 }
 
-/// The built-in terms as a list.
+/// Returns the built-in terms as a list.
 pub fn built_in_list() -> Arc<TermList> {
     static LIST: LazyLock<Arc<TermList>> = LazyLock::new(|| {
         let entry = |term: Term| TermEntry {
@@ -193,17 +193,17 @@ pub fn built_in_list() -> Arc<TermList> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TermAxis {
-    /// a1 = 0 to h8 = 63 for White; squares of Black's pieces are flipped top to bottom.
+    /// Squares: a1 = 0 to h8 = 63 for White, flipped top to bottom for Black's pieces.
     Squares,
     Words(&'static [&'static str]),
-    /// Consecutive integers; the last one includes all above it.
+    /// Consecutive integers; the last one includes all larger ones.
     Numbers {
         first: usize,
         len: usize,
     },
 }
 
-/// Pawn to queen; the king has no material value.
+/// Roles from pawn to queen; the king has no material value.
 const WITH_PAWNS: TermAxis = TermAxis::Words(&["pawn", "knight", "bishop", "rook", "queen"]);
 const ROLES: TermAxis = TermAxis::Words(&["pawn", "knight", "bishop", "rook", "queen", "king"]);
 const PIECES: TermAxis = TermAxis::Words(&["knight", "bishop", "rook", "queen"]);
@@ -229,19 +229,19 @@ impl TermAxis {
         }
     }
 
-    /// The name of a place on the axis, `place < self.len()`.
-    pub fn place_label(self, place: usize) -> String {
+    /// Returns the name of an index on the axis, `index < self.len()`.
+    pub fn index_label(self, index: usize) -> String {
         match self {
-            TermAxis::Squares => Square::new(place as u32).to_string(),
-            TermAxis::Words(words) => words[place].to_string(),
-            TermAxis::Numbers { first, .. } => (first + place).to_string(),
+            TermAxis::Squares => Square::new(index as u32).to_string(),
+            TermAxis::Words(words) => words[index].to_string(),
+            TermAxis::Numbers { first, .. } => (first + index).to_string(),
         }
     }
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
-    /// First part of the names of its terms; may contain dots.
+    /// First part of the names of its terms; it may contain dots.
     pub name: &'static str,
     pub counts: &'static str,
     pub kind: TermKind,

@@ -1,4 +1,4 @@
-//! Objectives whose rows depend on the weights of a run: they are prepared again in each round.
+//! Objectives whose rows depend on the weights of a run. The rows are prepared again in each round.
 
 mod moves;
 mod quiescence;
@@ -21,10 +21,10 @@ pub use moves::{Moves, is_lesson, select_samples};
 pub use quiescence::QuietEnds;
 pub use rounds::Rounds;
 
-/// Preparation of the rows of a run by these weights. Fails if they do not fit integers.
+/// Returns the preparation of a run's rows by these weights. Fails if they do not fit integers.
 pub fn preparation_for(recipe: &Recipe, weights: &Weights) -> Result<Arc<dyn Prepare>> {
-    let (searcher, target) =
-        (QuietSearcher::from_weights(recipe, weights)?, &recipe.config.file.target);
+    let searcher = QuietSearcher::from_weights(recipe, weights)?;
+    let target = &recipe.config.file.target;
     Ok(match target.learn {
         Objective::Moves => Arc::new(Moves { searcher, force: target.force }),
         Objective::Quiescence | Objective::Values => Arc::new(QuietEnds(searcher)),
@@ -38,7 +38,7 @@ pub struct QuietSearcher {
 }
 
 impl QuietSearcher {
-    /// The weights of a run: terms, or the integers of its net. Fails if they do not fit integers.
+    /// Creates a searcher with a run's terms, or the integers of its net. Fails if they do not fit.
     pub fn from_weights(recipe: &Recipe, weights: &Weights) -> Result<Self> {
         let scale = recipe.config.scale;
         let evaluation = match (recipe.config.architecture(), recipe.run_terms()?) {
@@ -65,7 +65,7 @@ impl QuietSearcher {
         follow_moves(&self.evaluation)
     }
 
-    /// Value of an end for the side to move at the beginning, unrounded for terms.
+    /// Returns the value of an end for the side to move at the beginning, unrounded for terms.
     fn value_of_end(&self, end: &QuietEnd) -> f64 {
         match &self.evaluation {
             Evaluation::Terms(terms) => f64::from(end.sign()) * terms.evaluate(&end.position),

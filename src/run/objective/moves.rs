@@ -1,4 +1,4 @@
-//! Deep Thought's objective: the move that a winner played is better than the others.
+//! Deep Thought's objective: the move that a winner played is better than its alternatives.
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
@@ -13,15 +13,15 @@ use crate::search::{Evaluate, Quiescence, QuietEnd};
 /// Searches all legal moves of positions to their quiet ends.
 pub struct Moves {
     pub searcher: QuietSearcher,
-    /// See [`Choices::force`].
+    /// Force of least squares, see [`Choices::force`].
     pub force: Option<f64>,
 }
 
-/// Least squares leave out moves whose values are further than this from that of their position, in
-/// centipawns: no evaluation can predict such differences.
+/// Largest distance, in centipawns, of a move's value from its position's. Least squares leave out
+/// other moves: no evaluation can predict such differences.
 const BOUND: i32 = 50;
 
-/// Whether the winner had a choice in a position, and the move is known.
+/// Returns whether the winner had a choice in a position and the move is known.
 pub fn is_lesson(sample: &Sample) -> bool {
     let has_choice = |chess: &Chess| shakmaty::Position::legal_moves(chess).len() > 1;
     sample.played.is_some()
@@ -31,9 +31,9 @@ pub fn is_lesson(sample: &Sample) -> bool {
 
 /// Selects the positions that teach a move. Fails if there are none.
 pub fn select_samples(mut samples: Vec<Sample>) -> Result<Vec<Sample>> {
-    let taught: Vec<bool> = samples.par_iter().map(is_lesson).collect();
-    let mut taught = taught.into_iter();
-    samples.retain(|_| taught.next() == Some(true));
+    let is_selected: Vec<bool> = samples.par_iter().map(is_lesson).collect();
+    let mut is_selected = is_selected.into_iter();
+    samples.retain(|_| is_selected.next() == Some(true));
     ensure!(
         !samples.is_empty(),
         "no position teaches a move: `target.learn = \"moves\"` learns the moves of winners; name \
@@ -47,8 +47,8 @@ impl Prepare for Moves {
         let mut evaluation = self.searcher.open_evaluation();
         let mut quiescence = Quiescence::new(self.searcher.scale);
         let rows = |sample: &Sample| {
-            let found = self.find_ends(sample, &mut quiescence, &mut *evaluation);
-            found.unwrap_or_else(|| vec![(sample.position, 0.0)])
+            let ends = self.find_ends(sample, &mut quiescence, &mut *evaluation);
+            ends.unwrap_or_else(|| vec![(sample.position, 0.0)])
         };
         samples.iter().map(rows).collect()
     }
@@ -59,8 +59,8 @@ impl Prepare for Moves {
 }
 
 impl Moves {
-    /// The quiet ends after a position's moves, the one that was played first, if they teach
-    /// something, and last its own; none if it has no evaluation.
+    /// Finds the quiet ends after a position's moves, if they teach something: first that of the
+    /// played move, last the position's. None if the position has no evaluation.
     fn find_ends(
         &self,
         sample: &Sample,
@@ -74,8 +74,8 @@ impl Moves {
         let played = sample.played.filter(|_| sample.result == 1.0);
         let played = played.and_then(|played| played.legal_move(&chess));
         if let Some((played, mut moves)) = played.zip(quiescence.moves(&chess, evaluation)) {
-            // The others keep their order.
-            moves.sort_by_key(|(other, _)| *other != played);
+            // A stable sort: alternatives keep their order.
+            moves.sort_by_key(|(legal, _)| *legal != played);
             let is_near =
                 |end: &QuietEnd| self.force.is_none() || (end.score - root.score).abs() <= BOUND;
             moves.retain(|(_, end)| !end.is_decided && is_near(end));

@@ -1,4 +1,4 @@
-//! Texel's objective: positions are evaluated where their captures end, as played by the weights.
+//! Texel's objective: positions are evaluated where their captures end, as the weights play them.
 
 use super::QuietSearcher;
 use crate::batch::Choices;
@@ -10,7 +10,7 @@ use crate::search::Quiescence;
 pub struct QuietEnds(pub QuietSearcher);
 
 impl Prepare for QuietEnds {
-    /// Keeps positions that have no evaluation: illegal ones, mates and draws.
+    /// Replaces positions by their quiet ends. Illegal positions, mates and draws stay as they are.
     fn prepare_rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>> {
         let mut evaluation = self.0.open_evaluation();
         let mut quiescence = Quiescence::new(self.0.scale);

@@ -1,4 +1,4 @@
-//! Data of a run: read, described and encoded; and its starting weights.
+//! Data of a run, read, described and encoded, and its starting weights.
 
 use std::sync::Arc;
 
@@ -26,19 +26,19 @@ pub struct TrainingData {
     /// Facts about the files, and the held-out positions.
     pub scan: Scan,
     pub validation: Vec<Batch>,
-    /// Encodes batches of positions; none for another engine's traces.
+    /// Encoder of batches of positions; None for another engine's traces.
     pub(super) encoder: Option<Encoder>,
     pub source: BatchSource,
-    /// The handcrafted terms; none for nets.
+    /// Handcrafted terms; None for nets.
     pub terms: Option<TermData>,
 }
 
 #[allow(clippy::large_enum_variant, reason = "a run has one source")]
 pub enum BatchSource {
-    /// From the files, again and again, or from records in memory.
+    /// Data read from the files in each pass, or from records in memory.
     Files {
         plan: Box<StreamPlan>,
-        kept: Option<KeptRecords>,
+        records: Option<KeptRecords>,
     },
     Store(Arc<Store>),
     /// Rows that are prepared again in each round.
@@ -72,14 +72,14 @@ pub(super) fn scan_data(
     Ok(scan)
 }
 
-/// The positions of some games, about `most`, chosen by the hash of their content.
-pub fn draw_games(samples: &[Sample], most: usize) -> Vec<Sample> {
-    let behind = u64::MAX / (samples.len().max(most) as u64) * most as u64;
-    let is_drawn = |sample: &&Sample| mix_hash(sample.split_group(), most as u64) <= behind;
+/// Draws whole games with about `count` positions, by the hash of their content.
+pub fn draw_games(samples: &[Sample], count: usize) -> Vec<Sample> {
+    let last = u64::MAX / (samples.len().max(count) as u64) * count as u64;
+    let is_drawn = |sample: &&Sample| mix_hash(sample.split_group(), count as u64) <= last;
     samples.iter().filter(is_drawn).copied().collect()
 }
 
-/// Positions of a run whose rows are prepared again in each round.
+/// Reads the positions of a run whose rows are prepared again in each round.
 pub(super) fn to_prepare(
     plan: &ReadPlan,
     config: &Config,
@@ -89,7 +89,7 @@ pub(super) fn to_prepare(
     Ok(Arc::new(if config.learns_moves() { objective::select_samples(samples)? } else { samples }))
 }
 
-/// Batches of the validation positions, with the config's weights.
+/// Encodes batches of the validation positions, with the config's weights.
 pub(super) fn validation_batches(
     config: &Config,
     encoder: &Encoder,
@@ -105,7 +105,7 @@ pub(super) fn validation_batches(
 }
 
 impl TrainingData {
-    /// The window for the run's complete config.
+    /// Returns the window for the run's complete config.
     pub fn shuffle_window(&self, config: &Config) -> Option<usize> {
         let has_window = match &self.source {
             BatchSource::Files { .. } => true,
@@ -115,8 +115,8 @@ impl TrainingData {
         has_window.then(|| config.window_positions(self.scan.counts.train))
     }
 
-    /// Prepares rows with the weights of a round, including the validation games; returns the
-    /// spread of the values of moves. `spread` is that of the first round.
+    /// Prepares rows with the weights of a round, including the validation games. Returns the spread
+    /// of the values of moves. `spread` is the spread of the first round.
     pub fn prepare_round(
         &mut self,
         by: Arc<dyn Prepare>,
@@ -136,14 +136,14 @@ impl TrainingData {
         let step = match (is_whole, by.move_choices()) {
             (true, _) => 1,
             (false, Some(_)) => (samples.len() / SPREAD).max(1),
-            // The windows are searched one by one during training.
+            // Training searches the windows one by one.
             (false, None) => samples.len(),
         };
         let validating = match by.move_choices() {
             Some(_) => draw_games(&self.scan.validation.samples, MOST_SEARCHED),
             None => self.scan.validation.samples.clone(),
         };
-        // Frees the memory of the last round first.
+        // Frees the memory of the last round before the next one is prepared.
         *last = None;
         let (samples, weighing) = (samples.clone(), config.file.target.weights.clone());
         let total = samples.len().div_ceil(step) + validating.len();
@@ -163,7 +163,7 @@ impl TrainingData {
         Ok(now)
     }
 
-    /// Batches from a checkpoint on, or a share of each.
+    /// Streams the batches after a checkpoint, or a share of each.
     pub fn stream_batches(
         &mut self,
         config: &Config,
@@ -173,11 +173,12 @@ impl TrainingData {
         let from = start.state.positions;
         let in_memory = PassOrder { of_rank, ..data_plan::pass_order(config, None) };
         Ok(match &mut self.source {
-            BatchSource::Files { plan, kept } => {
+            BatchSource::Files { plan, records } => {
                 let order = PassOrder { of_rank, ..plan.order };
                 let plan = StreamPlan { order, ..StreamPlan::clone(plan) };
                 let encoder = self.encoder.clone().context("files hold positions")?;
-                Stream::resume_stream(plan, encoder, from, kept.take(), start.state.place.clone())
+                let resume_point = start.state.place.clone();
+                Stream::resume_stream(plan, encoder, from, records.take(), resume_point)
             }
             BatchSource::Store(store) => {
                 ensure!(
@@ -196,17 +197,17 @@ impl TrainingData {
     }
 }
 
-/// Opens the data of a run and its starting weights, or those `begun`. Sets a missing scale.
+/// Opens the data of a run and its weights: starting ones, or `resumed`. Sets a missing scale.
 pub fn open_data(
     recipe: &mut Recipe,
-    begun: Option<&Weights>,
+    resumed: Option<&Weights>,
     host: &Host,
 ) -> Result<(TrainingData, Weights)> {
     let Some(terms) = recipe.run_terms()? else {
-        return open_net_data(&recipe.config, recipe.base.as_ref(), begun, host);
+        return open_net_data(&recipe.config, recipe.base.as_ref(), resumed, host);
     };
     let config = &mut recipe.config;
-    let start = match begun {
+    let start = match resumed {
         Some(weights) => {
             HceWeights::from_weights(weights, terms.list.clone(), config.scale, false)?
         }
@@ -214,7 +215,7 @@ pub fn open_data(
             terms.start_weights(config.file.terms.as_ref().and_then(|it| it.start.as_deref()))?
         }
     };
-    match terms.own {
+    match terms.engine {
         Some(_) => open_trace_data(config, terms, start, host),
         None => open_term_data(config, terms, start, host),
     }

@@ -29,26 +29,26 @@ use crate::train::target::blend_targets;
 /// Approximate number of test positions in the report.
 const SHOWN: usize = 100_000;
 
-/// Result of a run: the files in its folder, and how it ended.
+/// The result of a run: the files in its folder, and how it ended.
 pub struct FinishedRun {
     /// Folder of the run.
     pub folder: PathBuf,
-    /// The step of the best weights, and the last one.
+    /// Step of the best weights, and last step.
     pub steps: [u64; 2],
-    /// Their validation loss, if any position validates.
+    /// Validation loss of the best weights, if any position validates.
     pub validation_loss: Option<f64>,
-    /// The training loss logged at that step.
+    /// Training loss logged at their step.
     pub training_loss: Option<f64>,
     /// Reason of the end.
     pub end: End,
-    /// The trained evaluation.
+    /// Trained evaluation.
     pub made: RunResult,
-    /// Path of the page about the run; none unless requested.
+    /// Path of the page about the run; None unless requested.
     pub page: Option<Result<PathBuf>>,
 }
 
 impl FinishedRun {
-    /// The trained net in integers; none after a run of handcrafted terms.
+    /// Returns the trained net in integers; None after a run of handcrafted terms.
     pub fn net(&self) -> Option<&Net> {
         match &self.made {
             RunResult::Net(written, _) => Some(&written.exported.net),
@@ -63,20 +63,20 @@ impl FinishedRun {
     }
 }
 
-/// The trained evaluation, by kind.
+/// A trained evaluation, by kind.
 pub enum RunResult {
     /// A net, and the file with the terms that were trained with it.
     Net(Box<WrittenNet>, Option<PathBuf>),
-    /// Terms, with the values of pieces; and whether they are those of another engine.
+    /// Terms, with the values of pieces, and whether they are another engine's.
     Terms(Vec<EffectiveValue>, bool),
 }
 
-/// In so few steps a net may learn nothing at any rate.
+/// Number of steps below which a net may learn nothing at any rate.
 const FEW_STEPS: u64 = 200;
-/// With AdamW nets learn at rates of 0.001 to 0.01; beyond this one they rarely do.
+/// Largest rate at which nets usually learn with AdamW. Good rates are 0.001 to 0.01.
 const HIGH_RATE: f64 = 0.03;
 
-/// Reason why a run leaves no net.
+/// The reason why a run leaves no net.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NothingLearnt(String);
@@ -110,7 +110,8 @@ pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
 }
 
 pub fn finish_run(run: &OpenRun, folder: &RunFolder, end: End, last: u64) -> Result<FinishedRun> {
-    let (recipe, path) = (&run.recipe, folder.path_of(folder::BEST));
+    let recipe = &run.recipe;
+    let path = folder.path_of(folder::BEST);
     let best = Checkpoint::read_file(&path)?;
     let RunState { step, best: lowest, .. } = best.state;
     let what = match lowest {
@@ -123,7 +124,7 @@ pub fn finish_run(run: &OpenRun, folder: &RunFolder, end: End, last: u64) -> Res
     let made = match &run.data.terms {
         Some(tuned) => {
             let values = finish_terms(run, tuned, &best, &what, folder)?;
-            RunResult::Terms(values, tuned.terms.own.is_some())
+            RunResult::Terms(values, tuned.terms.engine.is_some())
         }
         None => {
             let net = folder.path_of(folder::NET);
@@ -147,10 +148,10 @@ pub fn finish_run(run: &OpenRun, folder: &RunFolder, end: End, last: u64) -> Res
     Ok(FinishedRun { folder, steps, validation_loss, training_loss, end, made, page: None })
 }
 
-/// Writes a page about the run; returns its path. The run is complete even without it.
+/// Writes a page about the run and returns its path. The run is complete even without it.
 pub fn write_page(run: &OpenRun, folder: &RunFolder) -> Result<PathBuf> {
     let scan = &run.data.scan;
-    // Limits the games so that it takes no longer than a few seconds.
+    // Fewer games, so that the page takes no longer than a few seconds.
     let [validating, test] =
         [&scan.validation, &scan.test].map(|held| draw_games(&held.samples, SHOWN));
     report::of_ended(&folder.path, &run.recipe, [&validating, &test], &run.host)
@@ -184,7 +185,7 @@ fn finish_terms(
     Ok(effective_values(results.iter().zip(times)))
 }
 
-/// Result and number of occurrences of each term that the evaluation has.
+/// Returns result and number of occurrences of each term that the evaluation has.
 fn term_results(
     recipe: &Recipe,
     tuned: &TermData,
@@ -218,7 +219,8 @@ fn term_results(
     Ok(results.collect())
 }
 
-/// Standard errors of the weights, by number; only for squares and equal weights.
+/// Estimates standard errors of the weights, by number. Empty unless the loss is squared and all
+/// positions have equal weight.
 fn standard_errors(
     recipe: &Recipe,
     all: &Batch,

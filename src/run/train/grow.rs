@@ -1,5 +1,5 @@
-//! A larger net that evaluates as a smaller one, to start from. The arrays of the smaller net are
-//! copied: to each king bucket and each output bucket that was a part of one of its own, and to the
+//! Growth of a net to a larger one with the same evaluation, to start from. The smaller net's arrays
+//! are copied to each king bucket and output bucket that is a part of one of its buckets, and to the
 //! first neurons of the hidden layer. New feature sets begin with zeros. New neurons begin with
 //! random weights, and their weights in the next layer with zero (T. Chen et al., "Net2Net", 2016,
 //! copies neurons instead, which must then be made different).
@@ -10,7 +10,7 @@ use crate::architecture::{Architecture, ArrayKind, BucketChoice, MOST_PIECES, Ne
 use crate::model::initial_weights;
 use crate::weights::Weights;
 
-/// Weights of `wanted` whose output is that of `net`. Both are nets without a factoriser.
+/// Returns weights of `wanted` whose output is that of `net`. Neither net has a factoriser.
 pub fn grow_weights(
     weights: &Weights,
     net: &Architecture,
@@ -19,7 +19,7 @@ pub fn grow_weights(
 ) -> Result<Weights> {
     let (kings, buckets) = (match_king_buckets(net, wanted)?, match_output_buckets(net, wanted)?);
     // Rows of king buckets come from the bucket that contained them.
-    let of_pieces = |row: usize| kings[row / PIECES] * PIECES + row % PIECES;
+    let old_row = |row: usize| kings[row / PIECES] * PIECES + row % PIECES;
     let names = |net: &Architecture| -> Vec<String> {
         net.inputs.sets().iter().map(|set| set.name().into()).collect()
     };
@@ -36,8 +36,8 @@ pub fn grow_weights(
         "it has other layers behind the hidden one"
     );
     let (size, larger) = (net.outputs_of_view(), wanted.outputs_of_view());
-    let columns = in_blocks(net.hidden / size, size, larger);
-    let inputs = in_blocks(net.views(), size, larger);
+    let columns = indices_in_blocks(net.hidden / size, size, larger);
+    let inputs = indices_in_blocks(net.views(), size, larger);
     let first = if net.head.is_empty() { ArrayKind::Output } else { ArrayKind::Layer(0) };
     let mut grown = initial_weights(wanted, seed);
     for array in wanted.list_arrays() {
@@ -52,14 +52,14 @@ pub fn grow_weights(
             ArrayKind::Rows(set) => {
                 let is_pieces = net.inputs.sets()[set].kings().is_some();
                 for (row, to) in to.chunks_exact_mut(wanted.hidden).enumerate() {
-                    let old = if is_pieces { of_pieces(row) } else { row };
+                    let old = if is_pieces { old_row(row) } else { row };
                     let from = &from[old * net.hidden..][..net.hidden];
                     columns.iter().zip(from).for_each(|(column, it)| to[*column] = *it);
                 }
             }
             ArrayKind::Psqt(_) => {
                 for (row, to) in to.chunks_exact_mut(wanted.buckets).enumerate() {
-                    let from = &from[of_pieces(row) * net.buckets..][..net.buckets];
+                    let from = &from[old_row(row) * net.buckets..][..net.buckets];
                     to.iter_mut().zip(&buckets).for_each(|(to, old)| *to = from[*old]);
                 }
             }
@@ -87,7 +87,7 @@ pub fn grow_weights(
     Ok(grown)
 }
 
-/// The smaller net's king bucket that contains each of the larger one's.
+/// Finds the smaller net's king bucket that contains each of the larger net's.
 fn match_king_buckets(net: &Architecture, wanted: &Architecture) -> Result<Vec<usize>> {
     let [old, new] = [net, wanted].map(|it| it.inputs.kings());
     ensure!(
@@ -98,7 +98,7 @@ fn match_king_buckets(net: &Architecture, wanted: &Architecture) -> Result<Vec<u
     match_buckets(new.bucket_count(), pairs, "king bucket")
 }
 
-/// The smaller net's output bucket that contains each of the larger one's.
+/// Finds the smaller net's output bucket that contains each of the larger net's.
 fn match_output_buckets(net: &Architecture, wanted: &Architecture) -> Result<Vec<usize>> {
     if [net, wanted].iter().any(|net| matches!(net.bucket_choice, BucketChoice::Own(_))) {
         let same = net.bucket_choice == wanted.bucket_choice;
@@ -110,21 +110,21 @@ fn match_output_buckets(net: &Architecture, wanted: &Architecture) -> Result<Vec
     match_buckets(wanted.buckets, pairs, "output bucket")
 }
 
-/// The bucket that contains each of `finer` finer ones, 0 for those that are never used.
+/// Finds the bucket that contains each of `count` finer ones; 0 for buckets that are never used.
 fn match_buckets(
     count: usize,
     pairs: impl Iterator<Item = (usize, usize)>,
     kind: &str,
 ) -> Result<Vec<usize>> {
-    let mut of: Vec<Option<usize>> = vec![None; count];
+    let mut buckets: Vec<Option<usize>> = vec![None; count];
     for (new, old) in pairs {
-        let known = *of[new].get_or_insert(old);
+        let known = *buckets[new].get_or_insert(old);
         ensure!(known == old, "{kind} {new} joins several of its own");
     }
-    Ok(of.into_iter().map(Option::unwrap_or_default).collect())
+    Ok(buckets.into_iter().map(Option::unwrap_or_default).collect())
 }
 
-/// The places of the numbers of consecutive blocks when these become larger.
-fn in_blocks(blocks: usize, size: usize, larger: usize) -> Vec<usize> {
+/// Returns the new indices of the numbers in consecutive blocks when the blocks become larger.
+fn indices_in_blocks(blocks: usize, size: usize, larger: usize) -> Vec<usize> {
     (0..blocks).flat_map(|block| (0..size).map(move |i| block * larger + i)).collect()
 }

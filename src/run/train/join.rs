@@ -18,14 +18,15 @@ use crate::train::ranks::Ranks;
 /// Broadcasts the recipe of a run from rank 0, with the checkpoint of a resumed run.
 pub fn broadcast_recipe(
     recipe: &Recipe,
-    begun: Option<&Checkpoint>,
+    resumed: Option<&Checkpoint>,
     host: &Host,
     ranks: &dyn Ranks,
 ) -> Result<()> {
     if ranks.is_alone() {
         return Ok(());
     }
-    let (config, count) = (&recipe.config, ranks.count());
+    let config = &recipe.config;
+    let count = ranks.count();
     ensure!(
         config.file.target.learn == Objective::Values && !config.optimizer.name.is_direct(),
         "`target.learn` with searches, `gauss-newton` and `local-search` run in one process; start \
@@ -35,8 +36,8 @@ pub fn broadcast_recipe(
         config.batch_size.is_none_or(|batch| batch >= count),
         "`schedule.batch` has fewer positions than there are ranks, {count}"
     );
-    let mut draft = match begun {
-        Some(begun) => begun.clone(),
+    let mut draft = match resumed {
+        Some(resumed) => resumed.clone(),
         None => Checkpoint { facts: recipe.header_facts()?, ..Checkpoint::default() },
     };
     draft.facts.insert(COMPUTE.into(), describe_compute(&host.device.1));
@@ -44,7 +45,7 @@ pub fn broadcast_recipe(
     Ok(())
 }
 
-/// Joins the run of rank 0 as another rank; returns how it ended.
+/// Joins the run of rank 0 as another rank. Returns how it ended.
 pub fn join_run(context: &RunContext) -> Result<End> {
     let receive = || {
         let mut bytes = Vec::new();
@@ -55,15 +56,16 @@ pub fn join_run(context: &RunContext) -> Result<End> {
     };
     let (draft, recipe) = receive()?;
     let host = context.open_host(&recipe.config)?;
-    let (own, first) = (describe_compute(&host.device.1), draft.facts.get(COMPUTE));
+    let compute = describe_compute(&host.device.1);
+    let first = draft.facts.get(COMPUTE);
     ensure!(
-        first == Some(&own),
-        "this machine computes with {own}, that of rank 0 with {}: their weights would drift apart; \
+        first == Some(&compute),
+        "this machine computes with {compute}, that of rank 0 with {}: their weights would drift apart; \
          name what both have with --simd",
         first.map_or("nothing", String::as_str)
     );
-    let begun = Some(&draft.weights).filter(|weights| !weights.0.is_empty());
-    let (mut run, _) = OpenRun::open(recipe, begun, host, context)?;
+    let resumed = Some(&draft.weights).filter(|weights| !weights.0.is_empty());
+    let (mut run, _) = OpenRun::open(recipe, resumed, host, context)?;
     let checkpoint;
     (checkpoint, run.recipe) = receive()?;
     run.require_same_data()?;

@@ -13,22 +13,21 @@ use crate::run::folder::{self, RunFolder};
 use crate::run::recipe::Recipe;
 use crate::run::report::{ShownRun, of_unfinished, unfinished_state};
 
-/// Fewest seconds between two writes of the page, so that short runs lose no time by it.
+/// Shortest time between two writes of the page in seconds, so that short runs lose no time.
 const INTERVAL: f64 = 1.0;
 
-/// A listener that passes the events of the training loop on, and rewrites the page after
-/// validations. If it is dropped before the page of the complete run is there, the page stops
-/// reloading itself.
+/// A listener that forwards the events of the training loop and rewrites the page after validations.
+/// If it is dropped before the page of the complete run exists, the page stops reloading itself.
 pub struct LivePage<'a> {
     host: Host<'a>,
     run: ShownRun,
     steps: u64,
-    /// Time of the last write; none before the first, and behind the page of the complete run.
+    /// Time of the last write; None before the first one, and after the page of the complete run.
     written: Mutex<Option<f64>>,
 }
 
 impl<'a> LivePage<'a> {
-    /// `facts` is the header of the run's checkpoints, `steps` its length.
+    /// Creates the page. `facts` is the header of the run's checkpoints, `steps` its length.
     pub fn new(
         recipe: &Recipe,
         facts: &BTreeMap<String, String>,
@@ -86,10 +85,11 @@ impl Progress for LivePage<'_> {
 
     fn report_validation(&self, row: &LogRow) {
         self.host.listener.report_validation(row);
-        let (now, mut written) = (self.elapsed_seconds(), self.lock_written());
+        let now = self.elapsed_seconds();
+        let mut written = self.lock_written();
         if written.is_none_or(|then| now - then >= INTERVAL) {
             *written = Some(now);
-            // That the page cannot be written is an error at the end.
+            // A page that cannot be written is an error at the end only.
             let _ = self.write_page(true);
         }
     }

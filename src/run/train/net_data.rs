@@ -17,20 +17,20 @@ use crate::weights::Weights;
 
 /// Approximate number of positions on which feature sets are checked.
 const CHECKED: usize = 4096;
-/// One in this many of these is used to check bounds, which takes longer.
+/// One in this many of them is used to check bounds, which takes longer.
 const BOUNDED: usize = 64;
 
-/// Opens the data of a net, and its starting weights, or those `begun`.
+/// Opens the data of a net, and its weights: starting ones, or `resumed`.
 pub(super) fn open_net_data(
     config: &Config,
     base: Option<&export::StoredBase>,
-    begun: Option<&Weights>,
+    resumed: Option<&Weights>,
     host: &Host,
 ) -> Result<(TrainingData, Weights)> {
     let (section, net) =
         config.file.net.as_ref().zip(config.architecture()).context("no terms, so a net")?;
-    let joins = base.filter(|_| section.tune_base);
-    let terms = joins.map(|base| base_terms_at(base, begun)).transpose()?;
+    let tuned = base.filter(|_| section.tune_base);
+    let terms = tuned.map(|base| base_terms_at(base, resumed)).transpose()?;
     let encoder = match (&terms, base) {
         (Some(terms), _) => Encoder::for_sum(net, RunTerms::of_base(terms).terms_encoder(terms)),
         (None, base) => Encoder::for_net(net).with_base(base.map(base::open_base).transpose()?),
@@ -57,9 +57,9 @@ pub(super) fn open_net_data(
         section.sets.iter().map(|set| section.start_size.size_of_set(set)).collect();
     let mut weights = initial_of_size(net, config.file.seed, &sizes);
     if base.is_some() {
-        // So the sum starts as its base.
-        for part in [ArrayKind::Output, ArrayKind::OutputBias] {
-            let name = net.find_array(part).expect("every net has it").name;
+        // With zeros here, the sum starts as its base.
+        for kind in [ArrayKind::Output, ArrayKind::OutputBias] {
+            let name = net.find_array(kind).expect("every net has it").name;
             weights.0.get_mut(&name).expect("a net has its arrays").values.fill(0.0);
         }
     }
@@ -71,21 +71,21 @@ pub(super) fn open_net_data(
         }
         None => {
             let fits = scan.counts.train <= order.window as u64;
-            let kept = scan.kept.take().filter(|_| fits);
+            let records = scan.kept.take().filter(|_| fits);
             let plan = StreamPlan { read, order, facts, layout };
-            BatchSource::Files { plan: Box::new(plan), kept }
+            BatchSource::Files { plan: Box::new(plan), records }
         }
     };
     let validation = validation_batches(config, &encoder, &scan.validation.samples);
     Ok((TrainingData { scan, validation, encoder: Some(encoder), source, terms: None }, weights))
 }
 
-/// Terms that are trained with a net, as they were at its start.
-fn base_terms_at(base: &export::StoredBase, begun: Option<&Weights>) -> Result<HceWeights> {
+/// Returns the terms that are trained with a net, as they were at its start.
+fn base_terms_at(base: &export::StoredBase, resumed: Option<&Weights>) -> Result<HceWeights> {
     let terms = base::base_terms(base)?;
-    let Some(begun) = begun else { return Ok(terms) };
+    let Some(resumed) = resumed else { return Ok(terms) };
     let HceWeights { scale_factor, source, .. } = terms;
-    let began = HceWeights::from_weights(begun, terms.list, terms.scale, false)?;
+    let began = HceWeights::from_weights(resumed, terms.list, terms.scale, false)?;
     Ok(HceWeights { scale_factor, source, ..began })
 }
 
@@ -94,7 +94,7 @@ fn check_sets(net: &Architecture, sample: &[Sample]) -> Result<()> {
     let check = |(number, sample): (usize, &Sample)| {
         net.inputs.check_position(&sample.position, number % BOUNDED == 0)
     };
-    // The first alone: a panic of a set of the user's own is printed once.
+    // The first one is checked alone, so that a panic of a user's set is printed once.
     sample.first().map_or(Ok(()), |first| check((0, first))).map_err(Error::msg)?;
     let step = (sample.len() / CHECKED).max(1);
     let failed = sample.par_iter().step_by(step).enumerate().find_map_first(|it| check(it).err());

@@ -1,4 +1,4 @@
-//! Resuming a run: as it was, or longer. It depends on the last checkpoint alone.
+//! Resuming a run, as it was or longer. The result depends on the last checkpoint alone.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ const SETTABLE: [&str; 4] =
 /// Name for a config that was edited since its run began.
 const EDITED: &str = "config.edited.toml";
 
-/// Resumes a run; returns its result, or none if it was interrupted again.
+/// Resumes a run. Returns its result, or None if it was interrupted again.
 pub fn resume_run(
     path: &Path,
     overrides: &[String],
@@ -50,7 +50,8 @@ pub fn resume_run(
     if let Some(config) = longer {
         run.recipe.config = config;
     }
-    let (settings, done) = (run.run_settings()?, checkpoint.state.step);
+    let settings = run.run_settings()?;
+    let done = checkpoint.state.step;
     if is_longer {
         ensure!(
             settings.steps > done,
@@ -60,13 +61,14 @@ pub fn resume_run(
         checkpoint.facts.extend(run.recipe.header_facts()?);
         checkpoint.write_file(&last)?;
     }
-    // Older files that a kill left are replaced by those of the last checkpoint.
+    // If a kill left an older file of best weights, it gets the header of the last checkpoint.
     if best.facts != checkpoint.facts {
         best.facts.clone_from(&checkpoint.facts);
         best.write_file(&best_path)?;
     }
-    let (config, text) = (folder.path_of(folder::CONFIG), run.recipe.config.to_toml());
-    let changed = input::read_text(&config, input::TEXT).is_ok_and(|found| found != text);
+    let config = folder.path_of(folder::CONFIG);
+    let text = run.recipe.config.to_toml();
+    let changed = input::read_text(&config, input::TEXT).is_ok_and(|old| old != text);
     if changed && !is_longer {
         let edited = folder.path_of(EDITED);
         fs::rename(&config, &edited)
@@ -85,7 +87,7 @@ pub fn resume_run(
     run.train_from(checkpoint, &settings, &folder)
 }
 
-/// Config of a run that is made longer; none if its length stays.
+/// Returns the config of a run that is made longer; None if its length stays.
 fn lengthen_config(
     config: &Config,
     overrides: &[String],
@@ -108,7 +110,8 @@ fn lengthen_config(
         !state.converged,
         "this run has converged: no step makes its loss fall, and a longer one would be the same"
     );
-    let (before, until_step) = (config.file.schedule.total_length(), state.step);
+    let before = config.file.schedule.total_length();
+    let until_step = state.step;
     if longer.file.schedule.total_length() == before {
         return Ok(Some(longer));
     }

@@ -1,6 +1,6 @@
-//! Stages of a config: runs one after the other, each from the end of the one before. The last has
-//! the folder of the run, the others have folders in it. A stage is the run of its own config with
-//! `net.start`, the stage before it, and `net.start_optimizer`.
+//! Stages of a config: runs one after the other, each from the end of the one before. The last
+//! stage has the folder of the run, earlier ones have folders in it. A stage is a run whose config
+//! has the stage before it as `net.start`, and `net.start_optimizer`.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::run::data_plan::read_plan;
 use crate::run::folder::{self, RunFolder, is_finished};
 use crate::run::recipe::{self, Recipe};
 
-/// The runs of a config in a folder, each with its own: one a stage, or one alone.
+/// Lists the runs of a config, each with its folder: one per stage, or a single one.
 fn list_runs(config: &Config, folder: &Path) -> Result<Vec<(Config, PathBuf)>> {
     let stages = config.list_stages();
     let last = stages.len();
@@ -23,7 +23,7 @@ fn list_runs(config: &Config, folder: &Path) -> Result<Vec<(Config, PathBuf)>> {
             if number == last { folder.into() } else { folder::stage_folder(folder, number) };
         let before = (number > 1).then(|| folder::stage_folder(folder, number - 1));
         let stage = stage.with_changes(|file| {
-            // Data that two stages share come in another order.
+            // Another seed: data that two stages share are in another order.
             file.seed = file.seed.wrapping_add(number as u64 - 1);
             if let (Some(before), Some(net)) = (before, &mut file.net) {
                 (net.start, net.start_optimizer) = (Some(before.display().to_string()), true);
@@ -34,8 +34,7 @@ fn list_runs(config: &Config, folder: &Path) -> Result<Vec<(Config, PathBuf)>> {
     (1..).zip(stages).map(run).collect()
 }
 
-/// Starts the first stage, once the data of all are checked; returns the result of the last one, or
-/// none if it was interrupted.
+/// Checks the data of all stages and trains them. Returns the result, or None if interrupted.
 pub(super) fn begin_stages(
     config: &Config,
     folder: &RunFolder,
@@ -53,13 +52,13 @@ pub(super) fn begin_stages(
         checked.with_context(|| format!("stage {number}"))?;
     }
     folder.clear_runs()?;
-    // A folder of a stage may have the run of somebody's own.
+    // A folder of a stage may have another run of the user.
     require_same(config, &folder.path)?;
     output::write_file(&folder.path_of(folder::STAGES), config.to_toml().as_bytes())?;
     go_on(config, folder, context)
 }
 
-/// Trains the stages that are not finished, of which the last has not begun.
+/// Trains the stages that are not finished. The last stage has not begun.
 pub(super) fn go_on(
     config: &Config,
     folder: &RunFolder,
@@ -68,8 +67,8 @@ pub(super) fn go_on(
     let mut runs = list_runs(config, &folder.path)?;
     let (last, _) = runs.pop().context("a config has a run")?;
     for (number, (stage, path)) in (1..).zip(&runs) {
-        let begun = require_same(stage, path)?;
-        if begun.is_some() && is_finished(path) {
+        let recipe = require_same(stage, path)?;
+        if recipe.is_some() && is_finished(path) {
             continue;
         }
         context.listener.report_remark(&format!("stage {number} of {}", runs.len() + 1));
@@ -81,8 +80,8 @@ pub(super) fn go_on(
     begin_run(last, folder, context, RunFolder::clear_run)
 }
 
-/// The recipe of the run in a folder, if its last stage has begun. Fails if the run has another
-/// config, or a stage before it does.
+/// Returns the recipe of the run in a folder, if its last stage has begun. Fails if the run or an
+/// earlier stage has another config.
 pub fn require_same(config: &Config, path: &Path) -> Result<Option<Recipe>> {
     let mut last = None;
     for (wanted, path) in list_runs(config, path)? {
@@ -93,15 +92,15 @@ pub fn require_same(config: &Config, path: &Path) -> Result<Option<Recipe>> {
             .transpose()?
             .map(|(_, recipe)| recipe);
         let Some(recipe) = &last else { continue };
-        let found = &recipe.config;
+        let config = &recipe.config;
         // Facts that change the data of a run.
         let wanted = wanted.with_changes(|file| {
-            file.data.window = file.data.window.or(found.file.data.window);
-            file.data.positions = file.data.positions.or(found.file.data.positions);
-            file.target.scale = file.target.scale.or(found.file.target.scale);
+            file.data.window = file.data.window.or(config.file.data.window);
+            file.data.positions = file.data.positions.or(config.file.data.positions);
+            file.target.scale = file.target.scale.or(config.file.target.scale);
         })?;
         ensure!(
-            wanted.to_toml() == found.to_toml() && recipe.term_list == recipe::term_list(&wanted)?,
+            wanted.to_toml() == config.to_toml() && recipe.term_list == recipe::term_list(&wanted)?,
             "{}",
             foreign_run_error(&path)
         );
@@ -109,7 +108,7 @@ pub fn require_same(config: &Config, path: &Path) -> Result<Option<Recipe>> {
     Ok(last)
 }
 
-/// The error of a folder with the run of another config.
+/// Writes the error of a folder with the run of another config.
 pub fn foreign_run_error(path: &Path) -> String {
     format!(
         "{} holds a run of another config or other data; choose another folder with --out",

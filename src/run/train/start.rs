@@ -1,4 +1,4 @@
-//! Recipe of a new run: starting weights and base evaluations of a net.
+//! Recipes of new runs: starting weights and base evaluations of nets.
 
 use std::path::Path;
 
@@ -21,13 +21,13 @@ use crate::sketch::Sketch;
 use crate::train::checkpoint::Checkpoint;
 use crate::weights::Weights;
 
-/// Starting weights of a net, and the state of the optimiser, which is empty if it is new.
+/// Starting weights of a net, and the state of the optimiser, which is empty for a new one.
 pub struct Start {
     pub weights: Weights,
     pub optimizer: Vec<u8>,
 }
 
-/// Recipe of a new run before its data are read, and the start of its net.
+/// Prepares the recipe of a new run before its data are read, and opens the start of its net.
 pub fn prepare_recipe(config: Config, host: &Host) -> Result<(Recipe, Option<Start>)> {
     let mut recipe = Recipe {
         term_list: recipe::term_list(&config)?,
@@ -44,8 +44,9 @@ pub fn prepare_recipe(config: Config, host: &Host) -> Result<(Recipe, Option<Sta
     let mut start = None;
     if let Some(name) = &net.start {
         let opened = open_start(Path::new(name), &recipe.config, host.listener);
-        let (began, from, origin) = opened.context("`net.start`")?;
-        (recipe.start, start) = (Some(from), Some(began));
+        let (opened, start_net, origin) = opened.context("`net.start`")?;
+        recipe.start = Some(start_net);
+        start = Some(opened);
         join_sketches(&mut recipe, origin);
     }
     if let Some(name) = &net.base {
@@ -58,7 +59,7 @@ pub fn prepare_recipe(config: Config, host: &Host) -> Result<(Recipe, Option<Sta
     Ok((recipe, start))
 }
 
-/// Adds the games of a run's start to its own.
+/// Adds the games of a run's start to the recipe.
 fn join_sketches(recipe: &mut Recipe, origin: Option<Recipe>) {
     if let Some(origin) = origin {
         recipe.sketch.join_sketch(&origin.sketch);
@@ -78,34 +79,31 @@ fn open_start(
     let name = path.display();
     let bytes =
         input::read_bytes(&path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
-    let beside = match kind_of(&bytes) {
+    let sidecar = match kind_of(&bytes) {
         FileKind::Weights => Sidecar::Nothing,
         _ => export::sidecar_of(&path, &bytes)?,
     };
     // A file without a description of its net is read as the net of the config.
-    let wants = || Hints { net: wanted.clone(), ..Hints::default() };
-    let hints = beside.to_hints().unwrap_or_else(wants);
+    let config_hints = || Hints { net: wanted.clone(), ..Hints::default() };
+    let hints = sidecar.to_hints().unwrap_or_else(config_hints);
     let mut source = export::import_weights(&bytes, &hints).with_context(|| name.to_string())?;
     if source.architecture.inputs.has_merged_kings() {
         (source.weights, source.architecture) =
             export::with_kings(&source.weights, &source.architecture, false)
                 .with_context(|| name.to_string())?;
     }
-    let (found, merged) = (&source.architecture, source.architecture.without_factoriser());
+    let shape = &source.architecture;
+    let merged = shape.without_factoriser();
     let larger = wanted.without_factoriser();
     let weights = if merged == larger {
-        export::factorised_as(&source.weights, found, wanted)
+        export::factorised_as(&source.weights, shape, wanted)
     } else {
-        let small = export::factorised_as(&source.weights, found, &merged);
-        let grown = grow_weights(
-            &small.with_context(|| name.to_string())?,
-            &merged,
-            &larger,
-            config.file.seed,
-        );
+        let small = export::factorised_as(&source.weights, shape, &merged);
+        let small = small.with_context(|| name.to_string())?;
+        let grown = grow_weights(&small, &merged, &larger, config.file.seed);
         let grown = grown.with_context(|| {
             format!(
-                "{name} is a net of shape {found}, which cannot grow into {wanted}: a net may get \
+                "{name} is a net of shape {shape}, which cannot grow into {wanted}: a net may get \
                  more hidden neurons, more feature sets behind its own, finer king buckets and finer \
                  output buckets than its start"
             )
@@ -113,11 +111,11 @@ fn open_start(
         export::factorised_as(&grown?, &larger, wanted)
     };
     let weights = weights.with_context(|| name.to_string())?;
-    if let Some((array, place, value)) = weights.non_finite() {
-        bail!("{name}: {array}[{place}] is {value}; start from an earlier checkpoint");
+    if let Some((array, index, value)) = weights.non_finite() {
+        bail!("{name}: {array}[{index}] is {value}; start from an earlier checkpoint");
     }
     let mut start = Start { weights, optimizer: Vec::new() };
-    let mut origin = match &beside {
+    let mut origin = match &sidecar {
         _ if goes_on => None,
         Sidecar::Manifest(manifest) => Recipe::of_manifest(&manifest.provenance),
         _ => Recipe::read_header(&source.facts).with_context(|| name.to_string())?,
@@ -126,9 +124,9 @@ fn open_start(
         let (end, recipe) = open_end(&path, config)?;
         (start, origin) = (end, Some(recipe));
     }
-    listener.report_remark(&format!("starts from {name}: {found}, {}", source.format.name));
+    listener.report_remark(&format!("starts from {name}: {shape}, {}", source.format.name));
     let doubt = report_doubt(&path, origin.as_ref(), config, listener);
-    let from = StartNet {
+    let start_net = StartNet {
         file: name.to_string(),
         sha256: sha256_prefix(&bytes),
         doubt,
@@ -136,7 +134,7 @@ fn open_start(
         data: origin.as_ref().map(|it| it.data.clone()).unwrap_or_default(),
         start: origin.as_ref().and_then(|it| it.start.clone()).map(Box::new),
     };
-    Ok((start, from, origin))
+    Ok((start, start_net, origin))
 }
 
 /// Opens the end of a run of the same kind: all weights and the state of the optimiser.
@@ -163,7 +161,7 @@ fn open_end(path: &Path, config: &Config) -> Result<(Start, Recipe)> {
     Ok((Start { weights, optimizer }, origin))
 }
 
-/// Returns and reports why the start may have been trained on games that a run holds out.
+/// Returns and reports why a start may have been trained on games that this run holds out.
 fn report_doubt(
     path: &Path,
     origin: Option<&Recipe>,
@@ -172,8 +170,7 @@ fn report_doubt(
 ) -> Option<String> {
     let name = path.display();
     let split = config.game_split();
-    let found = origin.map(|it| (it.config.game_split(), it.config.test_share.0));
-    let doubt = match found {
+    let doubt = match origin.map(|it| (it.config.game_split(), it.config.test_share.0)) {
         None => Some(format!("the training data of {name} are unknown")),
         // A smaller share of the same seed is a part of a larger one.
         Some((then, _)) if then.seed != split.seed || then.share < split.share => Some(format!(
@@ -185,9 +182,9 @@ fn report_doubt(
              ({})",
             config.test_share.0
         )),
-        Some(_) => origin.and_then(|it| {
-            let start = it.start.as_ref().and_then(|start| start.doubt.clone());
-            start.or_else(|| it.base.as_ref().and_then(|base| base.doubt.clone()))
+        Some(_) => origin.and_then(|recipe| {
+            let start = recipe.start.as_ref().and_then(|start| start.doubt.clone());
+            start.or_else(|| recipe.base.as_ref().and_then(|base| base.doubt.clone()))
         }),
     };
     if let Some(doubt) = &doubt {
@@ -214,13 +211,13 @@ fn open_base(
     let origin = evaluator.recipe.as_ref();
     let doubt =
         evaluator.is_trained().then(|| report_doubt(path, origin, config, host.listener)).flatten();
-    // Centipawns are added up.
+    // The centipawns of both are added, so they need one scale.
     let scale = config.file.target.scale.unwrap_or(usual.round().max(1.0));
     let (name, sha256) = (name.to_string(), evaluator.digest);
     Ok((export::StoredBase { name, sha256, doubt, scale, below }, evaluator.recipe))
 }
 
-/// Terms or integers of an evaluation, and its centipawns per logit.
+/// Returns the terms or integers of an evaluation, and its centipawns per logit.
 fn evaluate_base(name: &str, evaluator: &Evaluator) -> Result<(StoredEvaluation, f64)> {
     if let Some(terms) = evaluator.built_in_terms() {
         return Ok((StoredEvaluation::Terms(terms.to_json()), terms.scale));
@@ -237,12 +234,12 @@ fn evaluate_base(name: &str, evaluator: &Evaluator) -> Result<(StoredEvaluation,
             bail!("{name} are terms of another engine; name a net, built-in terms, or \"material\"")
         }
     };
-    let (bytes, most) = (net.to_bytes().len(), EmbeddedNet::MOST);
+    let bytes = net.to_bytes().len();
     ensure!(
-        bytes <= most,
+        bytes <= EmbeddedNet::MOST,
         "{name} has {} MiB, and a base, which every checkpoint contains, has at most {} MiB",
         bytes.div_ceil(1 << 20),
-        most >> 20
+        EmbeddedNet::MOST >> 20
     );
     Ok((StoredEvaluation::Net(Box::new(EmbeddedNet::new(net))), net.scales().scale.into()))
 }

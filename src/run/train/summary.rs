@@ -18,23 +18,24 @@ use crate::sample::{Sample, scores_and_results};
 use crate::train::TrainingSettings;
 use crate::train::schedule::{RunSchedule, Span};
 
-/// Fewest games that are enough to measure on.
+/// The fewest games that are enough to measure on.
 const FEW: usize = 60;
-/// A scale that differs by more than this factor lost Elo in most of docs/results.md's trainings.
+/// Largest factor between two scales. Beyond it, most trainings in docs/results.md lost Elo.
 const FAR: f64 = 2.5;
-/// Passes over the same positions beyond which a length was hardly meant.
+/// Largest number of passes over the same positions. A longer run is hardly intended.
 const MOST_PASSES: u64 = 200;
-/// Files with a row each; more of them share one.
+/// Largest number of files that have a row each; more files share one.
 const MOST_FILES: usize = 8;
 
-/// Data, model, length, target and device of a run, and its page, if it has one.
+/// Makes a table of data, model, length, target and device of a run, and its page, if it has one.
 pub fn opening_table(
     run: &OpenRun,
     settings: &TrainingSettings,
     page: Option<&Path>,
 ) -> Result<TextTable> {
     let OpenRun { recipe, data: TrainingData { scan, terms, .. }, host, .. } = run;
-    let (config, terms) = (&recipe.config, terms.as_ref().map(|it| &it.terms));
+    let config = &recipe.config;
+    let terms = terms.as_ref().map(|it| &it.terms);
     let mut table = data_table(scan);
     let mut row = |name: &str, value: String| table.add_row([name.to_string(), value]);
     if let Some(net) = config.architecture() {
@@ -84,14 +85,14 @@ pub fn opening_table(
     Ok(table)
 }
 
-/// The files and the uses of their positions.
+/// Makes a table of the files and of the uses of their positions.
 fn data_table(scan: &Scan) -> TextTable {
-    let own = &scan.validating;
+    let validating = &scan.validating;
     let mut table = TextTable::of_facts();
     let mut row = |name: &str, value: String| table.add_row([name.to_string(), value]);
-    let mut of = |name: &str, files: &[DataFile], rejected: &RejectCounts| {
+    let mut add_files = |name: &str, files: &[DataFile], rejected: &RejectCounts| {
         if files.len() > MOST_FILES {
-            let sum = |of: fn(&DataFile) -> u64| files.iter().map(of).sum::<u64>();
+            let sum = |count: fn(&DataFile) -> u64| files.iter().map(count).sum::<u64>();
             let positions = sum(|it| it.positions.unwrap_or(0));
             let amounts = format_amounts(
                 positions,
@@ -100,10 +101,11 @@ fn data_table(scan: &Scan) -> TextTable {
             );
             row(name, format!("{amounts}{} files", files.len()));
         } else {
-            for it in files {
-                let amounts = format_amounts(it.positions.unwrap_or(0), it.games, it.gameless);
-                let format = it.format.as_deref().unwrap_or("unknown");
-                row(name, format!("{amounts}{format}: {}", it.path.display()));
+            for file in files {
+                let DataFile { positions, games, gameless, .. } = *file;
+                let amounts = format_amounts(positions.unwrap_or(0), games, gameless);
+                let format = file.format.as_deref().unwrap_or("unknown");
+                row(name, format!("{amounts}{format}: {}", file.path.display()));
             }
         }
         let counts = rejected
@@ -114,8 +116,8 @@ fn data_table(scan: &Scan) -> TextTable {
             row("skipped", counts.join(", "));
         }
     };
-    of("data", &scan.files, &scan.counts.rejected);
-    of("for validation", &own.files, &own.counts.rejected);
+    add_files("data", &scan.files, &scan.counts.rejected);
+    add_files("for validation", &validating.files, &validating.counts.rejected);
     let mut training = format!("{} positions", group_digits(scan.counts.train));
     if !scan.is_whole {
         training +=
@@ -124,7 +126,7 @@ fn data_table(scan: &Scan) -> TextTable {
     row("training", training);
     for (name, held) in [("validation", &scan.validation), ("test", &scan.test)] {
         let mut text = format!("{} positions", group_digits(held.total));
-        if scan.counts.games + own.counts.games > 0 {
+        if scan.counts.games + validating.counts.games > 0 {
             text += &format!(" of {}", format_groups(scan, held));
         }
         if !scan.is_whole {
@@ -142,7 +144,7 @@ fn data_table(scan: &Scan) -> TextTable {
     table
 }
 
-/// "1,554,109 positions of 12,453 games, "; empty where they are not counted.
+/// Formats amounts: "1,554,109 positions of 12,453 games, ". Empty if they are not counted.
 fn format_amounts(positions: u64, games: u64, gameless: u64) -> String {
     match positions {
         0 => String::new(),
@@ -150,7 +152,7 @@ fn format_amounts(positions: u64, games: u64, gameless: u64) -> String {
     }
 }
 
-/// Number of games that are held out, and of positions whose game is unknown.
+/// Formats the number of games that are held out, or of positions whose game is unknown.
 fn format_groups(scan: &Scan, held: &HeldOut) -> String {
     let mut files = scan.files.iter().chain(&scan.validating.files);
     let count = held.group_count() as u64;
@@ -180,21 +182,22 @@ fn format_target(config: &Config, settings: &TrainingSettings, steps: u64) -> St
     format!("{target}{quiet}, {}", settings.loss)
 }
 
-/// Values of a schedule from the first step to the last.
+/// Formats values of a schedule from the first step to the last.
 fn format_values(schedule: &RunSchedule, steps: u64) -> String {
     const POINTS: u64 = 5;
     let (low, high) = schedule.value_range();
     if low == high {
         return format!("{low}");
     }
-    let at = |point: u64| (point * (steps - 1) / (POINTS - 1)) as f64 / steps as f64;
-    let values = (0..POINTS).map(|point| format!("{:.1e}", schedule.value_at(at(point))));
+    let progress = |point: u64| (point * (steps - 1) / (POINTS - 1)) as f64 / steps as f64;
+    let values = (0..POINTS).map(|point| format!("{:.1e}", schedule.value_at(progress(point))));
     values.collect::<Vec<_>>().join(" ")
 }
 
-/// Reasons why losses of a run may mislead, a clause each.
+/// Lists reasons why losses of a run may mislead, one clause each.
 pub fn list_doubts(config: &Config, scan: &Scan) -> Vec<String> {
-    let (own, holds) = (&scan.validating, config.file.data.held_out > 0.0);
+    let validating = &scan.validating;
+    let holds_out = config.file.data.held_out > 0.0;
     let mut lines = Vec::new();
     let is_new = |net: &Net| net.base.is_none() && net.start.is_none();
     if config.file.net.as_ref().is_some_and(is_new) && are_few_for_nets(&scan.files) {
@@ -205,7 +208,7 @@ pub fn list_doubts(config: &Config, scan: &Scan) -> Vec<String> {
     }
     let held = [
         (&scan.validation, "validate", config.file.data.has_validation()),
-        (&scan.test, "are the test", holds && config.test_share.0 > 0.0),
+        (&scan.test, "are the test", holds_out && config.test_share.0 > 0.0),
     ];
     let few = held.into_iter().filter(|(held, _, expected)| *expected && held.group_count() < FEW);
     let few = few.map(|(held, what, _)| format!("{} {what}", format_groups(scan, held)));
@@ -213,25 +216,26 @@ pub fn list_doubts(config: &Config, scan: &Scan) -> Vec<String> {
     if !few.is_empty() {
         lines.push(format!("{}: too few to compare evaluations", few.join(", ")));
     }
-    for (files, seen) in [(&scan.files, holds.then_some(scan.counts.games)), (&own.files, None)] {
+    let split_games = holds_out.then_some(scan.counts.games);
+    for (files, split_games) in [(&scan.files, split_games), (&validating.files, None)] {
         for (i, file) in files.iter().enumerate() {
             let path = file.path.display();
             if let Some(bad @ 1..) = file.bad_records {
                 lines.push(format!("{path}: {} left out", count_noun(bad, "bad record")));
             }
-            let seen = seen.filter(|_| file.games == 0 || file.gameless > 0);
-            if seen.is_some_and(|games| file.positions.is_some() || games == 0) {
+            let split_games = split_games.filter(|_| file.games == 0 || file.gameless > 0);
+            if split_games.is_some_and(|games| file.positions.is_some() || games == 0) {
                 let some = if file.games > 0 { "some " } else { "" };
                 lines.push(format!(
                     "{path}: {some}games unknown, so positions of one game train and validate"
                 ));
             }
-            if files[..i].iter().any(|other| other.sha256 == file.sha256) {
+            if files[..i].iter().any(|earlier| earlier.sha256 == file.sha256) {
                 lines.push(format!("{path}: named twice, so its positions count twice"));
             }
         }
     }
-    let shared = own.sketch.count_shared(&scan.sketch);
+    let shared = validating.sketch.count_shared(&scan.sketch);
     if shared > 0 {
         lines.push(format!(
             "`data.validation` and `data.files` share games or positions, {} or more: take them \
@@ -239,32 +243,31 @@ pub fn list_doubts(config: &Config, scan: &Scan) -> Vec<String> {
             group_digits(shared as u64)
         ));
     }
-    lines.extend(doubt_of_sameness(config, scan).map(String::from));
+    lines.extend(sameness_doubt(config, scan).map(String::from));
     lines.extend(scale_doubt(config, scan));
     lines.extend(length_doubt(config, scan.counts.train));
     lines
 }
 
-/// A doubt where a net sees the same positions again and again.
+/// Returns a doubt if a net sees the same positions too often.
 fn length_doubt(config: &Config, positions: u64) -> Option<String> {
     let span = config.run_span(positions);
     let passes = config.step_count(positions) * span.batch / positions.max(1);
     (config.is_net() && passes > MOST_PASSES).then(|| {
+        let [passes, positions] = [passes, positions].map(group_digits);
         format!(
-            "{} passes over {} positions are rarely meant: set schedule.epochs = 10",
-            group_digits(passes),
-            group_digits(positions)
+            "{passes} passes over {positions} positions are rarely meant: set schedule.epochs = 10"
         )
     })
 }
 
-/// A doubt where `target.score_scale` is far from the scale at which the scores predict the results.
-fn scale_doubt(config: &Config, Scan { some, .. }: &Scan) -> Option<String> {
+/// Returns a doubt if `target.score_scale` is far from the scale at which scores predict results.
+fn scale_doubt(config: &Config, scan: &Scan) -> Option<String> {
     let target = &config.file.target;
     let is_plain =
         config.file.data.source.is_empty() && target.score_offset.is_none_or(|it| it == 0.0);
     let scale = target.score_scale.filter(|_| is_plain && config.final_wdl() < 1.0)?;
-    let (scores, results) = scores_and_results(some)?;
+    let (scores, results) = scores_and_results(&scan.some)?;
     let fit = fit_scale(&scores, &results);
     let measured = fit.scale.filter(|_| !fit.at_border)?;
     let ratio = scale / measured;
@@ -276,10 +279,10 @@ fn scale_doubt(config: &Config, Scan { some, .. }: &Scan) -> Option<String> {
     })
 }
 
-/// A doubt where all scores, or all results, are the same and teach nothing.
-fn doubt_of_sameness(config: &Config, Scan { some, .. }: &Scan) -> Option<&'static str> {
+/// Returns a doubt if all scores, or all results, are the same and teach nothing.
+fn sameness_doubt(config: &Config, Scan { some: sample, .. }: &Scan) -> Option<&'static str> {
     let wdl = config.final_wdl();
-    let is_same = |same: fn(&[Sample]) -> bool| some.len() > 1 && some.windows(2).all(same);
+    let is_same = |same: fn(&[Sample]) -> bool| sample.len() > 1 && sample.windows(2).all(same);
     if wdl < 1.0 && is_same(|pair| pair[0].score.is_some() && pair[0].score == pair[1].score) {
         return Some(
             "all scores are the same: train on results (target.wdl = 1), or label the positions",

@@ -18,18 +18,18 @@ use crate::weights::Weights;
 pub struct TermData {
     pub terms: RunTerms,
     pub start: HceWeights,
-    /// Number of positions with each term; none for streamed data.
+    /// Number of positions with each term; None for streamed data.
     pub counts: Option<Vec<u64>>,
     /// Number of occurrences of each term in some of the positions.
     pub term_counts: TermCounts,
 }
 
-/// Most positions in memory as handcrafted terms, of some 250 bytes each.
-const KEPT: u64 = 8 << 20;
+/// Largest number of positions in memory as handcrafted terms, of some 250 bytes each.
+const MAX_IN_MEMORY: u64 = 8 << 20;
 /// Approximate number of positions on which the starting scale is fitted.
 const FIT_ON: usize = 200_000;
 
-/// Data for the built-in terms, from positions.
+/// Opens data for the built-in terms, from positions.
 pub(super) fn open_term_data(
     config: &mut Config,
     mut terms: RunTerms,
@@ -42,7 +42,7 @@ pub(super) fn open_term_data(
         _ if rounds => 0,
         (None, _) => u64::MAX,
         (_, Some(_)) => 0,
-        (_, None) => KEPT,
+        (_, None) => MAX_IN_MEMORY,
     };
     let mut scan = scan_data(&read, keep, config, host.listener)?;
     let positions = scan.is_whole.then_some(scan.counts.train);
@@ -53,27 +53,30 @@ pub(super) fn open_term_data(
     match scan.kept.take() {
         _ if rounds => {
             let samples = to_prepare(&read, config, host.listener)?;
-            let seen = terms.terms_encoder(&start).count_terms(&samples);
-            freeze_rare(&mut terms, &seen);
-            let every = (samples.len() / FIT_ON).max(1);
-            let some = match config.learns_moves() {
+            let occurrences = terms.terms_encoder(&start).count_terms(&samples);
+            freeze_rare(&mut terms, &occurrences);
+            let step = (samples.len() / FIT_ON).max(1);
+            let fit_samples = match config.learns_moves() {
                 true => scan.some.clone(),
-                false => samples.chunks(TERMS_PIECE).step_by(every).flatten().copied().collect(),
+                false => samples.chunks(TERMS_PIECE).step_by(step).flatten().copied().collect(),
             };
-            (fitted, counts) = (encoder(&terms).encode_samples(&some), Some(seen));
+            fitted = encoder(&terms).encode_samples(&fit_samples);
+            counts = Some(occurrences);
             scan.counts.train = samples.len() as u64;
             source = BatchSource::Prepared { samples, by: None };
         }
         Some(records) => {
             let mut store = Store::encode_records(records, &terms.terms_encoder(&start));
             freeze_rare_of(&mut store, &mut terms, &start);
-            (fitted, counts) = (store.subsample_positions(FIT_ON), Some(store.counts.clone()));
+            fitted = store.subsample_positions(FIT_ON);
+            counts = Some(store.counts.clone());
             source = batch_source(store, config, host.device.1);
         }
         None => {
-            (fitted, counts) = (encoder(&terms).encode_samples(&scan.some), None);
+            fitted = encoder(&terms).encode_samples(&scan.some);
+            counts = None;
             let plan = StreamPlan { facts, ..StreamPlan::new(read, order) };
-            source = BatchSource::Files { plan: Box::new(plan), kept: None };
+            source = BatchSource::Files { plan: Box::new(plan), records: None };
         }
     }
     let encoder = encoder(&terms);
@@ -84,18 +87,18 @@ pub(super) fn open_term_data(
     Ok((TrainingData { scan, validation, encoder: Some(encoder), source, terms }, weights))
 }
 
-/// Data for another engine's terms, from its traces.
+/// Opens data for another engine's terms, from its traces.
 pub(super) fn open_trace_data(
     config: &mut Config,
     mut terms: RunTerms,
     start: HceWeights,
     host: &Host,
 ) -> Result<(TrainingData, Weights)> {
-    let own = terms.own.clone().context("an engine's terms")?;
+    let engine = terms.engine.clone().context("an engine's terms")?;
     let plan = data_plan::read_plan(config);
     let mut scan = scan_data(&plan, u64::MAX, config, host.listener)?;
     let ([mut store, mut validation], term_counts) =
-        read_traces(&plan, &own, &terms.terms_encoder(&start))?;
+        read_traces(&plan, &engine, &terms.terms_encoder(&start))?;
     freeze_rare_of(&mut store, &mut terms, &start);
     validation.freeze_terms(&terms.terms_encoder(&start));
     let weights =
@@ -108,7 +111,7 @@ pub(super) fn open_trace_data(
     Ok((TrainingData { scan, validation, encoder: None, source, terms }, weights))
 }
 
-/// Terms in memory, grouped by term if the CPU takes gradients over all of them again and again.
+/// Makes a source of terms in memory, grouped by term if each gradient on the CPU is over all.
 fn batch_source(mut store: Store, config: &Config, compute: Compute) -> BatchSource {
     let is_whole = config.batch_size.is_none() && !config.optimizer.name.is_direct();
     if is_whole && matches!(compute, Compute::Fused { .. }) {
@@ -124,17 +127,17 @@ fn freeze_rare_of(store: &mut Store, terms: &mut RunTerms, start: &HceWeights) {
     }
 }
 
-/// Freezes the terms that too few positions have; returns whether there are any.
-fn freeze_rare(terms: &mut RunTerms, seen: &[u64]) -> bool {
+/// Freezes the terms that too few positions have. Returns whether there are any.
+fn freeze_rare(terms: &mut RunTerms, counts: &[u64]) -> bool {
     let (mut has_rare, rare) = (false, terms.rare);
-    for (chosen, seen) in terms.chosen.terms.iter_mut().zip(seen) {
-        has_rare |= *chosen && *seen < rare;
-        *chosen &= *seen >= rare;
+    for (chosen, count) in terms.chosen.terms.iter_mut().zip(counts) {
+        has_rare |= *chosen && *count < rare;
+        *chosen &= *count >= rare;
     }
     has_rare
 }
 
-/// The starting weights. A config without a scale gets the one that fits the start best.
+/// Returns the starting weights. A config without a scale gets the one that fits them best.
 fn starting_weights(
     config: &mut Config,
     terms: &RunTerms,
@@ -144,7 +147,7 @@ fn starting_weights(
 ) -> Result<Weights> {
     let weights = start.to_weights();
     if config.file.target.scale.is_none() {
-        // With one centipawn per logit, logits are centipawns.
+        // At one centipawn per logit, logits are centipawns.
         let shape = HceShape { scale: 1.0, ..terms.hce_shape(config) };
         let model = Model::new(&ModelKind::Hce(shape), &weights, device, *compute)?;
         let exact = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();

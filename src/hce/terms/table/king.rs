@@ -3,7 +3,7 @@
 use super::groups;
 use crate::hce::terms::{EDGES, FILES, Group, NEAREST, PIECES, RANKS, TermAxis};
 
-/// Ranks of enemy pawns that an own pawn right below blocks.
+/// Ranks of enemy pawns that an own pawn one rank below blocks.
 const BLOCKED: TermAxis = TermAxis::Numbers { first: 3, len: 5 };
 pub const GROUPS: &[Group] = groups! { Normal:
     "king.defenders" [TermAxis::from_zero(6)] |n| [6 * n as i32 - 16, 0] =>
@@ -22,8 +22,7 @@ pub const GROUPS: &[Group] = groups! { Normal:
          own pawn stands right below it",
 };
 
-/// Counts for the side whose king is in danger: two pieces attack its area, or one with a queen on
-/// the board.
+/// Counts for the side whose king is in danger: two pieces attack its area, or one beside a queen.
 pub const SAFETY: &[Group] = groups! { Safety:
     "king.safety.constant" [] |_| [10, 10] =>
         "1 where the king is attacked at all",
@@ -46,7 +45,7 @@ pub const SAFETY: &[Group] = groups! { Safety:
         "files at the king by the rank of the nearest enemy pawn, as in king.storm.blocked",
 };
 
-/// Counts once a position.
+/// Counts once per position.
 pub const COMPLEXITY: &[Group] = groups! { Complexity:
     "complexity.pawns" [] |_| [0, 4] =>
         "pawns of both sides",

@@ -22,7 +22,7 @@ macro_rules! groups {
 
 use groups;
 
-/// Kinds stand in the order of [`TermKind`](crate::terms::TermKind).
+/// Tables of groups. Kinds are in the order of [`TermKind`](crate::terms::TermKind).
 const TABLES: [&[Group]; 6] =
     [pieces::GROUPS, pawns::GROUPS, threats::GROUPS, king::GROUPS, king::SAFETY, king::COMPLEXITY];
 
@@ -39,12 +39,12 @@ const LEN: usize = {
 /// All groups in the order that numbers the terms.
 pub const GROUPS: [Group; LEN] = {
     let mut all = [TABLES[0][0]; LEN];
-    let (mut place, mut table) = (0, 0);
+    let (mut group, mut table) = (0, 0);
     while table < TABLES.len() {
         let mut i = 0;
         while i < TABLES[table].len() {
-            all[place] = TABLES[table][i];
-            place += 1;
+            all[group] = TABLES[table][i];
+            group += 1;
             i += 1;
         }
         table += 1;

@@ -3,11 +3,11 @@
 use super::groups;
 use crate::hce::terms::{FILES, Group, RANKS, TermAxis};
 
-/// Ranks on which an own pawn can stand a rank further down.
+/// Ranks with a rank below them on which an own pawn can stand.
 const UPPER: TermAxis = TermAxis::Numbers { first: 3, len: 5 };
 const DISTANCE: TermAxis = TermAxis::from_zero(8);
 
-/// Advance of a pawn on the i-th of the ranks 2 to 7, steeper towards the end.
+/// Returns the bonus for the advance of a pawn on the i-th of the ranks 2 to 7.
 fn pawn_advance(i: usize) -> i32 {
     [0, 0, 2, 6, 12, 20][i]
 }

@@ -3,12 +3,12 @@
 use super::groups;
 use crate::hce::terms::{Group, ROLES, TermAxis, WITH_PAWNS};
 
-/// Undefended or defended by an own pawn.
+/// Pieces that an own pawn does not defend, or defends.
 const DEFENDED: TermAxis = TermAxis::Words(&["alone", "defended"]);
 /// Files a, b, g, h or c to f.
-const PLACE: TermAxis = TermAxis::Words(&["side", "centre"]);
+const CENTRALITY: TermAxis = TermAxis::Words(&["side", "centre"]);
 
-/// Outposts: a defended or central one gets a bonus.
+/// Returns the weights of an outpost. Defended and central ones get a bonus.
 fn outpost_bonus(i: usize) -> [i32; 2] {
     [[4, 2], [12, 8], [8, 4], [20, 12]][i]
 }
@@ -30,7 +30,7 @@ pub const GROUPS: &[Group] = groups! { Normal:
     "mobility.king" [TermAxis::from_zero(5)] |n| [0, 3 * n as i32 - 8] =>
         "kings that may step on so many squares, or more than 4: not onto own pieces, nor into \
          attacks",
-    "knights.outpost" [PLACE, DEFENDED] outpost_bonus =>
+    "knights.outpost" [CENTRALITY, DEFENDED] outpost_bonus =>
         "knights on ranks 4 to 6 that no enemy pawn can ever attack",
     "knights.behind" [] |_| [4, 4] =>
         "knights with a pawn right in front",
@@ -42,7 +42,7 @@ pub const GROUPS: &[Group] = groups! { Normal:
         "own pawns on squares of a bishop's colour",
     "bishops.rammed" [] |_| [-6, -10] =>
         "own pawns on squares of a bishop's colour with an enemy pawn right in front",
-    "bishops.outpost" [PLACE, DEFENDED] outpost_bonus =>
+    "bishops.outpost" [CENTRALITY, DEFENDED] outpost_bonus =>
         "bishops on ranks 4 to 6 that no enemy pawn can ever attack",
     "bishops.behind" [] |_| [3, 3] =>
         "bishops with a pawn right in front",
