@@ -1,82 +1,27 @@
 //! Probabilities of Student's t, and Holm's correction.
 
+use statrs::distribution::{ContinuousCDF as _, StudentsT};
+
 /// Probability that an interval misses, or that any verdict of a family is false.
 pub const LEVEL: f64 = 0.05;
 
 /// Returns the probability that Student's t lies further from zero than `t`.
 pub fn two_sided(t: f64, freedom: f64) -> f64 {
-    assert!(freedom >= 1.0, "Student's t with {freedom} degrees of freedom");
-    if t.is_nan() {
-        return f64::NAN;
-    }
-    // The incomplete beta function, from the side on which its fraction converges.
-    let square = t * t / freedom;
-    if !square.is_finite() {
-        return 0.0;
-    }
-    let (a, b) = (freedom / 2.0, 0.5);
-    let [inside, outside] = [square / (1.0 + square), 1.0 / (1.0 + square)];
-    let front = ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) - (a + b) * square.ln_1p();
-    let front = (front + b * square.ln()).exp();
-    if outside < (a + 1.0) / (a + b + 2.0) {
-        (front * beta_fraction(a, b, outside) / a).clamp(0.0, 1.0)
-    } else {
-        (1.0 - front * beta_fraction(b, a, inside) / b).clamp(0.0, 1.0)
+    match t.abs() {
+        f64::INFINITY => 0.0,
+        t if t.is_nan() => t,
+        t => 2.0 * students_t(freedom).cdf(-t),
     }
 }
 
-/// Returns the number that |t| of Student's t exceeds with a probability of 0 to a half.
+/// Number that the absolute value of Student's t exceeds with a probability of 0 to a half.
 pub fn critical_t(probability: f64, freedom: f64) -> f64 {
-    let constant = (ln_gamma((freedom + 1.0) / 2.0) - ln_gamma(freedom / 2.0)).exp()
-        / (freedom * std::f64::consts::PI).sqrt();
-    // The tail falls ever more slowly, so that Newton's steps from the left never overshoot.
-    let mut t = 0.5;
-    for _ in 0..200 {
-        let density = constant * (-(freedom + 1.0) / 2.0 * (t * t / freedom).ln_1p()).exp();
-        let step = (two_sided(t, freedom) - probability) / (2.0 * density);
-        t += step;
-        if step.abs() <= 1e-12 * t {
-            break;
-        }
-    }
-    t
+    -students_t(freedom).inverse_cdf(probability / 2.0)
 }
 
-/// Computes the incomplete beta function's continued fraction (Abramowitz, Stegun, 26.5.8; Lentz).
-fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
-    const TINY: f64 = 1e-300;
-    let nonzero = |value: f64| if value.abs() < TINY { TINY } else { value };
-    let (mut numerator, mut denominator) = (1.0, 1.0 / nonzero(1.0 - (a + b) * x / (a + 1.0)));
-    let mut product = denominator;
-    for n in 1..10_000 {
-        let m = f64::from(n);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        let before = product;
-        for term in [even, odd] {
-            denominator = 1.0 / nonzero(1.0 + term * denominator);
-            numerator = nonzero(1.0 + term / numerator);
-            product *= numerator * denominator;
-        }
-        if (product / before - 1.0).abs() < 1e-15 {
-            break;
-        }
-    }
-    product
-}
-
-/// Returns the logarithm of the gamma function above zero. Source: Abramowitz and Stegun, 6.1.41.
-fn ln_gamma(x: f64) -> f64 {
-    // The series is accurate from ten on.
-    let (mut x, mut product) = (x, 1.0);
-    while x < 10.0 {
-        product *= x;
-        x += 1.0;
-    }
-    let square = 1.0 / (x * x);
-    let series = [1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0];
-    let series = series.iter().rev().fold(0.0, |sum, term| sum * square + term) / x;
-    (x - 0.5) * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI).ln() + series - product.ln()
+fn students_t(freedom: f64) -> StudentsT {
+    assert!(freedom >= 1.0, "Student's t with {freedom} degrees of freedom");
+    StudentsT::new(0.0, 1.0, freedom).expect("the scale is positive")
 }
 
 /// Returns which probabilities are significant by S. Holm's test (1979). Unknown ones never are.
@@ -126,5 +71,39 @@ pub fn decide_verdicts<'a>(verdicts: impl Iterator<Item = OpenVerdict<'a>>, coun
             verdict.why.get_or_insert_with(|| open.to_string());
         }
         *verdict.decided = verdict.why.is_none();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_those_of_tables() {
+        // Abramowitz and Stegun, tables 26.10 and, for many degrees of freedom, 26.1.
+        for (freedom, probability, t) in [
+            (1.0, 0.05, 12.706),
+            (5.0, 0.01, 4.032),
+            (10.0, 0.2, 1.372),
+            (30.0, 0.002, 3.385),
+            (1e9, 0.05, 1.960),
+        ] {
+            let found = critical_t(probability, freedom);
+            assert!((found - t).abs() < 6e-4, "{freedom}, {probability}: {found} {t}");
+            assert!((two_sided(-found, freedom) / probability - 1.0).abs() < 1e-5);
+        }
+        assert_eq!(two_sided(f64::NEG_INFINITY, 3.0), 0.0);
+        assert!(two_sided(f64::NAN, 3.0).is_nan());
+    }
+
+    #[test]
+    fn smallest_probability_is_compared_with_the_smallest_share() {
+        // The smallest with 0.05 / 4, the next with 0.05 / 3, ...
+        let decide =
+            |all: &[f64]| are_significant(&all.iter().copied().map(Some).collect::<Vec<_>>());
+        assert_eq!(decide(&[0.04, 0.012, 0.5, 0.016]), [false, true, false, true]);
+        assert_eq!(decide(&[0.04, 0.013, 0.5, 0.001]), [false, true, false, true]);
+        assert_eq!(decide(&[0.04, 0.013, 0.5, 0.02]), [false; 4]);
+        assert_eq!(are_significant(&[None, Some(0.04)]), [false, true]);
     }
 }
