@@ -151,8 +151,8 @@ impl Encoder {
             }
             (Encoder::Net(net, _), RecordLayout::FirstViews(pairs)) => {
                 let records = records();
-                let views = write_first_views(net, &records, pairs);
-                (BatchInputs::First(views), self.read_labels(&records))
+                let first_views = write_first_views(net, &records, pairs);
+                (BatchInputs::First(first_views), self.read_labels(&records))
             }
             (Encoder::Net(net, _), RecordLayout::Lists) => {
                 let records = records();

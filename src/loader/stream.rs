@@ -52,7 +52,10 @@ impl Stream {
                 return Ok(None);
             }
             let slices = slice_of_rank(windows.record_slices(), of_rank, chunk);
-            Ok(Some(Batch { place: windows.resume_point(), ..encoder.encode_slices(&slices) }))
+            Ok(Some(Batch {
+                resume_point: windows.resume_point(),
+                ..encoder.encode_slices(&slices)
+            }))
         })
     }
 

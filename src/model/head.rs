@@ -15,7 +15,7 @@ pub type MapTensors = [Tensor<1>; 2];
 ///
 /// # Shapes
 /// - `maps`: those of [`Architecture::maps`]
-/// - `accumulators`: `[batch * views, N]`, the piece-square values behind the neurons
+/// - `accumulators`: `[batch * perspectives, N]`, the piece-square values behind the neurons
 /// - `buckets`: `[batch]`, or empty where there is one bucket
 pub fn head_outputs(
     net: &Architecture,

@@ -41,10 +41,10 @@ pub fn bytes_on_gpu(net: &Architecture, batch: usize, states: usize, room: usize
     let arrays: Vec<usize> = net.list_arrays().iter().map(|array| array.len()).collect();
     let (parameters, largest) =
         (arrays.iter().sum::<usize>(), arrays.iter().max().copied().unwrap_or(0));
-    let (rows, columns, views) = (net.row_count(), net.column_count(), net.views());
+    let (rows, columns, perspectives) = (net.row_count(), net.column_count(), net.views());
     let position = floats_of_position(net);
     let part = batch.min((room / (position * FLOAT)).max(1));
-    let lists = part * views;
+    let lists = part * perspectives;
     let sums = match net.inputs.is_pieces() {
         true => {
             let strips = Strips::of_one_king(lists).strip_count() + rows / PIECES;
@@ -56,7 +56,7 @@ pub fn bytes_on_gpu(net: &Architecture, batch: usize, states: usize, room: usize
             (entries / 128 + rows) * columns + 5 * entries
         }
     };
-    let entries = batch * views * net.inputs.max_active();
+    let entries = batch * perspectives * net.inputs.max_active();
     let numbers = [
         // Parameters, gradients and states, and the next ones of an array.
         parameters * (2 + states) + largest * (1 + states),

@@ -356,14 +356,14 @@ fn dense_counts(
     touched: Option<&RowSet>,
     device: &Device,
 ) -> Tensor<2> {
-    let ActiveRows { rows, views, width, indices, .. } = active;
+    let ActiveRows { rows, perspectives, width, indices, .. } = active;
     let columns = touched.map_or(*rows, |touched| touched.all_rows().len());
     let mut dense = vec![0.0_f32; active.len() * columns];
     for (entry, row) in indices.iter().enumerate().filter(|(_, row)| row < rows) {
         let list = entry / width;
-        if list % views == view {
+        if list % perspectives == view {
             let column = touched.map_or(row, |touched| touched.index_of(row));
-            dense[list / views * columns + column] += 1.0;
+            dense[list / perspectives * columns + column] += 1.0;
         }
     }
     Tensor::from_data(TensorData::new(dense, [active.len(), columns]), device)

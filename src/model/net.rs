@@ -280,7 +280,7 @@ impl NetModel {
         Tensor::cat(sets.map(of_set).collect(), 0)
     }
 
-    /// Sums of each list by matrix products, `[batch * views, columns]`, without the bias.
+    /// Sums of each list by matrix products, `[batch * perspectives, columns]`, without the bias.
     fn dense_sums(&self, active: &ActiveRows) -> Tensor<2> {
         let is_large = self.net.inputs.is_large();
         let touched = is_large.then(|| {

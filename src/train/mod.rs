@@ -224,7 +224,7 @@ impl<'a> Trainer<'a> {
                 true => self.take_step(&batch, stop),
                 false => rayon::scope(|_| self.take_step(&batch, stop)),
             }?;
-            self.go_to(batch.place.as_ref(), watch);
+            self.go_to(batch.resume_point.as_ref(), watch);
             watch.report_step(&progress);
             let (phase, until) = settings.phase_after(progress.step - 1);
             self.writer.check_writing()?;

@@ -278,7 +278,8 @@ impl Jacobian {
             ends.push(entries.len());
         }
         let of = |row: usize| &entries[ends[row]..ends[row + 1]];
-        let ChoiceLoss { loss, slopes, curvatures } = choices.position_loss(position, &values, 1.0);
+        let ChoiceLoss { loss, gradients, curvatures } =
+            choices.position_loss(position, &values, 1.0);
         self.loss += loss;
         let signs = &choices.signs[choices.move_rows(position)];
         let signed = |row: usize, share: f64| {
@@ -290,7 +291,7 @@ impl Jacobian {
             self.found.clear();
             self.found.extend(signed(row, 1.0));
             self.found.extend(signed(base, -1.0));
-            self.add(Cost { loss: 0.0, derivative: slopes[row], curvature: curvatures[row] });
+            self.add(Cost { loss: 0.0, derivative: gradients[row], curvature: curvatures[row] });
         }
         if choices.force.is_none() {
             let squared = Choices::UNIT * Choices::UNIT;

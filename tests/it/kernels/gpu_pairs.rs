@@ -20,11 +20,11 @@ impl Positions {
     /// In chunks of 150, of which the last is smaller.
     pub fn new(net: &Architecture) -> Self {
         let active = listed::lists(net, 700);
-        let (views, places) = (active.views, active.width);
+        let (perspectives, places) = (active.perspectives, active.width);
         let pairs = Arc::new(InputPairs::select_most_frequent(net, &active, 120));
         let mut planner = Planner::default();
         let mut plan = |(number, lists): (usize, &[u16])| {
-            let positions = lists.len() / places / views;
+            let positions = lists.len() / places / perspectives;
             let chosen: Vec<u32> = (0..positions as u32).collect();
             let mut plan = ChunkPlan::default();
             let buckets = match active.buckets.is_empty() {
@@ -38,14 +38,15 @@ impl Positions {
             planner.invert_lists(&mut plan);
             Arc::new(plan)
         };
-        let chunks = near(&active).chunks(150 * views * places);
+        let chunks = near(&active).chunks(150 * perspectives * places);
         let plans = chunks.enumerate().map(&mut plan).collect();
         Self { plans, pairs, active }
     }
 }
 
 fn nets() -> Vec<Architecture> {
-    let simple = |views, hidden| Architecture::simple(views, hidden, Activation::SCReLU);
+    let simple =
+        |perspectives, hidden| Architecture::simple(perspectives, hidden, Activation::SCReLU);
     let layer = Layer::new(4, Activation::ReLU);
     vec![
         simple(Views::Perspective, 40),
@@ -57,9 +58,9 @@ fn nets() -> Vec<Architecture> {
 
 /// The lists of plans of one king bucket, position after position.
 pub fn unplanned(plans: &[Arc<ChunkPlan>]) -> ActiveRows {
-    let ListShape { rows, views, width, buckets, .. } = ListShape::of_plans(plans);
+    let ListShape { rows, perspectives, width, buckets, .. } = ListShape::of_plans(plans);
     let indices = Indices::U16(expand_lists(plans, width));
-    ActiveRows { rows, views, width, indices, king_buckets: Vec::new(), buckets }
+    ActiveRows { rows, perspectives, width, indices, king_buckets: Vec::new(), buckets }
 }
 
 #[test]
@@ -67,7 +68,7 @@ fn plans_are_lists_again() {
     for net in nets() {
         let Positions { active, plans, pairs } = Positions::new(&net);
         let listed = unplanned(&plans);
-        assert_eq!((listed.rows, listed.views), (pairs.row_count(), net.views()));
+        assert_eq!((listed.rows, listed.perspectives), (pairs.row_count(), net.views()));
         assert_eq!(listed.buckets, active.buckets);
         assert!(listed.width < active.width);
         let mut shortened = active.clone();

@@ -39,13 +39,14 @@ fn nets() -> Vec<Architecture> {
 }
 
 fn some(lists: &ActiveRows, positions: std::ops::Range<usize>) -> ActiveRows {
-    let (of_position, views) = (lists.views * lists.width, lists.views);
+    let (of_position, perspectives) = (lists.perspectives * lists.width, lists.perspectives);
     let range = positions.start * of_position..positions.end * of_position;
     let indices = match &lists.indices {
         Indices::U16(all) => Indices::U16(all[range].to_vec()),
         Indices::U32(all) => Indices::U32(all[range].to_vec()),
     };
-    let kings = lists.king_buckets.get(positions.start * views..positions.end * views);
+    let kings =
+        lists.king_buckets.get(positions.start * perspectives..positions.end * perspectives);
     let king_buckets = kings.unwrap_or_default().to_vec();
     let buckets = lists.buckets.get(positions).unwrap_or_default().to_vec();
     ActiveRows { indices, king_buckets, buckets, ..lists.clone() }

@@ -102,7 +102,9 @@ fn streamed_chunks_equal_lists() {
                         assert!(plans.iter().all(|plan| plan.len() <= 64));
                         named += plans.len();
                     }
-                    BatchInputs::First(views) => named += views.lists.len().div_ceil(64),
+                    BatchInputs::First(first_views) => {
+                        named += first_views.lists.len().div_ceil(64)
+                    }
                     _ => panic!("no plans"),
                 }
                 assert!(!is_planned(listed));
@@ -126,7 +128,7 @@ fn chunks_stay_together_across_epochs() {
         let batches = batches(plan(chunk, InputLayout::Lists), &net, 0, BATCHES);
         let rows = batches.iter().flat_map(|batch| match &batch.inputs {
             BatchInputs::Active(active) => {
-                let lists = near(active).chunks(active.views * active.width);
+                let lists = near(active).chunks(active.perspectives * active.width);
                 lists.zip(&batch.scores[..]).map(|(rows, score)| (rows.to_vec(), *score as i32))
             }
             _ => panic!("lists"),

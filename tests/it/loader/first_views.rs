@@ -53,7 +53,7 @@ fn first_views_equal_the_encoders() {
         else {
             panic!("lists")
         };
-        let all = near(&active).chunks(active.views * active.width);
+        let all = near(&active).chunks(active.perspectives * active.width);
         let pairs = Arc::new(InputPairs::without_pairs(net.row_count()));
         for (found, right) in first_views(&net, &samples, &pairs).lists.iter().zip(all) {
             assert_eq!(found[..], right[..active.width]);

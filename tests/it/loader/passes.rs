@@ -87,13 +87,13 @@ fn pass_resumes_from_any_place() {
     let plan = plan(&folder);
     let all = batches(&plan, None, 150);
     for end in [0, 1, 7, 30, 58, 59, 60, 61, 90, 119, 120] {
-        let place = all[end].place.clone().expect("data that stream by");
+        let place = all[end].resume_point.clone().expect("data that stream by");
         let json = serde_json::to_string(&place).expect("plain data");
         let place = serde_json::from_str(&json).expect("the same");
         let on = batches(&plan, Some(place), 20);
         assert!(on == all[end + 1..end + 21], "behind batch {end}");
     }
-    let read = |batch: usize| all[batch].place.clone().expect("a place").read;
+    let read = |batch: usize| all[batch].resume_point.clone().expect("a place").read;
     let (first, last) = (read(0), read(149));
     assert!(!first.is_complete && first.train < POSITIONS as u64 && !first.sketch.is_empty());
     assert!(last.is_complete && last.train == POSITIONS as u64);

@@ -32,13 +32,13 @@ fn nets() -> Vec<Architecture> {
 
 /// Rows of lists, few of all so that some recur together, with any king and output buckets.
 fn draw(net: &Architecture, random: &mut Xoshiro256PlusPlus) -> (Vec<Vec<Row>>, ActiveRows) {
-    let (positions, views) = (random.random_range(0..200), net.views());
+    let (positions, perspectives) = (random.random_range(0..200), net.views());
     let used: Vec<u32> = (0..40).map(|_| random.random_range(0..net.row_count() as u32)).collect();
     let times = |random: &mut Xoshiro256PlusPlus| match net.inputs.has_repeats() {
         true => *[1, 1, 1, 2, 3, 40, 70].choose(random).expect("some"),
         false => 1,
     };
-    let lists: Vec<Vec<Row>> = (0..positions * views)
+    let lists: Vec<Vec<Row>> = (0..positions * perspectives)
         .map(|_| {
             let count = random.random_range(0..=30);
             let mut rows: Vec<u32> = used.sample(random, count).copied().collect();
@@ -61,7 +61,7 @@ fn draw(net: &Architecture, random: &mut Xoshiro256PlusPlus) -> (Vec<Vec<Row>>, 
     let buckets = if net.buckets == 1 { 0 } else { positions };
     let mut active = ActiveRows {
         rows: net.row_count(),
-        views,
+        perspectives,
         width,
         indices: Indices::with_width(net.inputs.is_large()),
         king_buckets: (0..king_buckets).map(|_| king_bucket(kings)).collect(),
@@ -71,7 +71,7 @@ fn draw(net: &Architecture, random: &mut Xoshiro256PlusPlus) -> (Vec<Vec<Row>>, 
     (lists, active)
 }
 
-/// Lists of this width, `blank` behind their rows.
+/// Writes lists of this width, padded with `blank`.
 fn write(lists: &[Vec<usize>], width: usize, blank: usize, is_wide: bool) -> Indices {
     let padded = |list: &Vec<usize>| {
         let blanks = std::iter::repeat_n(blank, width - list.len());

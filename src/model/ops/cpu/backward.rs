@@ -24,8 +24,8 @@ pub(super) struct BlockSums {
     rows: Aligned<f32>,
     /// `[columns]`
     bias: Aligned<f32>,
-    /// `[buckets, views, columns]`; in deep nets the share of the first map,
-    /// `[views, buckets, columns, width]`, and nothing for the second half of two.
+    /// `[buckets, perspectives, columns]`; in deep nets the share of the first map,
+    /// `[perspectives, buckets, columns, width]`, and nothing for the second half of two.
     output: Aligned<f32>,
 }
 
@@ -51,7 +51,7 @@ impl BlockSums {
 pub(super) struct BackwardBuffers<F> {
     /// `[lists + 1, columns]` of each half, the last row zero.
     rows: [Aligned<F>; 2],
-    /// In deep nets the gradients of the first map's inputs, `[views, rows, columns]`.
+    /// In deep nets the gradients of the first map's inputs, `[perspectives, rows, columns]`.
     above: Aligned<f32>,
 }
 
@@ -156,7 +156,7 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
 }
 
 /// Writes the gradients of accumulators `[lists, columns]` in `units`, and adds those of biases and
-/// output. `ratios` are output weights over a column's largest, `[buckets, views, columns]`.
+/// output. `ratios` are output weights over a column's largest, `[buckets, perspectives, columns]`.
 #[inline(always)]
 fn accumulator_gradients<
     S: Lanes,

@@ -93,11 +93,11 @@ impl<F: Copy + Default> ForwardChunk<F> {
                     self.planner.invert_lists(plan);
                 }
             }
-            OneHot::First(views) => {
+            OneHot::First(first_views) => {
                 // In the order of the batch.
                 let first = selection.positions.first().map_or(0, |it| *it as usize);
                 let range = first..first + selection.positions.len();
-                views.plan_chunk(&kernel.net, range, own_plan(&mut self.plan));
+                first_views.plan_chunk(&kernel.net, range, own_plan(&mut self.plan));
             }
         }
         self.packed_rows.clone_from(&self.plan.occurring);
@@ -160,7 +160,7 @@ pub(super) struct ForwardBlock<'a, F> {
     pub next: &'a [F],
     /// `[columns]`
     pub bias: &'a [F],
-    /// `[buckets, views, columns]`; none in deep nets
+    /// `[buckets, perspectives, columns]`; none in deep nets
     pub output: &'a [f32],
 }
 
@@ -418,7 +418,7 @@ unsafe fn sum_rows<S: Lanes, const R: usize, const H: usize, F: WeightFormat<H>,
     sums
 }
 
-/// The inputs of the first layer, `[views, rows, columns]`, from a block's accumulators or
+/// The inputs of the first layer, `[perspectives, rows, columns]`, from a block's accumulators or
 /// products.
 #[inline(always)]
 fn first_map_inputs<S: Lanes, const R: usize, const H: usize, F: WeightFormat<H>, P: Rho>(

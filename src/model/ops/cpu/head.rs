@@ -21,7 +21,7 @@ pub(super) struct Maps {
     /// The first map, the piece-square values, and the operations behind both; their inputs are
     /// numbers of these.
     steps: Vec<HeadStep>,
-    views: usize,
+    perspectives: usize,
     buckets: usize,
     columns: Columns,
     /// Start of each map's gradients, and their end; the first map has only its biases here.
@@ -132,7 +132,7 @@ impl Maps {
         lanes: usize,
     ) {
         let net = &kernel.net;
-        (self.views, self.buckets, self.columns) = (net.views(), net.buckets, columns);
+        (self.perspectives, self.buckets, self.columns) = (net.views(), net.buckets, columns);
         self.steps = list_steps(net, lanes);
         self.maps.resize_with(weights.maps.len(), PackedMap::default);
         self.starts = vec![0];
@@ -252,9 +252,9 @@ pub(super) struct FirstMapBackward<'a> {
     pub plan: &'a ChunkPlan,
     pub head: &'a LayerBuffers,
     pub block: usize,
-    /// `[views, rows, columns]`, replaced.
+    /// `[perspectives, rows, columns]`, replaced.
     pub above: &'a mut Aligned<f32>,
-    /// `[views, buckets, columns, width]`, added to.
+    /// `[perspectives, buckets, columns, width]`, added to.
     pub output: &'a mut [f32],
 }
 
@@ -266,9 +266,9 @@ impl Task for FirstMapBackward<'_> {
         let FirstMapBackward { maps, plan, head, block, above, output } = self;
         let (map, rows) = (&maps.maps[0], head.rows);
         let (size, share) = (rows * map.depth, map.depth * map.width);
-        above.resize_unspecified(maps.views * size);
+        above.resize_unspecified(maps.perspectives * size);
         for (view, above) in above.get_mut().chunks_exact_mut(size).enumerate() {
-            let panel = block * maps.views + view;
+            let panel = block * maps.perspectives + view;
             let features = &head.features.as_slice()[panel * size..][..size];
             for KeyRange { key: bucket, range } in &plan.bucket_ranges {
                 let gradients = rows_in_range(head.gradients[0].as_slice(), map.width, range);
@@ -292,7 +292,7 @@ impl Task for FirstMapBackward<'_> {
 #[derive(Default)]
 pub(super) struct LayerBuffers {
     pub rows: usize,
-    /// Inputs of the first map, `[blocks of a view, views, rows, columns]`.
+    /// Inputs of the first map, `[blocks of a view, perspectives, rows, columns]`.
     pub features: Aligned<f32>,
     /// The same of piece-square values, which have blocks of their own.
     pub psqt: Aligned<f32>,
@@ -340,14 +340,14 @@ impl LayerBuffers {
     /// The place of a bucket's first piece-square value, of a perspective.
     fn psqt_place(&self, maps: &Maps, view: usize, bucket: usize) -> usize {
         let each = maps.columns.each;
-        (bucket / each * maps.views + view) * self.rows * each + bucket % each
+        (bucket / each * maps.perspectives + view) * self.rows * each + bucket % each
     }
 
-    /// Writes the gradients of the piece-square values of a block, `[views, rows, columns]`.
+    /// Writes the gradients of the piece-square values of a block, `[perspectives, rows, columns]`.
     pub fn psqt_slopes(&self, maps: &Maps, plan: &ChunkPlan, block: usize, to: &mut Aligned<f32>) {
-        let Maps { steps, columns, views, .. } = maps;
+        let Maps { steps, columns, perspectives, .. } = maps;
         let size = self.rows * columns.each;
-        to.resize_unspecified(views * size);
+        to.resize_unspecified(perspectives * size);
         let to = to.get_mut();
         to.fill(0.0);
         let is_psqt = |step: &HeadStep| step.operation == Operation::PieceSquares;

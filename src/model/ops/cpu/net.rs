@@ -128,7 +128,7 @@ impl<T: Default + AsRef<[f32]>> Slices<T> {
 pub(super) fn pairs_of(inputs: OneHot, net: &Architecture) -> Arc<InputPairs> {
     match inputs {
         OneHot::Plans([plan, ..]) => plan.pairs.clone(),
-        OneHot::First(views) => views.pairs.clone(),
+        OneHot::First(first_views) => first_views.pairs.clone(),
         _ => Arc::new(InputPairs::without_pairs(net.row_count())),
     }
 }
@@ -188,24 +188,33 @@ impl Kernel {
 
     /// The number of positions. Panics if a shape does not fit the net.
     pub(super) fn check_shapes(&self, positions: OneHot) -> usize {
-        let (rows, views, buckets) = (self.net.row_count(), self.net.views(), self.net.buckets);
+        let (rows, perspectives, buckets) =
+            (self.net.row_count(), self.net.views(), self.net.buckets);
         let batch = positions.len();
         match positions {
             OneHot::Lists(lists) => {
                 let &ActiveRows { ref indices, ref king_buckets, buckets: ref of, width, .. } =
                     lists;
                 // The padding of another feature set would be an input of this one.
-                assert_eq!((lists.rows, lists.views), (rows, views), "a batch for another net");
-                assert_eq!(indices.len() % (views * width), 0, "indices are not whole positions");
+                assert_eq!(
+                    (lists.rows, lists.perspectives),
+                    (rows, perspectives),
+                    "a batch for another net"
+                );
+                assert_eq!(
+                    indices.len() % (perspectives * width),
+                    0,
+                    "indices are not whole positions"
+                );
                 if self.net.inputs.kings().bucket_count() > 1 {
-                    assert_eq!(king_buckets.len(), batch * views, "a king bucket a list");
+                    assert_eq!(king_buckets.len(), batch * perspectives, "a king bucket a list");
                 }
                 if buckets > 1 {
                     assert_eq!(of.len(), batch, "a bucket a position");
                     assert!(of.iter().all(|it| usize::from(*it) < buckets), "buckets");
                 }
             }
-            OneHot::First(views) => views.check_net(&self.net),
+            OneHot::First(first_views) => first_views.check_net(&self.net),
             OneHot::Plans(plans) => {
                 plans.iter().for_each(|plan| plan.check_net(&self.net));
                 let same = |two: &[Arc<ChunkPlan>]| Arc::ptr_eq(&two[0].pairs, &two[1].pairs);

@@ -28,9 +28,9 @@ pub(super) struct PackedWeights<F> {
     block: usize,
     /// `[blocks, columns]`
     bias: Aligned<F>,
-    /// `[blocks, buckets, views, columns]`; none in deep nets
+    /// `[blocks, buckets, perspectives, columns]`; none in deep nets
     output: Aligned<f32>,
-    /// The output weights over the factors, `[blocks, buckets, views, columns]`; none in deep nets
+    /// The output weights over the factors, `[blocks, buckets, perspectives, columns]`; none in deep nets
     ratios: Aligned<f32>,
     /// Units of the gradients of accumulators, `[blocks, columns]`; none in deep nets
     factors: Aligned<f32>,
@@ -116,7 +116,7 @@ impl<F: WeightNumber> PackedWeights<F> {
         [each, lanes]: [usize; 2],
     ) {
         let net = &kernel.net;
-        let (hidden, views) = (net.hidden, net.views());
+        let (hidden, perspectives) = (net.hidden, net.views());
         let columns = Columns::new(net, each);
         self.columns = columns;
         let blocks = columns.block_count();
@@ -175,7 +175,7 @@ impl<F: WeightNumber> PackedWeights<F> {
         self.output_bias.clear();
         let bias = |bias: &f32| if diverged { f32::NAN } else { *bias };
         self.output_bias.extend(output_bias.iter().map(bias));
-        let rows = net.buckets * views;
+        let rows = net.buckets * perspectives;
         self.output.resize_unspecified(blocks * rows * each);
         self.ratios.resize_unspecified(blocks * rows * each);
         self.factors.resize_unspecified(blocks * each);

@@ -46,13 +46,13 @@ impl Partition {
             })),
         }
         let kings = kernel.net.inputs.kings().bucket_count() as u16;
-        if let OneHot::Lists(ActiveRows { king_buckets, views, .. }) = positions
+        if let OneHot::Lists(ActiveRows { king_buckets, perspectives, .. }) = positions
             && kings > 1
         {
             let key =
                 |buckets: &[u8]| buckets.iter().fold(0, |key, it| key * kings + u16::from(*it));
             self.keys.clear();
-            self.keys.extend(king_buckets.chunks_exact(*views).map(key));
+            self.keys.extend(king_buckets.chunks_exact(*perspectives).map(key));
             // Those of equal buckets in the order of the batch.
             self.order.sort_by_key(|position| self.keys[*position as usize]);
         }

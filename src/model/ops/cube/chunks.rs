@@ -17,10 +17,10 @@ use crate::batch::{ChunkPlan, InputPairs, ListShape, expand_lists};
 /// Words of a cached list, however short it is.
 const WORDS: usize = MOST_PIECES / 2;
 
-/// The lists of chunks on their device, `[positions, views, 32]`, two rows a word.
+/// The lists of chunks on their device, `[positions, perspectives, 32]`, two rows a word.
 pub(super) struct DeviceChunks {
     gpu: Gpu,
-    views: usize,
+    perspectives: usize,
     room: usize,
     buffer: Buffer,
     taken: usize,
@@ -29,26 +29,27 @@ pub(super) struct DeviceChunks {
     pair_sums: Option<PairSums>,
 }
 
-/// Runs `work` with the chunks of a device, all with `views` perspectives; they stay in `kept`.
+/// Runs `work` with the chunks of a device, all with `perspectives` perspectives; they stay in `kept`.
 pub(super) fn with_chunks<T>(
     gpu: &Gpu,
     kept: &GradientMemory,
-    views: usize,
+    perspectives: usize,
     act: impl FnOnce(&mut DeviceChunks) -> T,
 ) -> T {
     let mut kept = kept.0.lock().unwrap_or_else(PoisonError::into_inner);
     let there = kept.take().and_then(|any| any.downcast::<DeviceChunks>().ok());
-    let there = there.filter(|it| it.views == views && it.gpu.device == gpu.device);
-    let mut chunks = there.unwrap_or_else(|| Box::new(DeviceChunks::new(gpu.clone(), views)));
+    let there = there.filter(|it| it.perspectives == perspectives && it.gpu.device == gpu.device);
+    let mut chunks =
+        there.unwrap_or_else(|| Box::new(DeviceChunks::new(gpu.clone(), perspectives)));
     let result = act(&mut chunks);
     *kept = Some(chunks);
     result
 }
 
 impl DeviceChunks {
-    fn new(gpu: Gpu, views: usize) -> Self {
+    fn new(gpu: Gpu, perspectives: usize) -> Self {
         let (buffer, places) = (gpu.empty_buffer(0), HashMap::new());
-        Self { gpu, views, room: 0, buffer, taken: 0, places, pair_sums: None }
+        Self { gpu, perspectives, room: 0, buffer, taken: 0, places, pair_sums: None }
     }
 
     /// The sums of the pairs that lists name.
@@ -68,22 +69,22 @@ impl DeviceChunks {
         all.map(|place| place as u32)
     }
 
-    /// Writes lists `[positions, views, places]` to a batch from `lists` on, by the places at
+    /// Writes lists `[positions, perspectives, places]` to a batch from `lists` on, by the places at
     /// `table`.
     pub fn gather_lists(&self, batch: &Buffer, [table, lists]: [usize; 2], listed: &ListShape) {
-        let ListShape { views, width: places, positions, .. } = *listed;
+        let ListShape { perspectives, width: places, positions, .. } = *listed;
         // SAFETY: the table names no position that is not there, and no list is longer than those.
         unsafe {
             gather::launch_unchecked(
                 &self.gpu.client,
-                launch_grid((positions * views * places / 2).div_ceil(UNITS)),
+                launch_grid((positions * perspectives * places / 2).div_ceil(UNITS)),
                 CubeDim::new_1d(UNITS as u32),
                 self.buffer.launch_arg(),
                 batch.launch_arg(),
                 table as u32,
                 lists as u32,
                 positions as u32,
-                views,
+                perspectives,
                 places / 2,
             );
         }
@@ -111,7 +112,7 @@ impl DeviceChunks {
             let end = there + fresh.iter().map(|plan| plan.len()).sum::<usize>();
             self.make_room(there, end, most);
             let words = Bytes::from_elems(expand_lists(&fresh, MOST_PIECES));
-            self.gpu.write_words(&self.buffer, there * self.views * WORDS, words);
+            self.gpu.write_words(&self.buffer, there * self.perspectives * WORDS, words);
         }
         let first = |plan: &Arc<ChunkPlan>| match self.places.get(&plan_address(plan)) {
             Some((_, first)) => *first,
@@ -128,7 +129,7 @@ impl DeviceChunks {
         let largest = usize::try_from(self.gpu.client.properties().memory.max_page_size);
         // Uncached positions need space behind these.
         let bytes = bytes.min(largest.unwrap_or(usize::MAX) / 2);
-        bytes / (self.views * WORDS * size_of::<u32>())
+        bytes / (self.perspectives * WORDS * size_of::<u32>())
     }
 
     /// Grows the buffer for `positions` positions, of which the first `there` are present.
@@ -136,7 +137,7 @@ impl DeviceChunks {
         if positions <= self.room {
             return;
         }
-        let of = |positions: usize| positions * self.views * WORDS;
+        let of = |positions: usize| positions * self.perspectives * WORDS;
         let room = positions.max((2 * self.room).min(most));
         let buffer = self.gpu.empty_buffer(of(room));
         if there > 0 {
@@ -158,15 +159,15 @@ fn gather(
     table: u32,
     lists: u32,
     positions: u32,
-    #[comptime] views: usize,
+    #[comptime] perspectives: usize,
     #[comptime] words: usize,
 ) {
-    let each = comptime!(views * words);
+    let each = comptime!(perspectives * words);
     let i = CUBE_POS * UNITS + UNIT_POS_X as usize;
     let position = i / each;
     if position < positions as usize {
         let view = i % each / words;
         let place = batch[table as usize + position] as usize;
-        batch[lists as usize + i] = chunks[(place * views + view) * WORDS + i % words];
+        batch[lists as usize + i] = chunks[(place * perspectives + view) * WORDS + i % words];
     }
 }

@@ -154,7 +154,7 @@ pub(super) fn compute_logits(pass: &CubePass, head: &DeepHead) -> CubeTensor {
     to_primitive(Tensor::cat(parts.collect(), 0))
 }
 
-/// `[positions * views, columns]` of a part.
+/// `[positions * perspectives, columns]` of a part.
 fn sum_accumulators(pass: &CubePass, part: &PositionRange) -> Buffer {
     let net = &pass.job.kernel.net;
     let values = pass.gpu.empty_buffer(part.positions.len() * net.views() * net.column_count());
@@ -259,7 +259,7 @@ fn add_up(pass: &CubePass, head: &DeepHead, part: &PositionRange, written: &Buff
     }
 }
 
-/// `[positions * views, columns]`, the gradients of accumulators from those of the features and of
+/// `[positions * perspectives, columns]`, the gradients of accumulators from those of the features and of
 /// piece-square values.
 fn accumulator_gradients(
     pass: &CubePass,

@@ -11,7 +11,7 @@ use crate::architecture::Curve;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct KernelForm {
     pub rows: usize,
-    pub views: usize,
+    pub perspectives: usize,
     pub places: usize,
     /// Whether lists have a word for each entry, and not for two.
     pub wide: bool,
@@ -65,7 +65,7 @@ impl KernelForm {
     /// Gradients that a tile adds up, of output weights, biases and the output's bias, and the
     /// loss.
     pub fn sum_count(&self) -> usize {
-        (self.views + 1) * self.spread.hidden + 2
+        (self.perspectives + 1) * self.spread.hidden + 2
     }
 }
 

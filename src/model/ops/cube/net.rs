@@ -104,19 +104,23 @@ impl<'a> CubePass<'a> {
             }
             _ => (one_hot.lists().shape(), None),
         };
-        let ListShape { rows, views, width: places, positions, ref buckets } = listed;
+        let ListShape { rows, perspectives, width: places, positions, ref buckets } = listed;
         if learns {
             job.aim.check_lengths(positions);
         }
         let of_inputs = rows - pairs.map_or(0, |pairs| pairs.parents().len());
         // The padding of another feature set would be an input of this one.
-        assert_eq!((of_inputs, views), (net.row_count(), net.views()), "a batch for another net");
+        assert_eq!(
+            (of_inputs, perspectives),
+            (net.row_count(), net.views()),
+            "a batch for another net"
+        );
         if net.buckets > 1 {
             assert_eq!(buckets.len(), positions, "a bucket a position");
         }
         let form = KernelForm {
             rows,
-            views,
+            perspectives,
             places,
             wide: matches!(one_hot, OneHot::Lists(lists) if matches!(lists.indices, Indices::U32(_))),
             curve: net.activation.curve(),
@@ -139,7 +143,7 @@ impl<'a> CubePass<'a> {
         let mut words: Vec<u32> = floats.chain(tiles.table.iter().copied()).collect();
         let parts = if learns { &tiles.parts[..] } else { &[] };
         let inverse = |PositionRange { positions, .. }: &PositionRange| {
-            let lists = positions.start * views..positions.end * views;
+            let lists = positions.start * perspectives..positions.end * perspectives;
             if !net.inputs.is_pieces() {
                 return Inverse::Entries(lists.start * places..lists.end * places);
             }
@@ -173,14 +177,14 @@ impl<'a> CubePass<'a> {
             .then(|| DeepHead::new(net, buckets, [positions, part], labels, &mut words));
         let send = |words: Vec<u32>| {
             let lists = words.len();
-            let entries = positions * views * places;
+            let entries = positions * perspectives * places;
             let words_of_lists = if form.wide { entries } else { entries.div_ceil(2) };
             let batch = gpu.empty_buffer(lists + words_of_lists);
             gpu.write_words(&batch, 0, Bytes::from_elems(words));
             (batch, lists)
         };
         let (batch, lists, pairs) = match one_hot {
-            OneHot::Plans(plans) => chunks::with_chunks(&gpu, &job.kept, views, |chunks| {
+            OneHot::Plans(plans) => chunks::with_chunks(&gpu, &job.kept, perspectives, |chunks| {
                 let tables = pairs.map(|pairs| chunks.pair_sums(pairs).write_tables(&mut words));
                 let table = words.len();
                 words.extend(chunks.position_slots(plans, job.room));
@@ -265,10 +269,10 @@ impl<'a> CubePass<'a> {
     /// Loss and gradients of a net with one output layer.
     fn simple_gradients(self) -> FusedGradients<Cube> {
         let Self { gpu, form, job, tiles, .. } = &self;
-        let KernelForm { views, buckets, spread: UnitLayout { hidden, .. }, .. } = *form;
+        let KernelForm { perspectives, buckets, spread: UnitLayout { hidden, .. }, .. } = *form;
         let batch = self.listed.positions;
         let most = tiles.parts.iter().map(|part| part.positions.len()).max().unwrap_or(0);
-        let slopes = gpu.empty_buffer(most * views * hidden);
+        let slopes = gpu.empty_buffer(most * perspectives * hidden);
         let tile_sums = gpu.empty_buffer(tiles.len() * form.sum_count());
         let judging = job.aim.loss_inputs().map(LossForm::from_inputs);
         let written = judging.map_or(WrittenGradients::Pull, WrittenGradients::Gradients);
@@ -282,7 +286,7 @@ impl<'a> CubePass<'a> {
         let sums = sums::sum_runs(gpu, &of_parts, &runs, form.sum_count());
         let share = 1.0 / batch as f32;
         let FinalSums { output, bias, output_bias, loss } =
-            FinalSums::new(gpu, &sums, share, buckets, views * hidden, hidden);
+            FinalSums::new(gpu, &sums, share, buckets, perspectives * hidden, hidden);
         self.finish_stage(KernelStage::Backward);
         let others = [
             (ArrayKind::AccumulatorBias, bias),
@@ -350,7 +354,7 @@ impl<'a> CubePass<'a> {
     }
 
     /// Gradients of the accumulators' weights, `[rows, columns]`, from those of the accumulators of
-    /// each part, `[positions, views, columns]`, which `slopes` computes.
+    /// each part, `[positions, perspectives, columns]`, which `slopes` computes.
     pub fn row_gradients(&self, mut slopes: impl FnMut(&PositionRange) -> Buffer) -> Buffer {
         let Self { gpu, form, batch, .. } = self;
         let KernelForm { rows, places, spread, .. } = *form;

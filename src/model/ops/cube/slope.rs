@@ -11,11 +11,11 @@ use crate::model::LossInputs;
 /// Values that the kernels of positions and of heads write; these never accumulators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum WrittenGradients {
-    /// Writes accumulators into `slopes`, `[positions, views, hidden]`.
+    /// Writes accumulators into `slopes`, `[positions, perspectives, hidden]`.
     Accumulators,
     /// Writes logits into `results`, `[batch]`.
     Logits,
-    /// Writes the gradients of accumulators into `slopes`, `[positions, views, hidden]`, and the
+    /// Writes the gradients of accumulators into `slopes`, `[positions, perspectives, hidden]`, and the
     /// sums of each tile into `results`, `[tiles, sums]`.
     Gradients(LossForm),
     /// The same for targets that are forces on the logits.
@@ -42,7 +42,7 @@ impl LossForm {
 /// A cube takes a tile of positions, a unit some columns of the hidden layer.
 ///
 /// # Buffers
-/// - `weight`: `[rows, hidden]`; `bias`: `[hidden]`, `output`: `[buckets, views, hidden]`,
+/// - `weight`: `[rows, hidden]`; `bias`: `[hidden]`, `output`: `[buckets, perspectives, hidden]`,
 ///   `output_bias`: `[buckets]`; for accumulators the last two are not read
 /// - `batch`: the targets or forces, `[batch]`, as bits of floats, and behind them what is added to
 ///   the logits, if anything, and what losses are multiplied by, if not 1; from `table` on, where
@@ -74,7 +74,7 @@ pub(super) fn positions(
     #[comptime] form: KernelForm,
     #[comptime] written: WrittenGradients,
 ) {
-    let KernelForm { rows, views, places, wide, curve, buckets, spread } = comptime!(form);
+    let KernelForm { rows, perspectives, places, wide, curve, buckets, spread } = comptime!(form);
     let UnitLayout { hidden, units, columns } = comptime!(spread);
     let padded = comptime!(form.padded_width());
     let unrolled = comptime!(spread.is_unrolled());
@@ -100,13 +100,13 @@ pub(super) fn positions(
         bucket = batch[entry] as usize;
     }
 
-    let mut active = Shared::<[u32]>::new_slice(comptime!(views * padded));
+    let mut active = Shared::<[u32]>::new_slice(comptime!(perspectives * padded));
     let mut tree = Shared::<[f32]>::new_slice(units);
 
-    let mut steepness = Array::<f32>::new(comptime!(views * columns));
-    let mut output_sums = Array::<f32>::new(comptime!(views * columns));
+    let mut steepness = Array::<f32>::new(comptime!(perspectives * columns));
+    let mut output_sums = Array::<f32>::new(comptime!(perspectives * columns));
     let mut bias_sums = Array::<f32>::new(columns);
-    let mut values = Array::<f32>::new(comptime!(views * columns));
+    let mut values = Array::<f32>::new(comptime!(perspectives * columns));
     let mut output_bias_sum = 0.0f32;
     let mut loss = 0.0f32;
     #[unroll(unrolled)]
@@ -114,9 +114,9 @@ pub(super) fn positions(
         let column = min(unit + c * units, last);
         bias_sums[c] = 0.0f32;
         #[unroll]
-        for view in 0..views {
+        for view in 0..perspectives {
             if judged {
-                let row = bucket * views + view;
+                let row = bucket * perspectives + view;
                 steepness[view * columns + c] = output[row * hidden + column];
             }
             output_sums[view * columns + c] = 0.0f32;
@@ -137,12 +137,12 @@ pub(super) fn positions(
 
         // The lists, one number a word, padded with blank inputs.
         let mut i = unit;
-        while i < comptime!(views * padded) {
+        while i < comptime!(perspectives * padded) {
             let view = i / padded;
             let place = i % padded;
             let mut input = none.runtime();
             if here && place < places {
-                let entry = ((first + position) * views + view) * places + place;
+                let entry = ((first + position) * perspectives + view) * places + place;
                 if comptime!(wide) {
                     input = batch[lists as usize + entry];
                 } else {
@@ -160,12 +160,12 @@ pub(super) fn positions(
         for c in 0..columns {
             let column = min(unit + c * units, last);
             #[unroll]
-            for view in 0..views {
+            for view in 0..perspectives {
                 values[view * columns + c] = bias[column];
             }
         }
         #[unroll]
-        for view in 0..views {
+        for view in 0..perspectives {
             for group in 0..comptime!(padded / ABREAST) {
                 let at = view * padded + group * ABREAST;
                 let a = active[at];
@@ -193,7 +193,7 @@ pub(super) fn positions(
             for c in 0..columns {
                 if unit + c * units < hidden {
                     #[unroll]
-                    for view in 0..views {
+                    for view in 0..perspectives {
                         let k = view * columns + c;
                         dot += activate(values[k], curve) * steepness[k];
                     }
@@ -228,12 +228,12 @@ pub(super) fn positions(
                         let column = unit + c * units;
                         if column < hidden {
                             #[unroll]
-                            for view in 0..views {
+                            for view in 0..perspectives {
                                 let k = view * columns + c;
                                 let slope = gradient * steepness[k] * derivative(values[k], curve);
                                 output_sums[k] += gradient * activate(values[k], curve);
                                 bias_sums[c] += slope;
-                                slopes[(position * views + view) * hidden + column] = slope;
+                                slopes[(position * perspectives + view) * hidden + column] = slope;
                             }
                         }
                     }
@@ -247,8 +247,8 @@ pub(super) fn positions(
                 let column = unit + c * units;
                 if column < hidden {
                     #[unroll]
-                    for view in 0..views {
-                        let list = position * views + view;
+                    for view in 0..perspectives {
+                        let list = position * perspectives + view;
                         slopes[list * hidden + column] = values[view * columns + c];
                     }
                 }
@@ -265,15 +265,15 @@ pub(super) fn positions(
             let column = unit + c * units;
             if column < hidden {
                 #[unroll]
-                for view in 0..views {
+                for view in 0..perspectives {
                     results[start + view * hidden + column] = output_sums[view * columns + c];
                 }
-                results[start + views * hidden + column] = bias_sums[c];
+                results[start + perspectives * hidden + column] = bias_sums[c];
             }
         }
         if unit == 0 {
-            results[start + (views + 1) * hidden] = output_bias_sum;
-            results[start + (views + 1) * hidden + 1] = loss;
+            results[start + (perspectives + 1) * hidden] = output_bias_sum;
+            results[start + (perspectives + 1) * hidden + 1] = loss;
         }
     }
 }
