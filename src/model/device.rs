@@ -14,14 +14,13 @@ pub enum Compute {
     Fused { level: SimdLevel, precision: Precision },
     /// Our fused operations, on a GPU.
     Gpu {
-        /// Most bytes for all from accumulators' gradients on, and for cached lists; batches are
-        /// split.
+        /// Maximum bytes of accumulators and all that follows, and of cached lists; batches are split.
         room: usize,
     },
 }
 
 impl Compute {
-    /// Level of our operations on parameters; none for Burn's. On GPUs it has no effect.
+    /// Returns the level of our operations on parameters; None for Burn's. On GPUs it has no effect.
     pub fn simd_level(self) -> Option<SimdLevel> {
         match self {
             Compute::Plain => None,

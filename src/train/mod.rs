@@ -351,7 +351,7 @@ impl<'a> Trainer<'a> {
         let [sum, count] = choices.sum_losses(&logits);
         let forces = choices.logit_gradients(&logits);
         let loss = if count > 0.0 { sum / count } else { 0.0 };
-        Ok((loss, model.loss_gradients(&batch.inputs, Aim::Forces(&forces))))
+        Ok((loss, model.loss_gradients(&batch.inputs, Aim::Upstream(&forces))))
     }
 
     fn unread_losses(&mut self) -> Result<Vec<(PendingStep, f64)>, TrainError> {

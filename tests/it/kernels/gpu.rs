@@ -77,7 +77,7 @@ fn gradients_and_logits_equal_plain_ones() {
                     check(&what, &of(&fused), &of(&plain));
                     let forces = games::forces(positions);
                     let of = |model: &Model| {
-                        model.compute_gradients(&batch.inputs, Aim::Forces(&forces)).1
+                        model.compute_gradients(&batch.inputs, Aim::Upstream(&forces)).1
                     };
                     check(&what, &(1.0, of(&fused)), &(1.0, of(&plain)));
                     // The error of a single decided position is all rounding.
@@ -216,7 +216,7 @@ fn slopes_of_inputs() {
         // All at once, and in parts of which the last is small.
         for room in [ROOM, 4 * hidden * views * 13_328] {
             let model = model_of(&ModelKind::Net(net.clone()), &weights, &gpu, with_room(room));
-            let gradients = model.compute_gradients(&inputs, Aim::Forces(&forces)).1;
+            let gradients = model.compute_gradients(&inputs, Aim::Upstream(&forces)).1;
             assert!(gradients.0["accumulator.weight"].values == right, "{net}, {room} bytes");
         }
     }

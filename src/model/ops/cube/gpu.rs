@@ -103,7 +103,7 @@ impl Buffer {
     }
 }
 
-/// The tensor as plain 32-bit floats, row-major; the input may be a view.
+/// Makes a tensor row-major; the input may be a slice of another.
 pub(super) fn make_contiguous(tensor: CubeTensor) -> CubeTensor {
     assert_eq!(tensor.dtype(), DType::F32, "all tensors of these models are f32");
     into_contiguous(tensor)
