@@ -12,10 +12,10 @@ use crate::sample::Position;
 
 /// Positions that a thread encodes at a time.
 pub(super) const ENCODED_TOGETHER: usize = 256;
-/// The same for first views, which take less time.
+/// First views that a thread encodes at a time; they take less time.
 pub(super) const FIRST_VIEWS_BLOCK: usize = 2048;
 
-/// The lists of positions.
+/// Encodes positions as lists.
 pub(super) fn write_lists(net: &Architecture, records: &[Packed]) -> ActiveRows {
     if !net.inputs.is_pieces() {
         return write_lists_of_sets(net, records);
@@ -38,7 +38,7 @@ pub(super) fn write_lists(net: &Architecture, records: &[Packed]) -> ActiveRows 
     lists
 }
 
-/// Clears the numbers of buckets if there is one.
+/// Clears the buckets if there is one.
 fn clear_single_buckets(net: &Architecture, lists: &mut ActiveRows) {
     if net.buckets == 1 {
         lists.buckets.clear();
@@ -48,7 +48,7 @@ fn clear_single_buckets(net: &Architecture, lists: &mut ActiveRows) {
     }
 }
 
-/// First views of positions, for plans that are used once.
+/// Encodes first views of positions, for plans that are used once.
 pub(super) fn write_first_views(
     net: &Architecture,
     records: &[Packed],
@@ -75,18 +75,20 @@ fn write_pieces(
     let lists = indices
         .chunks_exact_mut(perspectives * MAX_ACTIVE)
         .zip(king_buckets.chunks_exact_mut(perspectives));
-    for (position, ((out, of_views), bucket)) in positions.zip(lists.zip(buckets)) {
-        net.inputs.write_rows(&position, out);
+    for (position, ((list, kings_of_lists), bucket)) in positions.zip(lists.zip(buckets)) {
+        net.inputs.write_rows(&position, list);
         *bucket = net.bucket_of(&position) as u8;
         if kings > 1 {
-            for (king_bucket, color) in of_views.iter_mut().zip(net.inputs.views_of(&position)) {
+            for (king_bucket, color) in
+                kings_of_lists.iter_mut().zip(net.inputs.views_of(&position))
+            {
                 *king_bucket = net.inputs.king_bucket(&position, color) as u8;
             }
         }
     }
 }
 
-/// Writes lists, with reused buffers.
+/// Writer of lists with reused buffers.
 #[derive(Default)]
 pub(super) struct ListWriter {
     pub lists: ActiveRows,
@@ -98,8 +100,8 @@ pub(super) struct ListWriter {
 }
 
 impl ListWriter {
-    /// Fills the lists of positions; those of several feature sets get their rows by
-    /// [`ListWriter::substitute_pairs`].
+    /// Fills the lists of positions; [`ListWriter::substitute_pairs`] writes rows of several feature
+    /// sets.
     pub fn fill_lists(
         &mut self,
         net: &Architecture,
@@ -123,10 +125,10 @@ impl ListWriter {
             for (number, position) in positions.enumerate() {
                 let board = Board::new(&position);
                 lists.buckets[number] = net.bucket_of(&position) as u8;
-                for (view, color) in net.inputs.views_of(&position).enumerate() {
+                for (perspective, color) in net.inputs.views_of(&position).enumerate() {
                     longest = longest.max(net.inputs.rows_of(&board, color, rows));
                     ends.push(rows.entries().len());
-                    lists.king_buckets[number * perspectives + view] =
+                    lists.king_buckets[number * perspectives + perspective] =
                         net.inputs.king_bucket(&position, color) as u8;
                 }
             }
@@ -158,7 +160,7 @@ impl ListWriter {
     }
 }
 
-/// Lists of several sets have a multiple of so many entries: a GPU has kernels for each number.
+/// Divisor of the width of lists of several sets: a GPU compiles kernels for each width.
 const WIDTH_STEP: usize = 16;
 
 /// Writes the lists of all feature sets, as long as the longest.
