@@ -88,12 +88,7 @@ impl InputPairs {
         Self::select_with(net, lists, max_pairs, image_count(net))
     }
 
-    fn select_with(
-        net: &Architecture,
-        lists: &ActiveRows,
-        max_pairs: usize,
-        images: usize,
-    ) -> Self {
+    fn select_with(net: &Architecture, lists: &ActiveRows, limit: usize, images: usize) -> Self {
         let max_row =
             if matches!(lists.indices, Indices::U16(_)) { u16::MAX.into() } else { u32::MAX };
         let (inputs, kings) = (net.row_count(), net.inputs.kings().bucket_count());
@@ -122,7 +117,7 @@ impl InputPairs {
         let near = NEAR.saturating_sub(fixed_rows) / kings;
         let far = (max_row as usize).saturating_sub(fixed_rows) / kings;
         // 16-bit offsets are read faster, which is worth a few pairs, but not half of them.
-        let max_pairs = max_pairs.min(if 2 * near > max_pairs { near } else { far });
+        let max_pairs = limit.min(if 2 * near > limit { near } else { far });
         let by_king: Vec<BucketPairs> = samples
             .into_par_iter()
             .enumerate()

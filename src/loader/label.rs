@@ -30,15 +30,10 @@ impl Label {
     }
 }
 
-/// Makes a batch. Equal weights and sources are left out, as are scores that not every position has,
-/// unless there are sources.
+/// Makes a batch without equal weights and sources; without scores if some lack one, unless sourced.
 pub(super) fn batch_with_labels(inputs: BatchInputs, labels: &[Label]) -> Batch {
-    fn collect_values<T>(
-        is_needed: bool,
-        labels: &[Label],
-        value: impl Fn(&Label) -> T,
-    ) -> Arc<[T]> {
-        labels[..if is_needed { labels.len() } else { 0 }].iter().map(value).collect()
+    fn collect_values<T>(needed: bool, labels: &[Label], value: impl Fn(&Label) -> T) -> Arc<[T]> {
+        labels[..if needed { labels.len() } else { 0 }].iter().map(value).collect()
     }
     let sourced = labels.iter().any(|label| label.source != 0);
     let scored = sourced || !labels.iter().any(|label| label.score.is_nan());

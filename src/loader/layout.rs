@@ -32,10 +32,7 @@ pub enum InputLayout {
 impl InputLayout {
     /// Chooses the layout of streamed data for the fused operations of the CPU.
     pub fn for_streamed_data(net: &Architecture, pairs: Arc<InputPairs>) -> Self {
-        match net.inputs.is_uniform() {
-            true => Self::FirstViews(pairs),
-            false => Self::PassingPlans(pairs),
-        }
+        if net.inputs.is_uniform() { Self::FirstViews(pairs) } else { Self::PassingPlans(pairs) }
     }
 }
 

@@ -75,13 +75,11 @@ fn write_pieces(
     let lists = indices
         .chunks_exact_mut(perspectives * MAX_ACTIVE)
         .zip(king_buckets.chunks_exact_mut(perspectives));
-    for (position, ((list, kings_of_lists), bucket)) in positions.zip(lists.zip(buckets)) {
+    for (position, ((list, list_kings), bucket)) in positions.zip(lists.zip(buckets)) {
         net.inputs.write_rows(&position, list);
         *bucket = net.bucket_of(&position) as u8;
         if kings > 1 {
-            for (king_bucket, color) in
-                kings_of_lists.iter_mut().zip(net.inputs.views_of(&position))
-            {
+            for (king_bucket, color) in list_kings.iter_mut().zip(net.inputs.views_of(&position)) {
                 *king_bucket = net.inputs.king_bucket(&position, color) as u8;
             }
         }

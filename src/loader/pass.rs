@@ -174,7 +174,7 @@ impl ShuffleBin {
 struct DataPass {
     order: PassOrder,
     files: Arc<[Arc<PlanFile>]>,
-    reach: DealReach,
+    spread: DealReach,
     number: u64,
     /// Files and their parts, in the order of opening.
     parts: Vec<(u32, u32)>,
@@ -189,7 +189,7 @@ struct DataPass {
     before: usize,
     deals: u64,
     /// Starts of the deals with positions in the first bin: number, read position, dealt records.
-    deal_starts: VecDeque<(u64, TurnState, usize)>,
+    starts: VecDeque<(u64, TurnState, usize)>,
     bins: VecDeque<Vec<Vec<Packed>>>,
     first: u64,
     binned: usize,
@@ -211,7 +211,7 @@ impl DataPass {
         Self {
             order,
             files: files.clone(),
-            reach: DealReach::new(&order),
+            spread: DealReach::new(&order),
             number,
             parts,
             next: turns.next,
@@ -221,7 +221,7 @@ impl DataPass {
             queued: 0,
             before: dealt,
             deals,
-            deal_starts: VecDeque::new(),
+            starts: VecDeque::new(),
             bins: VecDeque::new(),
             first,
             binned: 0,
@@ -266,8 +266,8 @@ impl DataPass {
     /// Returns the bins of a deal, around its own; at first fewer, to start before memory is full.
     fn bins_of(&self, deal: u64) -> Range<u64> {
         let reach = match self.number {
-            0 => self.reach.reach.min(LEAST_REACH + deal / 2),
-            _ => self.reach.reach,
+            0 => self.spread.reach.min(LEAST_REACH + deal / 2),
+            _ => self.spread.reach,
         };
         (deal + 1).saturating_sub(reach)..deal + reach
     }
@@ -278,31 +278,26 @@ impl DataPass {
             self.deal_records()?;
         }
         let Some(blocks) = self.bins.pop_front() else { return Ok(None) };
-        let (deal, turns, dealt) = self.deal_starts.front().cloned().unwrap_or_default();
-        let (pass, bin_number, read) = (self.number, self.first, self.read.clone());
-        let resume_point =
-            ResumePoint { pass, bin: bin_number, taken: 0, deal, turns, dealt, read };
+        let (deal, turns, dealt) = self.starts.front().cloned().unwrap_or_default();
+        let (pass, bin, read) = (self.number, self.first, self.read.clone());
+        let resume_point = ResumePoint { pass, bin, taken: 0, deal, turns, dealt, read };
         self.binned -= blocks.iter().map(Vec::len).sum::<usize>();
         let random = random_for(self.order.seed, self.number, 1 + self.first);
         let random = self.order.shuffle.then_some(random);
         self.first += 1;
-        while self
-            .deal_starts
-            .front()
-            .is_some_and(|(deal, ..)| self.bins_of(*deal).end <= self.first)
-        {
-            self.deal_starts.pop_front();
+        while self.starts.front().is_some_and(|(deal, ..)| self.bins_of(*deal).end <= self.first) {
+            self.starts.pop_front();
         }
         Ok(Some(ShuffleBin { blocks, resume_point, random }))
     }
 
     fn deal_records(&mut self) -> Result<(), LoadError> {
-        let (deal, targets) = (self.reach.deal, self.bins_of(self.deals));
+        let (deal, targets) = (self.spread.deal, self.bins_of(self.deals));
         while self.queued < deal && !self.is_read() {
             self.read_round()?;
         }
         if let Some(round) = self.queue.front() {
-            self.deal_starts.push_back((self.deals, round.turns.clone(), round.dealt));
+            self.starts.push_back((self.deals, round.turns.clone(), round.dealt));
         }
         let (low, bins) = (targets.start, targets.end - targets.start);
         let missing = (targets.end - self.first) as usize;

@@ -101,25 +101,20 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
             let units = if TOGETHER == 1 && kernel.net.walks_graph() {
                 let (maps, output) = (&packed.maps, sums[0].output.get_mut());
                 match psqt {
-                    Some(number) => head.psqt_gradients(maps, plan, number, upstream),
+                    Some(number) => head.write_psqt(maps, plan, number, upstream),
                     // Compiled once for all formats and activations.
                     None => {
                         let task = FirstMapBackward { maps, plan, head, block, upstream, output };
                         kernel.level.run(task);
                     }
                 }
-                let (upstream, list_rows) =
-                    (upstream.as_slice(), &head.list_rows[..plan.list_count()]);
+                let (upstream, rows) = (upstream.as_slice(), &head.list_rows[..plan.list_count()]);
                 let [bias, units] = match sums.len() {
-                    _ if psqt.is_some() => deep_gradients::<S, R, H, F, Linear, false>(
-                        simd, halves, list_rows, upstream, to,
-                    ),
-                    2 => {
-                        deep_gradients::<S, R, H, F, P, true>(simd, halves, list_rows, upstream, to)
+                    _ if psqt.is_some() => {
+                        deep_backward::<S, R, H, F, Linear, false>(simd, halves, rows, upstream, to)
                     }
-                    _ => deep_gradients::<S, R, H, F, P, false>(
-                        simd, halves, list_rows, upstream, to,
-                    ),
+                    2 => deep_backward::<S, R, H, F, P, true>(simd, halves, rows, upstream, to),
+                    _ => deep_backward::<S, R, H, F, P, false>(simd, halves, rows, upstream, to),
                 };
                 for (sums, bias) in sums.iter_mut().zip(bias) {
                     let sums = S::as_mut_simd_f32s(sums.bias.get_mut()).0;
@@ -181,15 +176,14 @@ fn accumulator_gradients<
     ratios: &[f32],
     units: &[[S::f32s; H]; R],
     accumulators: &[F],
-    list_gradients: &mut [F],
+    to: &mut [F],
     block_sums: &mut BlockSums,
 ) {
     let ratios = S::as_simd_f32s(ratios).0.as_chunks::<H>().0.as_chunks::<R>().0;
     let ratios = ratios.as_chunks::<TOGETHER>().0;
     let mut bias = [[simd.splat_f32s(0.0); H]; R];
     let accumulators = F::as_vectors(accumulators).as_chunks::<R>().0.as_chunks::<TOGETHER>().0;
-    let list_gradients =
-        F::vectors_mut(list_gradients).as_chunks_mut::<R>().0.as_chunks_mut::<TOGETHER>().0;
+    let to = F::vectors_mut(to).as_chunks_mut::<R>().0.as_chunks_mut::<TOGETHER>().0;
     let [value_unit, derivative_unit] = P::units_of_rho(F::ONE);
     let unit = simd.splat_f32s(chunk.unit * value_unit);
     let derivative_unit = simd.splat_f32s(derivative_unit);
@@ -200,10 +194,8 @@ fn accumulator_gradients<
             *ratio = simd.mul_f32s(*ratio, derivative_unit);
         }
         let mut outputs = [[[simd.splat_f32s(0.0); H]; R]; TOGETHER];
-        let lists = accumulators[range.clone()].iter().zip(&mut list_gradients[range.clone()]);
-        for ((accumulators, list_gradients), &gradient) in
-            lists.zip(&chunk.slot_gradients[range.clone()])
-        {
+        let lists = accumulators[range.clone()].iter().zip(&mut to[range.clone()]);
+        for ((accumulators, to), &gradient) in lists.zip(&chunk.slot_gradients[range.clone()]) {
             let gradient = simd.splat_f32s(gradient);
             for list in 0..TOGETHER {
                 for r in 0..R {
@@ -215,7 +207,7 @@ fn accumulator_gradients<
                         wide[h] = simd.mul_f32s(upstream, wide[h]);
                         bias[r][h] = simd.add_f32s(bias[r][h], wide[h]);
                     }
-                    list_gradients[list][r] = F::narrow(simd, wide);
+                    to[list][r] = F::narrow(simd, wide);
                 }
             }
         }
@@ -244,7 +236,7 @@ fn accumulator_gradients<
 /// Writes the gradients of accumulators of two halves, `[lists, columns]` each, from those of the
 /// first map's inputs; returns their sums and units. Without `PAIR` only the first half is used.
 #[inline(always)]
-fn deep_gradients<
+fn deep_backward<
     S: Lanes,
     const R: usize,
     const H: usize,
@@ -292,9 +284,8 @@ fn deep_gradients<
     let mut sums = [zero; 2];
     let [to_first, to_second] = rows.map(|rows| F::vectors_mut::<S>(rows).as_chunks_mut::<R>().0);
     let lists = list_rows.iter().zip(halves[0]).zip(halves[1]);
-    for (((&row, first), second), (to_first, to_second)) in
-        lists.zip(to_first.iter_mut().zip(to_second))
-    {
+    let outputs = to_first.iter_mut().zip(to_second);
+    for (((&row, first), second), (to_first, to_second)) in lists.zip(outputs) {
         for r in 0..R {
             let (neurons, upstream) = ([first[r], second[r]], upstream[row as usize][r]);
             let mut gradients = neuron_gradients::<S, H, F, P, PAIR>(simd, neurons, upstream);

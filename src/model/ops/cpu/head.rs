@@ -165,9 +165,8 @@ impl Maps {
                 let (rows, bias) = match i {
                     0 => (&[][..], &map_gradients[bucket * map.width..][..map.width]),
                     _ => {
-                        let all =
-                            &map_gradients[bucket * map.gradient_count()..][..map.gradient_count()];
-                        all.split_at(map.inputs * map.width)
+                        let size = map.gradient_count();
+                        map_gradients[bucket * size..][..size].split_at(map.inputs * map.width)
                     }
                 };
                 let outputs = bucket * map.outputs..(bucket + 1) * map.outputs;
@@ -212,7 +211,7 @@ fn list_steps(net: &Architecture, lanes: usize) -> Vec<HeadStep> {
     nodes.iter().map(step).collect()
 }
 
-/// Returns the row of an input in a packed first map, whose panels are those of [`LayerBuffers::features`].
+/// Returns the row of an input in a packed first map, in the order of [`LayerBuffers::features`].
 fn input_row(net: &Architecture, columns: Columns, input: usize) -> usize {
     let (side, neuron) = (input / net.outputs_of_view(), input % net.outputs_of_view());
     let (block, column) = (neuron / columns.each, neuron % columns.each);
@@ -346,13 +345,7 @@ impl LayerBuffers {
     }
 
     /// Writes the gradients of the piece-square values of a block, `[perspectives, rows, columns]`.
-    pub fn psqt_gradients(
-        &self,
-        maps: &Maps,
-        plan: &ChunkPlan,
-        block: usize,
-        to: &mut Aligned<f32>,
-    ) {
+    pub fn write_psqt(&self, maps: &Maps, plan: &ChunkPlan, block: usize, to: &mut Aligned<f32>) {
         let Maps { steps, columns, perspectives, .. } = maps;
         let size = self.rows * columns.each;
         to.resize_unspecified(perspectives * size);
@@ -472,7 +465,7 @@ impl LayerBuffers {
             let (earlier, rest) = self.gradients.split_at_mut(i);
             let gradients = rows_in_range(rest[0].as_slice(), step.stride, range);
             let Operation::Affine(number) = step.operation else {
-                // Piece-square values have no inputs; `psqt_gradients` reads their gradients.
+                // Piece-square values have no inputs; `write_psqt` reads their gradients.
                 let inputs = rows_of(maps, &self.values, &step.inputs, range);
                 for (index, &input) in step.inputs.iter().enumerate() {
                     let HeadStep { stride, width, .. } = steps[input];

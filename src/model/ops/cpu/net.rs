@@ -89,7 +89,7 @@ pub type SliceWeights<'a> = Slices<&'a [f32]>;
 pub type SliceGradients<'a> = Slices<&'a mut [f32]>;
 
 impl<T: Default + AsRef<[f32]>> Slices<T> {
-    /// Sorts slices, which are in the order of [`Architecture::list_arrays`]. Panics if a slice does not fit its array.
+    /// Sorts slices in the order of [`Architecture::list_arrays`]. Panics if one does not fit its array.
     pub fn new(net: &Architecture, mut slices: impl Iterator<Item = T>) -> Self {
         let mut sorted = Self {
             rows: Vec::new(),
@@ -187,36 +187,26 @@ impl Kernel {
 
     /// Returns the number of positions. Panics if a shape does not fit the net.
     pub(super) fn check_shapes(&self, positions: OneHot) -> usize {
-        let (rows, perspectives, buckets) =
-            (self.net.row_count(), self.net.views(), self.net.buckets);
-        let batch = positions.len();
+        let (net, batch) = (&self.net, positions.len());
         match positions {
             OneHot::Lists(lists) => {
-                let &ActiveRows {
-                    ref indices, ref king_buckets, buckets: ref output, width, ..
-                } = lists;
+                let ActiveRows { rows, perspectives, king_buckets, buckets, .. } = lists;
                 // The padding of another feature set would be an input of this one.
-                assert_eq!(
-                    (lists.rows, lists.perspectives),
-                    (rows, perspectives),
-                    "a batch for another net"
-                );
-                assert_eq!(
-                    indices.len() % (perspectives * width),
-                    0,
-                    "indices are not whole positions"
-                );
-                if self.net.inputs.kings().bucket_count() > 1 {
+                let fits = *rows == net.row_count() && *perspectives == net.views();
+                assert!(fits, "a batch for another net");
+                let entries = perspectives * lists.width;
+                assert_eq!(lists.indices.len() % entries, 0, "indices are not whole positions");
+                if net.inputs.kings().bucket_count() > 1 {
                     assert_eq!(king_buckets.len(), batch * perspectives, "a king bucket a list");
                 }
-                if buckets > 1 {
-                    assert_eq!(output.len(), batch, "a bucket a position");
-                    assert!(output.iter().all(|it| usize::from(*it) < buckets), "buckets");
+                if net.buckets > 1 {
+                    assert_eq!(buckets.len(), batch, "a bucket a position");
+                    assert!(buckets.iter().all(|it| usize::from(*it) < net.buckets), "buckets");
                 }
             }
-            OneHot::First(first_views) => first_views.check_net(&self.net),
+            OneHot::First(first_views) => first_views.check_net(net),
             OneHot::Plans(plans) => {
-                plans.iter().for_each(|plan| plan.check_net(&self.net));
+                plans.iter().for_each(|plan| plan.check_net(net));
                 let same = |plans: &[Arc<ChunkPlan>]| Arc::ptr_eq(&plans[0].pairs, &plans[1].pairs);
                 assert!(plans.windows(2).all(same), "plans with different pairs");
             }

@@ -95,12 +95,7 @@ fn positions_per_part(arrays: &TensorArrays<Cube>, job: &KernelJob) -> usize {
 }
 
 impl<'a> CubePass<'a> {
-    fn new(
-        arrays: TensorArrays<Cube>,
-        job: KernelJob<'a>,
-        part: usize,
-        has_gradients: bool,
-    ) -> Self {
+    fn new(arrays: TensorArrays<Cube>, job: KernelJob<'a>, part: usize, backward: bool) -> Self {
         let (one_hot, net) = (job.inputs.one_hot(), &job.kernel.net);
         let (listed, pairs) = match one_hot {
             OneHot::Plans(plans) => {
@@ -109,16 +104,13 @@ impl<'a> CubePass<'a> {
             _ => (one_hot.lists().shape(), None),
         };
         let ListShape { rows, perspectives, width, positions, ref buckets } = listed;
-        if has_gradients {
+        if backward {
             job.aim.check_lengths(positions);
         }
         let input_rows = rows - pairs.map_or(0, |pairs| pairs.parents().len());
         // The padding of another feature set would be an input of this one.
-        assert_eq!(
-            (input_rows, perspectives),
-            (net.row_count(), net.views()),
-            "a batch for another net"
-        );
+        let fits = input_rows == net.row_count() && perspectives == net.views();
+        assert!(fits, "a batch for another net");
         if net.buckets > 1 {
             assert_eq!(buckets.len(), positions, "a bucket a position");
         }
@@ -145,7 +137,7 @@ impl<'a> CubePass<'a> {
         let tiles = Tiles::new(buckets, form.buckets, positions, part);
         let floats = job.aim.target_arrays().into_iter().flatten().map(|float| float.to_bits());
         let mut words: Vec<u32> = floats.chain(tiles.table.iter().copied()).collect();
-        let parts = if has_gradients { &tiles.parts[..] } else { &[] };
+        let parts = if backward { &tiles.parts[..] } else { &[] };
         let inverse = |PositionRange { positions, .. }: &PositionRange| {
             let lists = positions.start * perspectives..positions.end * perspectives;
             if !net.inputs.is_pieces() {
@@ -187,18 +179,16 @@ impl<'a> CubePass<'a> {
             gpu.write_words(&batch, 0, Bytes::from_elems(words));
             (batch, lists)
         };
+        let memory = &job.gradients;
         let (batch, lists, pairs) = match one_hot {
-            OneHot::Plans(plans) => {
-                chunks::with_chunks(&gpu, &job.gradients, perspectives, |chunks| {
-                    let tables =
-                        pairs.map(|pairs| chunks.pair_sums(pairs).write_tables(&mut words));
-                    let table = words.len();
-                    words.extend(chunks.position_slots(plans, job.room));
-                    let (batch, lists) = send(words);
-                    chunks.gather_lists(&batch, [table, lists], &listed);
-                    (batch, lists, tables)
-                })
-            }
+            OneHot::Plans(plans) => chunks::with_chunks(&gpu, memory, perspectives, |chunks| {
+                let tables = pairs.map(|pairs| chunks.pair_sums(pairs).write_tables(&mut words));
+                let table = words.len();
+                words.extend(chunks.position_slots(plans, job.room));
+                let (batch, lists) = send(words);
+                chunks.gather_lists(&batch, [table, lists], &listed);
+                (batch, lists, tables)
+            }),
             _ => {
                 let (batch, lists) = send(words);
                 let rows = with_vector!(&one_hot.lists().indices, rows => {
