@@ -15,8 +15,8 @@ use crate::kernels::steps::RULES;
 use crate::support::kit::*;
 use crate::{kernels::layers, kernels::optimizers, nets::graphs};
 
-/// A net with the number of its draw: with and without buckets, a factoriser, a head, and
-/// piece-square values; and heads whose layers do not just follow one another.
+/// Nets with the seed of their draw: with and without buckets, a factoriser, a head, and
+/// piece-square values; and heads whose layers are not a chain.
 fn nets() -> Vec<(Architecture, u64)> {
     let mut kinds = BTreeSet::new();
     let drawn = (0..1000).map(|seed| (drawn::net(seed, 40), seed));
