@@ -39,7 +39,7 @@ pub struct ChoiceLoss {
 const HALF_PAWN: f64 = 50.0;
 
 impl Choices {
-    /// Centipawns of an error of 1; for softmax those that make a move e times as likely.
+    /// Centipawns of an error of 1; for softmax, the lead that makes a move e times as likely.
     pub const UNIT: f64 = 60.0;
 
     pub fn new(force: Option<f64>, scale: f64) -> Self {
@@ -79,8 +79,8 @@ impl Choices {
         outputs.iter().zip(&self.signs[rows]).map(value).collect()
     }
 
-    /// Computes the loss of a position from the outputs of its rows, and its derivatives by values for
-    /// the side that moved.
+    /// Computes the loss of a position from the outputs of its rows, and its derivatives by values
+    /// for the side that moved.
     pub fn position_loss<T: Copy + Into<f64>>(
         &self,
         position: usize,
@@ -134,8 +134,8 @@ impl Choices {
         logit_gradients
     }
 
-    /// Sums the loss to report over positions; returns it with their number. It is softmax's loss; for
-    /// least squares, whose targets change, it is 1 where the played move is not ranked first.
+    /// Sums the loss to report over positions; returns it with their number. It is softmax's loss;
+    /// for least squares, whose targets change, it is 1 where the played move is not ranked first.
     /// Among equal moves each is first with the same probability.
     pub fn sum_losses(&self, logits: &[f32]) -> [f64; 2] {
         let (mut sum, mut count) = (0.0, 0.0);

@@ -5,8 +5,8 @@
 //! row, mirrored where exactly one of the views is mirrored. Pairs are substituted in all positions
 //! at once, one bit each, and the bits are transposed to lists.
 //!
-//! What it equals: the plan of both lists of each position, with pairs substituted in the first list
-//! and their images in the second. Only the lists of a row are in another order.
+//! What it equals: the plan of both lists of each position, with pairs substituted in the first
+//! list and their images in the second. Only the lists of a row are in another order.
 //! [`plan_first_views_slowly`] defines it.
 //!
 //! | index | counts |

@@ -19,8 +19,8 @@ pub struct ListShape {
 }
 
 impl ListShape {
-    /// Returns the shape of the lists of plans of one king bucket. Panics without plans, or if plans
-    /// have different pairs.
+    /// Returns the shape of the lists of plans of one king bucket. Panics without plans, or if
+    /// plans have different pairs.
     pub fn of_plans(plans: &[Arc<ChunkPlan>]) -> Self {
         let ChunkPlan { rows, pairs, shape: [perspectives, bucket_count], .. } = &*plans[0];
         let same = |plan: &Arc<ChunkPlan>| Arc::ptr_eq(&plan.pairs, pairs);
@@ -43,8 +43,8 @@ impl ListShape {
     }
 }
 
-/// Expands plans to the rows of their lists, `[positions, perspectives, width]`; unused entries hold the number of rows.
-/// Panics without plans, or if a list is longer.
+/// Expands plans to the rows of their lists, `[positions, perspectives, width]`; unused entries
+/// hold the number of rows. Panics without plans, or if a list is longer.
 pub fn expand_lists(plans: &[Arc<ChunkPlan>], width: usize) -> Vec<u16> {
     let ChunkPlan { rows, shape: [perspectives, _], .. } = &*plans[0];
     let positions: usize = plans.iter().map(|plan| plan.len()).sum();

@@ -53,7 +53,8 @@ pub struct InputPairs {
     inputs: usize,
     /// Row of each input's double, and its largest multiplicity; empty if inputs never repeat.
     multiples: Vec<(u32, u8)>,
-    /// The parents of each pair, inputs or earlier pairs: multiples, then king bucket by king bucket.
+    /// The parents of each pair, inputs or earlier pairs: multiples, then king bucket by king
+    /// bucket.
     parents: Vec<[u32; 2]>,
     /// By king bucket; empty without pairs.
     by_king: Vec<BucketPairs>,
@@ -73,16 +74,16 @@ struct BucketPairs {
 const OUTSIDE: u16 = u16::MAX;
 
 impl InputPairs {
-    /// Selects the at most `max_pairs` pairs of each king bucket that shorten lists most, and multiples
-    /// that occur.
+    /// Selects the at most `max_pairs` pairs of each king bucket that shorten lists most, and
+    /// multiples that occur.
     pub fn select_most_frequent(net: &Architecture, lists: &ActiveRows, max_pairs: usize) -> Self {
         Self::select_with(net, lists, max_pairs, 1)
     }
 
-    /// Selects pairs with their images, for [plans of first views](super::FirstPlanner). The number of
-    /// the pair of [flipped](crate::architecture::flip_row) rows differs in the last bit, and that of
-    /// mirrored rows in the second to last. A pair that is its own image occurs twice. Panics if the
-    /// lists are not those of both views.
+    /// Selects pairs with their images, for [plans of first views](super::FirstPlanner). The number
+    /// of the pair of [flipped](crate::architecture::flip_row) rows differs in the last bit, and
+    /// that of mirrored rows in the second to last. A pair that is its own image occurs twice.
+    /// Panics unless the lists have both views.
     pub fn select_images(net: &Architecture, lists: &ActiveRows, max_pairs: usize) -> Self {
         assert!(net.inputs.is_uniform() && net.views() == 2, "lists of two views");
         Self::select_with(net, lists, max_pairs, image_count(net))
@@ -149,7 +150,8 @@ impl InputPairs {
         !self.parents.is_empty()
     }
 
-    /// Returns the parents of each pair: inputs or earlier pairs. The first pair follows the inputs.
+    /// Returns the parents of each pair: inputs or earlier pairs. The first pair follows the
+    /// inputs.
     pub fn parents(&self) -> &[[u32; 2]] {
         &self.parents
     }
@@ -178,9 +180,9 @@ impl InputPairs {
         self.inputs + self.parents.len()
     }
 
-    /// Substitutes pairs of a king bucket in a list of rows, by definition. Multiples replace repeated
-    /// rows, then each pair in order replaces its parents. Rows outside of pairs come first. A second
-    /// copy of a multiple is outside, too.
+    /// Substitutes pairs of a king bucket in a list of rows, by definition. Multiples replace
+    /// repeated rows, then each pair in order replaces its parents. Rows outside of pairs come
+    /// first. A second copy of a multiple is outside, too.
     pub fn substitute_slowly(&self, king_bucket: usize, rows: &[Row]) -> Vec<u32> {
         let without_pairs = BucketPairs::default();
         let bucket = self.by_king.get(king_bucket).unwrap_or(&without_pairs);
@@ -291,8 +293,9 @@ impl InputPairs {
         })
     }
 
-    /// Substitutes pairs in the lists of king buckets `kings`; returns the longest length. `write` sets
-    /// the list's bit of each local row, leaves the other rows in the list, and returns their number.
+    /// Substitutes pairs in the lists of king buckets `kings`; returns the longest length. `write`
+    /// sets the list's bit of each local row, leaves the other rows in the list, and returns their
+    /// number.
     #[inline(always)]
     fn substitute_pairs<I: IndexWord>(
         &self,

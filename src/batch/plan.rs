@@ -5,8 +5,8 @@
 //! in which they are read, and the lists of each row must be known. All of this depends on the
 //! active inputs only, so chunks that are used again are planned once.
 //!
-//! What it equals: a plan has the sums and gradients of its lists, in another order. [`plan_slowly`]
-//! defines the order, and makes the same plans.
+//! What it equals: a plan has the sums and gradients of its lists, in another order.
+//! [`plan_slowly`] defines the order, and makes the same plans.
 //!
 //! | index | counts |
 //! |---|---|
@@ -31,7 +31,7 @@ pub(crate) const STEP: usize = 8;
 pub(super) const UNITS: usize = LINE / STEP;
 /// Lists that the forward pass processes side by side, enough to hide the latency of an addition.
 pub(crate) const ABREAST: usize = 8;
-/// Indices that are loaded at once: single loads would compete with those of the rows.
+/// Indices that are loaded at once: single loads would compete with loads of rows.
 pub(crate) const FOUR: usize = 4;
 /// Maximum number of positions in a plan.
 pub const MOST: usize = 2048;
@@ -79,9 +79,9 @@ impl Item {
     }
 }
 
-/// Lists of a chunk in working order. A slot holds `parallel_views` neighbouring lists of a position.
-/// Only [`Planner`] and [`FirstPlanner`](super::FirstPlanner) write offsets, and kernels do not check
-/// them again.
+/// Lists of a chunk in working order. A slot holds `parallel_views` neighbouring lists of a
+/// position. Only [`Planner`] and [`FirstPlanner`](super::FirstPlanner) write offsets, and kernels
+/// do not check them again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChunkPlan {
     /// Item of each slot, without the empty slots that pad to [`ABREAST`] lists.
@@ -96,9 +96,9 @@ pub struct ChunkPlan {
     pub(crate) slot_logits: Vec<LogitIndex>,
     /// Range of logits of each output bucket that occurs.
     pub(crate) bucket_ranges: Vec<KeyRange>,
-    /// Offsets of the lists' rows, in units of [`STEP`] bytes; the row after the last is blank. Each
-    /// [`ABREAST`] lists have the first [`FOUR`] entries of each list, then the next four, and so on;
-    /// see [`ChunkPlan::bundle_ranges`].
+    /// Offsets of the lists' rows, in units of [`STEP`] bytes; the row after the last is blank.
+    /// Each [`ABREAST`] lists have the first [`FOUR`] entries of each list, then the next four, and
+    /// so on; see [`ChunkPlan::bundle_ranges`].
     pub(crate) entries: Indices,
     /// Rows that occur, in ascending order, in nets of many rows, else empty. Offsets and runs are
     /// indices into them.
@@ -639,8 +639,8 @@ fn number_rows<'a, I: IndexWord + 'a>(
     indices_of_rows[rows] = occurring.len() as u32;
 }
 
-/// Writes the offsets of the rows of each bundle's lists; `index_of` numbers rows, and blanks pad the
-/// fours.
+/// Writes the offsets of the rows of each bundle's lists; `index_of` numbers rows, and blanks pad
+/// the fours.
 #[inline(always)]
 fn write_entries<'a, I: IndexWord + 'a, L: Iterator<Item = &'a [I]>>(
     entries: &mut Indices,

@@ -17,7 +17,8 @@ pub struct RowSet {
 }
 
 impl RowSet {
-    /// Collects the rows of positions whose lists may contain `pairs`; plans must be of a large net.
+    /// Collects the rows of positions whose lists may contain `pairs`; plans must be of a large
+    /// net.
     pub fn of_positions(positions: OneHot, pairs: &InputPairs) -> Self {
         let mut bits = vec![0_u64; pairs.row_count().div_ceil(64)];
         let mut touch = |row: usize| bits[row / 64] |= 1 << (row % 64);

@@ -36,8 +36,8 @@ pub struct Filter {
     pub max_miss: Option<u16>,
     /// Share of positions to skip at random: the same ones in each pass and for each seed.
     pub random_skip: Option<f64>,
-    /// Share of positions that pass, by pieces on the board: a line through points `[pieces, share]`,
-    /// straight between them and constant beyond. They are drawn as for `random_skip`.
+    /// Share of positions that pass, by pieces on the board: a line through points `[pieces,
+    /// share]`, straight between them and constant beyond. They are drawn as for `random_skip`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accept_pieces: Vec<[f64; 2]>,
     /// Fewest pieces on the board, kings and pawns included.
@@ -102,7 +102,8 @@ impl Filter {
         require_facts(path, format, &needs)
     }
 
-    /// Returns the first key that skips a position. Missing facts skip nothing, see [`Filter::check_format`].
+    /// Returns the first key that skips a position. Missing facts skip nothing, see
+    /// [`Filter::check_format`].
     pub fn rejecting_key(&self, sample: &Sample) -> Option<&'static str> {
         let (pieces, played) = (sample.position.piece_count(), sample.played);
         let beyond = |(max, score): (u16, i16)| score.unsigned_abs() > max;

@@ -30,7 +30,8 @@ impl Label {
     }
 }
 
-/// Makes a batch without equal weights and sources; without scores if some lack one, unless sourced.
+/// Makes a batch. Weights that are all 1 and sources that are all 0 are left out, and so are scores
+/// that some position lacks, unless there are sources.
 pub(super) fn batch_with_labels(inputs: BatchInputs, labels: &[Label]) -> Batch {
     fn collect_values<T>(needed: bool, labels: &[Label], value: impl Fn(&Label) -> T) -> Arc<[T]> {
         labels[..if needed { labels.len() } else { 0 }].iter().map(value).collect()

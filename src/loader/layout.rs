@@ -1,5 +1,5 @@
-//! Layout in which a model reads the inputs of positions. It is chosen once per run, from net, device
-//! and data.
+//! Layout in which a model reads the inputs of positions. It is chosen once per run, from net,
+//! device and data.
 
 use std::sync::Arc;
 
@@ -19,13 +19,15 @@ pub enum InputLayout {
     /// Lists of active rows: [`BatchInputs::Active`](crate::batch::BatchInputs::Active).
     #[default]
     Lists,
-    /// Plans of fixed chunks of data in memory, cached in at most `max_bytes`, with at most `max_pairs`
-    /// pairs: [`BatchInputs::Planned`](crate::batch::BatchInputs::Planned). If `inverted`, they have the
-    /// lists of each row, as the CPU needs.
+    /// Plans of fixed chunks of data in memory, cached in at most `max_bytes`, with at most
+    /// `max_pairs` pairs: [`BatchInputs::Planned`](crate::batch::BatchInputs::Planned). If
+    /// `inverted`, they have the lists of each row, as the CPU needs.
     CachedPlans { max_bytes: usize, max_pairs: usize, inverted: bool },
-    /// Plans of chunks that are used once: [`BatchInputs::Planned`](crate::batch::BatchInputs::Planned).
+    /// Plans of chunks that are used once:
+    /// [`BatchInputs::Planned`](crate::batch::BatchInputs::Planned).
     PassingPlans(Arc<InputPairs>),
-    /// First views, which the kernels plan: [`BatchInputs::First`](crate::batch::BatchInputs::First).
+    /// First views, which the kernels plan:
+    /// [`BatchInputs::First`](crate::batch::BatchInputs::First).
     FirstViews(Arc<InputPairs>),
 }
 

@@ -98,8 +98,8 @@ pub(super) struct ListWriter {
 }
 
 impl ListWriter {
-    /// Fills the lists of positions; [`ListWriter::substitute_pairs`] writes rows of several feature
-    /// sets.
+    /// Fills the lists of positions; [`ListWriter::substitute_pairs`] writes rows of several
+    /// feature sets.
     pub fn fill_lists(
         &mut self,
         net: &Architecture,

@@ -1,7 +1,7 @@
-//! Passes over streamed data. A round reads a block of each of several parts of files; a deal of its
-//! positions goes to the next bins at random, and a bin is shuffled when it is full. A position moves
-//! by up to twice the number of positions in memory. The order depends on recent reads only, so a pass
-//! can resume at any bin.
+//! Passes over streamed data. A round reads a block of each of several parts of files; a deal of
+//! its positions goes to the next bins at random, and a bin is shuffled when it is full. A position
+//! moves by up to twice the number of positions in memory. The order depends on recent reads only,
+//! so a pass can resume at any bin.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -140,8 +140,8 @@ struct ReadRound {
 }
 
 impl ReadRound {
-    /// Takes the next records to deal, at most `max_count`: returns their part and their indices in it.
-    /// None at the end.
+    /// Takes the next records to deal, at most `max_count`: returns their part and their indices in
+    /// it. None at the end.
     fn take_records(&mut self, max_count: usize) -> Option<(usize, Range<usize>)> {
         while self.index == self.parts.get(self.part)?.len() {
             (self.part, self.index) = (self.part + 1, 0);

@@ -13,7 +13,8 @@ use crate::sample::{Position, Sample};
 
 /// Converter of positions to rows for training, with the weights at the beginning of a round.
 pub trait Prepare: Send + Sync {
-    /// Returns the rows of each sample, the sample itself last, with centipawns for its side to move.
+    /// Returns the rows of each sample, the sample itself last, with centipawns for its side to
+    /// move.
     fn prepare_rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>>;
     /// Returns the loss of a sample's rows; None if each sample has one row and a target.
     fn move_choices(&self) -> Option<Choices>;

@@ -118,7 +118,7 @@ struct PartRecords {
     positions: PartPositions,
     validation: Vec<Sample>,
     test: Vec<Sample>,
-    some: Vec<Sample>,
+    sample: Vec<Sample>,
     probe: Vec<Sample>,
     /// The part, if more of it may be read.
     open: Option<FilePart>,
@@ -197,7 +197,7 @@ impl<'a> ScanReader<'a> {
         let open = read.open.take().map(Ok);
         let mut open =
             open.unwrap_or_else(|| file.open_part(part - self.starts[self.file_of_part(part)]))?;
-        let mut some = SampleDraw::new(SOME / self.part_count().min(SOME_PARTS) as usize);
+        let mut draw = SampleDraw::new(SOME / self.part_count().min(SOME_PARTS) as usize);
         let mut more = true;
         while more && (file.is_cut() || read.positions.counts.read < max_positions) {
             let before = read.positions.counts.read;
@@ -209,7 +209,7 @@ impl<'a> ScanReader<'a> {
                 match subset {
                     Subset::Validation => validation.push(*sample),
                     Subset::Test => test.push(*sample),
-                    Subset::Train => some.add(sample),
+                    Subset::Train => draw.add(sample),
                     Subset::Unused => {}
                 }
             })?;
@@ -219,7 +219,7 @@ impl<'a> ScanReader<'a> {
             (self.count)(read.positions.counts.read - before);
         }
         read.open = more.then_some(open);
-        read.some.extend(some.samples());
+        read.sample.extend(draw.samples());
         let mut sketch = self.sketch.lock().unwrap_or_else(PoisonError::into_inner);
         sketch.add_hashes(std::mem::take(&mut read.positions.hashes));
         self.bound.store(sketch.upper_bound(), Ordering::Relaxed);
@@ -308,7 +308,7 @@ fn read_all(plan: &ReadPlan, keep: u64, count: &(dyn Fn(u64) + Sync)) -> Result<
         files[file].check_bad(&file_counts[file].bad)?;
         validation.extend(read.validation);
         test.extend(read.test);
-        scan.some.extend(read.some);
+        scan.some.extend(read.sample);
         let probe: &mut Vec<Sample> = &mut probes[file];
         probe.extend(read.probe.into_iter().take(PROBE - probe.len()));
         if is_whole && keeps && keep > 0 {
@@ -338,9 +338,9 @@ fn read_all(plan: &ReadPlan, keep: u64, count: &(dyn Fn(u64) + Sync)) -> Result<
         scan.counts.add(&counts);
     }
     (scan.validation, scan.test) = (HeldOut::from_samples(validation), HeldOut::from_samples(test));
-    let mut some = SampleDraw::new(SOME);
-    scan.some.iter().for_each(|sample| some.add(sample));
-    scan.some = some.samples().copied().collect();
+    let mut draw = SampleDraw::new(SOME);
+    scan.some.iter().for_each(|sample| draw.add(sample));
+    scan.some = draw.samples().copied().collect();
     scan.kept = (is_whole && keeps && scan.counts.train <= keep).then_some(kept);
     if !is_whole {
         scan.counts.train = estimate;

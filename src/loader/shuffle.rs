@@ -32,9 +32,9 @@ pub(super) fn shuffled_order(
 pub(super) struct ChunkOrder(usize);
 
 impl ChunkOrder {
-    /// Shuffles records for the first pass, the incomplete chunk last. With king buckets, each batch is
-    /// sorted by bucket and split into chunks: a chunk then touches hardly more rows than without king
-    /// buckets, and one chunk of each kind is a fair sample.
+    /// Shuffles records for the first pass, the incomplete chunk last. With king buckets, each
+    /// batch is sorted by bucket and split into chunks: a chunk then touches hardly more rows than
+    /// without king buckets, and one chunk of each kind is a fair sample.
     pub fn arrange_chunks(pass: &PassOrder, encoder: &Encoder, records: &mut Vec<Packed>) -> Self {
         let mut order = shuffled_order((pass.seed, pass.shuffle), 0, records.len());
         let mut kinds = 1;
@@ -53,9 +53,10 @@ impl ChunkOrder {
         Self(kinds)
     }
 
-    /// Returns the order of a pass: unchanged in the first, later the chunks of each kind in a new order,
-    /// then incomplete groups of kinds and the incomplete chunk. If a pass begins within a chunk of a
-    /// batch, one chunk is split: its beginning completes that chunk, and its end comes last.
+    /// Returns the order of a pass: unchanged in the first, later the chunks of each kind in a new
+    /// order, then incomplete groups of kinds and the incomplete chunk. If a pass begins within a
+    /// chunk of a batch, one chunk is split: its beginning completes that chunk, and its end comes
+    /// last.
     pub fn order_of_pass(&self, pass: &PassOrder, epoch: u64, positions: usize) -> Vec<u32> {
         let (chunk, chunks) = (pass.chunk, positions / pass.chunk);
         let mut order: Vec<usize> = (0..chunks).collect();

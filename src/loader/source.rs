@@ -65,7 +65,7 @@ pub(super) fn in_order<T: Send>(
 }
 
 impl PlanFile {
-    /// Opens the files of a plan, in order; those with a known length must have it.
+    /// Opens the files of a plan, in order; files with a known length must have it.
     pub fn open_all(plan: &ReadPlan, facts: &ScanFacts) -> Result<Vec<Arc<Self>>, LoadError> {
         let plan = Arc::new(plan.clone());
         let open = |index: usize| {
@@ -180,7 +180,8 @@ fn open_source(
     Ok(SampleSource::open_file(path, reading.format, plan.bad_records)?.seen_by(reading.views)?)
 }
 
-/// Explains why material contradicts the point of view in which a file is read; None if it does not.
+/// Explains why material contradicts the point of view in which a file is read; None if it does
+/// not.
 pub fn contradict_view(
     plan: &ReadPlan,
     path: &Path,
@@ -248,7 +249,8 @@ pub(super) struct PartPositions {
 }
 
 impl FilePart {
-    /// Returns the share of the file that was read, above 0; of compressed files in compressed bytes.
+    /// Returns the share of the file that was read, above 0; of compressed files in compressed
+    /// bytes.
     pub fn share_read(&self) -> f64 {
         self.source.share_read()
     }

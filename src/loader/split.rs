@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use crate::sample::{Sample, mix_hash};
 
-/// Share of the games that are held out, chosen by content: a game is on the same side in all files.
-/// If games are unknown, each position counts as a game.
+/// Share of the games that are held out, chosen by content: a game is on the same side in all
+/// files. If games are unknown, each position counts as a game.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Split {
     /// 0 to 1.
@@ -20,8 +20,8 @@ impl Split {
     }
 }
 
-/// Share of the held-out games that are the test, 0 to 1; the others validate. It depends on a game's
-/// content alone, not on other shares; a smaller share is a part of larger ones.
+/// Share of the held-out games that are the test, 0 to 1; the others validate. It depends on a
+/// game's content alone, not on other shares; a smaller share is a part of larger ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TestShare(pub f64);
 

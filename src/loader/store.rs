@@ -147,8 +147,9 @@ impl Stream {
     }
 }
 
-/// Reads the traces of a plan: to train on, for validation, and the counts of each term in training.
-/// Fails with the first file that cannot be read, or has too many lines that contradict the term list.
+/// Reads the traces of a plan: to train on, for validation, and the counts of each term in
+/// training. Fails with the first file that cannot be read, or has too many lines that contradict
+/// the term list.
 pub fn read_traces(
     plan: &ReadPlan,
     engine: &EngineTerms,

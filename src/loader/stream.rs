@@ -18,9 +18,9 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Starts the threads that read ahead, after the first `from` positions. Data that fit the window
-    /// (by `plan.facts`) are read once; each epoch has a new order. Otherwise each pass reads the
-    /// files again, in a seeded order.
+    /// Starts the threads that read ahead, after the first `from` positions. Data that fit the
+    /// window (by `plan.facts`) are read once; each epoch has a new order. Otherwise each pass
+    /// reads the files again, in a seeded order.
     pub fn new(plan: StreamPlan, encoder: Encoder, from: u64) -> Self {
         Self::resume_stream(plan, encoder, from, None, None)
     }

@@ -18,7 +18,7 @@ pub enum Aim<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct LossInputs<'a> {
     pub targets: &'a [f32],
-    /// Logits that are added to those of the model; empty without any.
+    /// Base logits, which are added to those of the model; empty without a base.
     pub base: &'a [f32],
     /// Factors of the losses, 0 or more; empty: all 1.
     pub weights: &'a [f32],
@@ -74,8 +74,8 @@ impl<'a> Aim<'a> {
         }
     }
 
-    /// Computes the objective, or the share of logits from index `first` on, by Burn's operations. It
-    /// is a product of matrices, as Burn's `sum` adds in the order in which threads finish.
+    /// Computes the objective, or the share of logits from index `first` on, by Burn's operations.
+    /// It is a product of matrices, as Burn's `sum` adds in the order in which threads finish.
     pub(super) fn objective_of(self, logits: Tensor<1>, first: usize) -> Tensor<1> {
         let (positions, device) = (logits.dims()[0], logits.device());
         let tensor = |all: &[f32]| Tensor::<1>::from_data(&all[first..first + positions], &device);
@@ -117,8 +117,8 @@ pub struct HeadOutputs {
 }
 
 impl Aim<'_> {
-    /// Computes the objective of a net, or the share of positions from index `first` on, including the
-    /// penalty of activations.
+    /// Computes the objective of a net, or the share of positions from index `first` on, including
+    /// the penalty of activations.
     pub(super) fn of_head(self, outputs: HeadOutputs, first: usize) -> Tensor<1> {
         let HeadOutputs { logits, activations } = outputs;
         let objective = self.objective_of(logits, first);

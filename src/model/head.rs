@@ -14,7 +14,7 @@ pub type MapTensors = [Tensor<1>; 2];
 /// Computes the outputs before the sigmoid, one per position, and the inputs of the first map.
 ///
 /// # Shapes
-/// - `maps`: those of [`Architecture::maps`]
+/// - `maps`: as [`Architecture::maps`]
 /// - `accumulators`: `[batch * perspectives, N]`, neurons, then piece-square values
 /// - `buckets`: `[batch]`, or empty for one bucket
 pub fn head_outputs(

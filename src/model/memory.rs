@@ -1,4 +1,5 @@
-//! Memory that training a net takes on a GPU, from its shapes alone; and copies that measure a GPU.
+//! Memory that training a net takes on a GPU, from its shapes alone; and copies on a GPU, to measure
+//! their rate.
 
 use burn::tensor::{Device, Tensor};
 
@@ -35,8 +36,8 @@ pub(super) fn floats_of_position(net: &Architecture) -> usize {
     2 * (accumulators + net.feature_count() + sums) + 1 + maps[0][1] + written + net.psqt_columns()
 }
 
-/// Bounds the bytes that training takes, with `states` arrays of the optimiser per parameter, batches
-/// of `batch` positions, and parts of at most `room` bytes.
+/// Bounds the bytes that training takes, with `states` arrays of the optimiser per parameter,
+/// batches of `batch` positions, and parts of at most `room` bytes.
 pub fn bytes_on_gpu(net: &Architecture, batch: usize, states: usize, room: usize) -> u64 {
     let arrays: Vec<usize> = net.list_arrays().iter().map(|array| array.len()).collect();
     let (parameters, largest) =

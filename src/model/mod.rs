@@ -43,8 +43,8 @@ pub struct LossGradients {
 pub type TensorGradients = BTreeMap<u64, Tensor<1>>;
 /// Names of parameters in [`Weights`] and their shapes, by number.
 pub type NumberedTensors = BTreeMap<u64, (String, Vec<usize>)>;
-/// Rows that a batch touches in ascending order, by the number of the parameter: gradients have only
-/// these rows, `[touched, N]`; all others are 0.
+/// Rows that a batch touches in ascending order, by the number of the parameter: gradients have
+/// only these rows, `[touched, N]`; all others are 0.
 pub type TouchedRows = BTreeMap<u64, Arc<[u32]>>;
 
 /// Factors from floats to the integers of arrays in a net's file: one for all, or one per column.
@@ -105,8 +105,8 @@ impl Model {
         }
     }
 
-    /// Computes the objective and its derivative by every parameter. Panics if a model of plain tensor
-    /// operations is not on a device for training (`Device::autodiff`).
+    /// Computes the objective and its derivative by every parameter. Panics if a model of plain
+    /// tensor operations is not on a device for training (`Device::autodiff`).
     pub fn loss_gradients(&self, inputs: &BatchInputs, aim: Aim) -> LossGradients {
         match self {
             Model::Net(model) => model.loss_gradients(inputs, aim, None),
@@ -123,12 +123,12 @@ impl Model {
         }
     }
 
-    /// Copies the model with weights rounded as in a net's file, half away from 0. `units` are those of
-    /// the arrays that are integers there. Rows are rounded with their factor.
+    /// Copies the model with weights rounded as in a net's file, half away from 0. `units` are
+    /// those of the arrays that are integers there. Rows are rounded with their factor.
     pub fn round_weights(&self, units: &[(ArrayKind, Vec<f32>)]) -> Self {
         let factors = self.factors_of_rows();
         self.clone().map_arrays(|id, values| {
-            let Some((_, units)) = units.iter().find(|(part, _)| net::array_id(*part) == id) else {
+            let Some((_, units)) = units.iter().find(|(kind, _)| net::array_id(*kind) == id) else {
                 return values;
             };
             let factor = factors.get(&id).cloned();
@@ -181,8 +181,8 @@ impl Model {
         self.collect_weights(None)
     }
 
-    /// Computes the loss, and its derivative by every parameter in the form of [`Model::to_weights`].
-    /// Panics as [`Model::loss_gradients`] does.
+    /// Computes the loss, and its derivative by every parameter in the form of
+    /// [`Model::to_weights`]. Panics as [`Model::loss_gradients`] does.
     pub fn compute_gradients(&self, inputs: &BatchInputs, aim: Aim) -> (f32, Weights) {
         let LossGradients { loss, gradients, .. } =
             self.loss_gradients(inputs, aim).expand_rows(self);
@@ -261,7 +261,7 @@ impl<F: FnMut(u64, Tensor<1>) -> Tensor<1>> ModuleMapper for MapArrays<F> {
     }
 }
 
-/// Moves the gradients of a module's parameters out of those of all tensors.
+/// Removes the gradients of a module's parameters from the gradients of all tensors.
 fn collect_gradients(all: &mut burn::tensor::Gradients, module: &impl Module) -> TensorGradients {
     struct Collect<'a>(&'a mut burn::tensor::Gradients, TensorGradients);
     impl ModuleVisitor for Collect<'_> {

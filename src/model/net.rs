@@ -109,8 +109,8 @@ impl std::fmt::Debug for Fused {
 }
 
 /// Returns the number of an array, which identifies it in a checkpoint's optimiser state.
-pub fn array_id(part: ArrayKind) -> u64 {
-    match part {
+pub fn array_id(kind: ArrayKind) -> u64 {
+    match kind {
         ArrayKind::Rows(0) => 1,
         ArrayKind::AccumulatorBias => 2,
         ArrayKind::Output => 3,
@@ -150,7 +150,7 @@ impl NetModel {
             Route::Fused(_) => device.clone().without_autodiff(),
             _ => device.clone(),
         };
-        let array = |part| net.find_array(part).expect("every net has it");
+        let array = |kind| net.find_array(kind).expect("every net has it");
         let affine = |weight, bias| {
             let weight = load_param(&array(weight), weights, device)?;
             Ok::<_, WeightsError>(Affine {
@@ -159,8 +159,8 @@ impl NetModel {
             })
         };
         let rows = |set| {
-            let optional = |part| {
-                net.find_array(part).map(|array| load_param(&array, weights, device)).transpose()
+            let optional = |kind| {
+                net.find_array(kind).map(|array| load_param(&array, weights, device)).transpose()
             };
             let (factor, psqt) =
                 (optional(ArrayKind::Factor(set))?, optional(ArrayKind::Psqt(set))?);
@@ -251,7 +251,8 @@ impl NetModel {
         TensorArrays(self.net.list_arrays().into_iter().map(take).collect())
     }
 
-    /// Joins the accumulators' weights, with their factor, and piece-square values: `[rows, columns]`.
+    /// Joins the accumulators' weights, with their factor, and piece-square values: `[rows,
+    /// columns]`.
     fn accumulator_rows(&self, touched: Option<&RowSet>) -> Tensor<2> {
         let inputs = &self.net.inputs;
         let set_rows = |(index, (rows, set)): (usize, (&SetRows, &Set))| {
@@ -304,8 +305,8 @@ impl NetModel {
     }
 }
 
-/// Draws starting weights: normal with deviation `sqrt(2 / fan-in)`; biases and factors are zero. The
-/// order is array by array and row by row, as in other trainers, so that seeds agree.
+/// Draws starting weights: normal with deviation `sqrt(2 / fan-in)`; biases and factors are zero.
+/// The order is array by array and row by row, as in other trainers, so that seeds agree.
 pub fn initial_weights(net: &Architecture, seed: u64) -> Weights {
     let mut random = Xoroshiro128Plus::seed_from_u64(seed);
     let mut weights = Weights::default();

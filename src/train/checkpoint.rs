@@ -1,6 +1,6 @@
-//! Complete state of a run in one safetensors file, from which it resumes as if it had never stopped:
-//! the weights by name, readable by any tool; the record of the optimiser as bytes; the rest as text
-//! in the header.
+//! Complete state of a run in one safetensors file, from which it resumes as if it had never
+//! stopped: the weights by name, readable by any tool; the record of the optimiser as bytes; the
+//! rest as text in the header.
 
 use std::collections::BTreeMap;
 use std::mem::take;

@@ -28,7 +28,8 @@ enum MeanRule {
 }
 
 impl<'a> Learner<'a> {
-    /// Creates a learner from selected weights and a [record](Learner::record_optimizer), empty at first.
+    /// Creates a learner from selected weights and a [record](Learner::record_optimizer), empty at
+    /// first.
     pub fn new(job: &'a Training, selected: &Weights, record: Vec<u8>) -> Result<Self, TrainError> {
         let settings = &job.settings.optimizer;
         let wrong = |error: WeightsError| TrainError::Optimizer(error.into());

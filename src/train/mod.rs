@@ -53,7 +53,8 @@ pub struct Training<'a> {
     pub settings: &'a TrainingSettings,
     /// Rank 0 writes `log.csv`, `last.safetensors`, `best.safetensors` and [`KEPT`] here.
     pub folder: &'a Path,
-    /// Validation batches; without any there is no held-out loss, and the last checkpoint is the best.
+    /// Validation batches; without any there is no held-out loss, and the last checkpoint is the
+    /// best.
     pub held_out: &'a [Batch],
     /// Step after which the loop returns [`End::Round`].
     pub until: u64,
@@ -194,11 +195,8 @@ impl<'a> Trainer<'a> {
         self.clock = (watch.elapsed_seconds(), self.state.positions);
         if self.writer.handed.is_none() {
             let best = self.validate_model(watch)?;
-            self.write_checkpoint(CheckpointFiles {
-                best,
-                last: true,
-                ..CheckpointFiles::default()
-            })?;
+            let files = CheckpointFiles { best, last: true, ..CheckpointFiles::default() };
+            self.write_checkpoint(files)?;
         }
         let end = loop {
             let RunState { step, converged, unimproved, .. } = self.state;
@@ -407,12 +405,8 @@ impl<'a> Trainer<'a> {
         // The phase that ends here, not the one that begins.
         let (phase, _) = settings.phase_after(step.saturating_sub(1));
         let done = step as f64 / phase.steps as f64;
-        let held_out = measure_losses(
-            self.learner.learnt_model(),
-            self.job.held_out,
-            settings,
-            self.job.ranks,
-        );
+        let model = self.learner.learnt_model();
+        let held_out = measure_losses(model, self.job.held_out, settings, self.job.ranks);
         self.compare_ranks()?;
         let elapsed = watch.elapsed_seconds() - self.clock.0;
         let moved = self.state.positions - self.clock.1;

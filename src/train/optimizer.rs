@@ -15,8 +15,8 @@ use crate::model::{
 };
 use crate::weights::{Weights, WeightsError};
 
-/// Typical difference of tuned weights from sensible start values; on a million positions of 300,000
-/// games or of 12,000 it costs nothing if the data are informative.
+/// Typical difference of tuned weights from sensible start values; on a million positions of
+/// 300,000 games or of 12,000 it costs nothing if the data are informative.
 const PRIOR: f64 = 50.0;
 
 /// The `[optimizer]` section of a config, complete.
@@ -235,8 +235,8 @@ impl ArrayState {
 }
 
 impl ModelOptimizer {
-    /// Takes a step of a model at a learning rate. Parameters without a gradient stay. Untouched rows
-    /// miss the step if they can take it later.
+    /// Takes a step of a model at a learning rate. Parameters without a gradient stay. Untouched
+    /// rows miss the step if they can take it later.
     pub fn step_model(
         &mut self,
         rate: f64,
@@ -360,8 +360,8 @@ impl ModelOptimizer {
     }
 }
 
-/// Settings by names of arrays in checkpoints, or of their prefixes: `head` for `head.0`, and `head.0`
-/// for `head.0.weight`.
+/// Settings by names of arrays in checkpoints, or of their prefixes: `head` for `head.0`, and
+/// `head.0` for `head.0.weight`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LayerSettings(pub BTreeMap<String, ArraySettings>);
 

@@ -12,7 +12,7 @@ pub trait Ranks: Sync {
     fn count(&self) -> usize;
     /// Replaces each number by its sum over all ranks, with the same bits on each of them.
     fn sum_over_ranks(&self, values: &mut [f32], numbers: &mut [f64]);
-    /// Replaces the bytes by those of rank 0.
+    /// Replaces the bytes by the bytes of rank 0.
     fn broadcast_bytes(&self, bytes: &mut Vec<u8>);
 }
 

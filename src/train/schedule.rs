@@ -247,7 +247,8 @@ impl ScheduleStage {
         Self { shape, from, to: None, factor: None, every: None, length: None }
     }
 
-    /// Places a stage in a run: `start`, `end` and `share` are shares of the run, `steps` its length.
+    /// Places a stage in a run: `start`, `end` and `share` are shares of the run, `steps` its
+    /// length.
     fn stage_in_run(
         &self,
         start: f64,

@@ -43,8 +43,8 @@ impl TrainingSettings {
     }
 }
 
-/// Training of the integers of the net's file: losses and gradients are those of rounded weights, and
-/// the steps change the weights themselves.
+/// Training of the integers of the net's file: losses and gradients are those of rounded weights,
+/// and the steps change the weights themselves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounding {
     /// First step, from 1.

@@ -80,9 +80,9 @@ impl From<WinRateModel> for SourceTarget {
 
 const LEAST: usize = 1 << 11;
 
-/// Computes the targets of a batch, 0 to 1, from the point of view of its results. `wdl` is the weight
-/// of results in the run. `source_targets` has an entry for positions without a source, then one per
-/// source. Positions without a score have their results as targets.
+/// Computes the targets of a batch, 0 to 1, from the point of view of its results. `wdl` is the
+/// weight of results in the run. `source_targets` has an entry for positions without a source, then
+/// one per source. Positions without a score have their results as targets.
 pub fn blend_targets<'a>(
     batch: &'a Batch,
     wdl: f64,

@@ -22,14 +22,8 @@ impl FusedOps for Flex {
         let mut gradients = reuse_tensors(&job.gradients, job.kernel.gradient_lens(job.touched));
         let slices = gradients.iter_mut().map(|it| it.storage_mut());
         let slices = SliceGradients::new(&job.kernel.net, slices);
-        let value = loss_and_gradients(
-            job.kernel,
-            &weights,
-            positions,
-            job.aim,
-            slices,
-            &mut lock_scratch(&job),
-        );
+        let scratch = &mut lock_scratch(&job);
+        let value = loss_and_gradients(job.kernel, &weights, positions, job.aim, slices, scratch);
         *lock_memory(&job.gradients) = Some(Box::new(gradients.clone()));
         let loss = make_tensor(vec![value as f32]);
         FusedGradients { loss, gradients: TensorArrays(gradients) }

@@ -1,4 +1,4 @@
-//! Operations of our own on Burn's backends. [`FusedOps`] is a backend extension. The whole loss of
+//! Fused operations on Burn's backends. [`FusedOps`] is a backend extension. The whole loss of
 //! a net is one operation: accumulate, activate, multiply by the layers, sigmoid, error, and all
 //! gradients, in one pass over chunks of the batch that fit the cache. The kernel returns loss and
 //! gradients together, so Burn's autodiff is not involved: tensors are those of the backend itself.
@@ -39,7 +39,7 @@ pub struct KernelJob<'a> {
     pub aim: Aim<'a>,
     pub scratch: Arc<Mutex<Scratch>>,
     pub gradients: GradientMemory,
-    /// Maximum bytes of accumulators and all that follows, and of cached lists; batches are split.
+    /// Maximum bytes from accumulators' gradients on, and of cached lists; batches are split.
     pub room: usize,
     pub done: Option<Done<'a>>,
 }

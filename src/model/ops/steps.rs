@@ -50,10 +50,11 @@ impl OptimizerStep {
         with_formula!(self, formula => step_pass(formula, level, p, g, into_array(states)));
     }
 
-    /// Takes missed steps in `rows` of `p` and the states, in place. `taken` has the steps that every
-    /// row has taken. The gradient is zero, except in the last step if `g` is given, which has only
-    /// these rows. The bits are those of [`OptimizerStep::take_step`], step by step, for any number of
-    /// rayon's threads. Panics if the steps are of several kinds, rows are not sorted, or lengths differ.
+    /// Takes missed steps in `rows` of `p` and the states, in place. `taken` has the steps that
+    /// every row has taken. The gradient is zero, except in the last step if `g` is given, which
+    /// has only these rows. The bits are those of [`OptimizerStep::take_step`], step by step, for
+    /// any number of rayon's threads. Panics if the steps are of several kinds, rows are not
+    /// sorted, or lengths differ.
     pub fn take_missed(
         steps: &[OptimizerStep],
         level: SimdLevel,
@@ -322,12 +323,8 @@ impl<F: Formula<N>, const N: usize> Task for StepPiece<'_, F, N> {
             for (now, (_, last)) in now.iter_mut().zip(&states) {
                 *now = simd.partial_load_f32s(last);
             }
-            let (p, now) = formula.step_element(
-                Vectors(simd),
-                simd.partial_load_f32s(last_parameters),
-                g,
-                now,
-            );
+            let p = simd.partial_load_f32s(last_parameters);
+            let (p, now) = formula.step_element(Vectors(simd), p, g, now);
             simd.partial_store_f32s(last_parameters, p);
             for (now, (_, last)) in now.into_iter().zip(&mut states) {
                 simd.partial_store_f32s(last, now);
@@ -430,8 +427,8 @@ fn are_zeros(numbers: &[f32]) -> bool {
     numbers.iter().fold(0, |all, number| all | number.to_bits()) == 0
 }
 
-/// Adam's step with decoupled weight decay, and RAdam's. For each parameter `p` with gradient `g` and
-/// means `m` and `v`, at step `t` from 1:
+/// Adam's step with decoupled weight decay, and RAdam's. For each parameter `p` with gradient `g`
+/// and means `m` and `v`, at step `t` from 1:
 ///
 /// ```text
 /// g += coupled_decay * p

@@ -1,7 +1,7 @@
-//! Lists of a batch in strips, which a GPU processes one by one. The gradient of an input's weights is
-//! a sum over the lists that contain it. Strip by strip, the addends stay in a cache while all inputs
-//! read them, and a strip's lists of an input are a few words of bits. The processor assigns lists to
-//! strips, so this code is tested without a GPU.
+//! Lists of a batch in strips, which a GPU processes one by one. The gradient of an input's weights
+//! is a sum over the lists that contain it. Strip by strip, the addends stay in a cache while all
+//! inputs read them, and a strip's lists of an input are a few words of bits. The processor assigns
+//! lists to strips, so this code is tested without a GPU.
 
 /// Lists of each strip. They share a king bucket, so that a strip has bits for 768 inputs.
 #[derive(Debug, PartialEq)]

@@ -21,15 +21,15 @@ pub struct Prior {
 /// ```
 ///
 /// up to a constant. Multiplied by `-2 s^2 / N` that is `loss + penalty / 2 * sum (w - start)^2`
-/// with the penalty `2 s^2 / (N prior^2)`, where `s^2` is the mean squared error, that is the
-/// loss.
+/// with the penalty `2 s^2 / (N prior^2)`, where `s^2` is the mean squared error, that is the loss.
 ///
 /// A step uses the previous `s^2`. Since `log` is concave, a step that lowers its objective also
 /// lowers `N / 2 * log(loss) + sum (w - start)^2 / (2 prior^2)`, the objective with the best
 /// `s^2`; so steps cannot cycle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Newton {
-    /// Share of the diagonal that is added to it: tenfold after a failed step, a tenth after others.
+    /// Share of the diagonal that is added to it: tenfold after a failed step, a tenth after
+    /// others.
     pub damping: f64,
     /// Trained weights by number. The others keep their bits.
     pub movable: Vec<bool>,
@@ -125,10 +125,10 @@ impl Newton {
 }
 
 /// Computes standard errors of `movable` weights in centipawns: `None` for the others, infinite for
-/// weights that neither data nor prior determine. They are the roots of the diagonal of `(J J / s^2 +
-/// 1 / prior^2)^-1`, where `J` holds the derivatives of the errors and `s^2` is the mean squared error.
-/// Errors of positions are assumed to be independent and equally spread; within a game they are not,
-/// so true standard errors are larger.
+/// weights that neither data nor prior determine. They are the roots of the diagonal of `(J J / s^2
+/// + 1 / prior^2)^-1`, where `J` holds the derivatives of the errors and `s^2` is the mean squared
+/// error. Errors of positions are assumed to be independent and equally spread; within a game they
+/// are not, so true standard errors are larger.
 pub fn standard_errors(
     problem: &Problem,
     equations: &Equations,
@@ -201,7 +201,8 @@ impl System {
         step.iter().all(|element| element.is_finite()).then_some(step)
     }
 
-    /// Returns the diagonal of the inverse: `None` for fixed weights, infinite for undetermined ones.
+    /// Returns the diagonal of the inverse: `None` for fixed weights, infinite for undetermined
+    /// ones.
     fn inverse_diagonal(&self, weights: usize) -> Vec<Option<f64>> {
         let mut diagonal = vec![None; weights];
         let inverse = self.factors(RIDGE).map(|factors| factors.inverse_diagonal());

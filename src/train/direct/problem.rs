@@ -79,8 +79,9 @@ impl From<ProblemError> for TrainError {
 const CHUNK: usize = 256;
 
 impl<'a> Problem<'a> {
-    /// Makes a problem of positions whose terms have numbers below `terms`. Fails without positions, or
-    /// without alternative moves. Panics if the rows of a position are in several blocks.
+    /// Makes a problem of positions whose terms have numbers below `terms`. Fails without
+    /// positions, or without alternative moves. Panics if the rows of a position are in several
+    /// blocks.
     pub fn new(
         pieces: &'a [Arc<TermBatch>],
         terms: usize,
@@ -123,7 +124,8 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Computes the effective share of positions (L. Kish, "Survey Sampling", 1965); less than 1 with weights.
+    /// Computes the effective share of positions (L. Kish, "Survey Sampling", 1965); less than 1
+    /// with weights.
     pub fn evenness(&self) -> f64 {
         let Goal::Results { shares: shares @ [_, ..], .. } = self.goal else { return 1.0 };
         let sum =

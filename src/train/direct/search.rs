@@ -22,8 +22,8 @@ pub struct Search {
     loss: Loss,
 }
 
-/// Positions of a term in ascending order without repetition, and its counts there: for SAFETY White's
-/// and Black's, else one; for the tempo the side to move.
+/// Positions of a term in ascending order without repetition, and its counts there: for SAFETY
+/// White's and Black's, else one; for the tempo the side to move.
 #[derive(Clone, Debug)]
 struct Column {
     kind: Option<TermKind>,
@@ -122,9 +122,9 @@ impl Search {
         self.states.par_chunks(SHARD).map(shard).collect::<Vec<f64>>().iter().sum()
     }
 
-    /// Tries every trained weight once, in numerical order: one `step` up, or else one down. A single
-    /// step lets the other weights react. After a sweep with step 1 and no change, no step of a single
-    /// weight lowers the loss.
+    /// Tries every trained weight once, in numerical order: one `step` up, or else one down. A
+    /// single step lets the other weights react. After a sweep with step 1 and no change, no step
+    /// of a single weight lowers the loss.
     pub fn sweep(&mut self, step: u16) -> SweepCounts {
         let step = f64::from(step);
         let threshold = -LEAST * self.sum();
@@ -147,7 +147,8 @@ impl Search {
         SweepCounts { tried, moved, loss: self.loss() }
     }
 
-    /// Computes the changes of the summed loss if the weight moves up by `step`, and if it moves down.
+    /// Computes the changes of the summed loss if the weight moves up by `step`, and if it moves
+    /// down.
     fn trial(&self, number: usize, step: f64) -> [f64; 2] {
         let Column { kind, positions, counts } = &self.columns[number / 2];
         let shard = |(positions, counts): (&[u32], &[[i16; 2]])| {

@@ -249,13 +249,8 @@ fn compare(precision: Precision, tolerance: f64) {
             let (case, right) = decided.expect("there are such cases");
             let (got_loss, got) = case.run(&mut scratch);
             let mut got_logits = vec![0.0; batch];
-            compute_logits(
-                &case.kernel,
-                &case.weights(),
-                case.positions(),
-                &mut got_logits,
-                &mut scratch,
-            );
+            let (weights, positions) = (case.weights(), case.positions());
+            compute_logits(&case.kernel, &weights, positions, &mut got_logits, &mut scratch);
             let Right { loss: right_loss, gradients, size, .. } = &right;
             let mut all = vec![("loss", ((got_loss - right_loss).abs() / right_loss, 0.0))];
             all.push(("logits", errors(&got_logits, &right.logits, 1.0)));

@@ -176,8 +176,8 @@ fn any_lists(lists: usize, width: usize, kings: usize) -> Vec<Vec<u16>> {
     (0..lists).map(&mut list).collect()
 }
 
-/// Integers sum exactly in any order, so a list too many or too few shows. Lists exceed 64 strips of
-/// the usual length; with king buckets, most strips are partly filled.
+/// Integers sum exactly in any order, so a list too many or too few shows. Lists exceed 64 strips
+/// of the usual length; with king buckets, most strips are partly filled.
 #[test]
 fn gradients_of_inputs() {
     let Some(gpu) = gpu() else { return };
@@ -192,7 +192,8 @@ fn gradients_of_inputs() {
         };
         let mut weights = initial_weights(&net, 4);
         for (name, array) in &mut weights.0 {
-            // Accumulators are positive; gradients are upstream gradients times the perspective's number.
+            // Accumulators are positive; gradients are upstream gradients times the perspective's
+            // number.
             let value = |i: usize| match &name[..] {
                 "accumulator.bias" => 1.0,
                 "output.weight" => (1 + i / hidden) as f32,

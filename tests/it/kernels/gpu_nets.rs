@@ -41,8 +41,8 @@ fn nets() -> Vec<(Architecture, u64)> {
     nets
 }
 
-/// Nets of each feature set, and of several: with factors, repeated rows, king buckets, of 16 and of 32
-/// bits.
+/// Nets of each feature set, and of several: with factors, repeated rows, king buckets, of 16 and
+/// of 32 bits.
 fn nets_of_sets() -> Vec<(Architecture, u64)> {
     let squares: Vec<u8> = (0..32).map(|square| square / 4).collect();
     let kings = Kings::new(true, &squares).expect("the buckets have no gaps");

@@ -68,14 +68,9 @@ fn check(rule: Rule, level: SimdLevel, (rows, width, steps): (usize, usize, u64)
         step.take_step(level, p, &gradients, states);
         missed.push(step);
         let (p, states) = lazy.parts(step);
-        OptimizerStep::take_missed(
-            &missed,
-            level,
-            (&touched, &mut taken),
-            p,
-            Some(&touched_gradients),
-            states,
-        );
+        let rows_taken = (&touched[..], &mut taken[..]);
+        let g = Some(&touched_gradients[..]);
+        OptimizerStep::take_missed(&missed, level, rows_taken, p, g, states);
         if t == steps || random.random_bool(0.05) {
             let all: Vec<u32> = (0..rows as u32).collect();
             let (p, states) = lazy.parts(step);
@@ -112,21 +107,15 @@ fn same_bits_much_later() {
         let mut dense = Numbers::drawn(3, 17, &mut Xoshiro256PlusPlus::seed_from_u64(1));
         let mut lazy = dense.clone();
         let steps: Vec<OptimizerStep> = (1..=2000).map(|t| rule.at(t)).collect();
+        let level = SimdLevel::detect_fastest();
         let (mut gradients, mut taken) = (vec![1e-4; 3 * 17], [0; 3]);
         for (steps, gradients) in [(&steps[..1], Some(&gradients[..])), (&steps, None)] {
             let (rows, (p, states)) = ((&[0, 1, 2][..], &mut taken[..]), lazy.parts(steps[0]));
-            OptimizerStep::take_missed(
-                steps,
-                SimdLevel::detect_fastest(),
-                rows,
-                p,
-                gradients,
-                states,
-            );
+            OptimizerStep::take_missed(steps, level, rows, p, gradients, states);
         }
         for step in &steps {
             let (p, states) = dense.parts(*step);
-            step.take_step(SimdLevel::detect_fastest(), p, &gradients, states);
+            step.take_step(level, p, &gradients, states);
             gradients.fill(0.0);
         }
         assert!(dense.bits() == lazy.bits(), "{rule:?}");

@@ -73,7 +73,8 @@ fn planned_chunks_equal_lists() {
     assert!(planned > 24 * BATCHES, "{planned} planned batches");
 }
 
-/// Streamed chunks with pairs equal lists: across windows, for several ranks, from any resume point.
+/// Streamed chunks with pairs equal lists: across windows, for several ranks, from any resume
+/// point.
 #[test]
 fn streamed_chunks_equal_lists() {
     let mut chunks = 0;

@@ -3,7 +3,7 @@
 //! Why: one task takes a block through all chunks of a group, so that its gradients stay in a cache
 //! and have one writer. It equals the backward pass of the plain tensor operations, up to rounding.
 //! Index spaces are those of [`ChunkPlan`]: slots, lists (`TOGETHER` per slot) and rows; a block is
-//! a range of columns, `r` a vector of it, `h` a float vector of that, `half` a factor of a product.
+//! a range of columns, `r` a vector of it, `h` a float vector of that, `half` one of two factors.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -136,32 +136,21 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
                 [units; 2]
             };
             for (half, sums) in sums.iter_mut().enumerate() {
-                let list_gradients = rows[half].as_slice();
-                let (rows, to) = (&chunk.packed_rows[..], sums.rows.get_mut());
+                let (gradients, units) = (rows[half].as_slice(), &units[half]);
+                let rows = &chunk.packed_rows[..];
+                let (lists, to) = ((&**plan, rows), sums.rows.get_mut());
                 // The branch is outside the loop over runs.
                 match rows {
-                    [] => gather_gradients::<S, R, H, F, false>(
-                        simd,
-                        (plan, &[]),
-                        list_gradients,
-                        &units[half],
-                        to,
-                    ),
-                    _ => gather_gradients::<S, R, H, F, true>(
-                        simd,
-                        (plan, rows),
-                        list_gradients,
-                        &units[half],
-                        to,
-                    ),
+                    [] => gather_gradients::<S, R, H, F, false>(simd, lists, gradients, units, to),
+                    _ => gather_gradients::<S, R, H, F, true>(simd, lists, gradients, units, to),
                 }
             }
         }
     }
 }
 
-/// Writes the gradients of accumulators, `[lists, columns]` in `units`, and adds those of biases and
-/// output weights. `ratios` are output weights divided by the largest of their column.
+/// Writes the gradients of accumulators, `[lists, columns]` in `units`, and adds those of biases
+/// and output weights. `ratios` are output weights divided by the largest of their column.
 #[inline(always)]
 fn accumulator_gradients<
     S: Lanes,
@@ -306,8 +295,8 @@ fn deep_backward<
     [sums, units]
 }
 
-/// Computes the gradients of neurons, and of their factors in pairwise nets, from those of the first
-/// map's inputs.
+/// Computes the gradients of neurons, and of their factors in pairwise nets, from those of the
+/// first map's inputs.
 #[inline(always)]
 fn neuron_gradients<S: Lanes, const H: usize, F: WeightFormat<H>, P: Rho, const PAIR: bool>(
     simd: S,
@@ -372,8 +361,8 @@ fn gather_gradients<
         }
         let mut gradient = gradients[row];
         // SAFETY: runs are consecutive, and have as many fours in total as `holders`, as asserted.
-        // Offsets come from `Planner` and `FirstPlanner` alone: those of the lists' rows, and of the
-        // row after them, which exists, as asserted. Slices would make the loop slower.
+        // Offsets come from `Planner` and `FirstPlanner` alone: those of the lists' rows, and of
+        // the row after them, which exists, as asserted. Slices would make the loop slower.
         unsafe {
             let load = |four: *const [u16; FOUR]| {
                 u16::unpack_four(&*four)
@@ -434,7 +423,8 @@ fn add_to_parents(rows: &mut [f32], each: usize, parents: [usize; 2], pair: usiz
     }
 }
 
-/// Sums the shards of each block, without the output's bias; of the maps only the first one's weights.
+/// Sums the shards of each block, without the output's bias; of the maps only the first one's
+/// weights.
 pub(super) fn reduce_shards<F: Sync>(
     kernel: &Kernel,
     sums: &mut [BlockSums],

@@ -1,7 +1,7 @@
-//! Small dense products, for the layers after the accumulators: libraries of matrices are slower for
-//! a few dozen rows. Matrices are row-major; rows of the right factor and of the result are whole
-//! vectors, padded with zeros. Each element is a sum over the index `k` in ascending order, whatever
-//! its neighbours are. `n` counts rows of the left factor, `vector` the vectors of a row.
+//! Small dense products for the layers after the accumulators, with the vectors of the kernels.
+//! Matrices are row-major; rows of the right factor and of the result are whole vectors, padded
+//! with zeros. Each element is a sum over the index `k` in ascending order, independent of its
+//! neighbours. `n` counts rows of the left factor, `vector` the vectors of a row.
 
 use super::simd::Lanes;
 
@@ -28,8 +28,8 @@ impl<'a> PanelMatrix<'a> {
     }
 }
 
-/// Computes `c = bias + a b`: `a` is `[n, panels * k]` in panels of `k` columns, `b` is
-/// `[panels * k, width]`, `bias` is `[width]`, `c` is `[n, width]`. Width is a multiple of the lanes.
+/// Computes `c = bias + a b`: `a` is `[n, panels * k]` in panels of `k` columns, `b` is `[panels *
+/// k, width]`, `bias` is `[width]`, `c` is `[n, width]`. Width is a multiple of the lanes.
 #[inline(always)]
 pub(super) fn multiply_panels<S: Lanes>(
     simd: S,

@@ -1,9 +1,9 @@
 //! Forward pass of a chunk: accumulators block by block, then all operations up to the losses.
 //!
 //! Why: the rows of a block stay in the first-level cache while all lists of the chunk are summed.
-//! It equals the forward pass of the plain tensor operations, up to rounding. Index spaces are those
-//! of [`ChunkPlan`]: slots, lists (`TOGETHER` per slot), logits and rows. Blocks of neurons come
-//! first, all of the first half, then of the second, then blocks of piece-square values.
+//! It equals the forward pass of the plain tensor operations, up to rounding. Index spaces are
+//! those of [`ChunkPlan`]: slots, lists (`TOGETHER` per slot), logits and rows. Blocks of neurons
+//! come first, all of the first half, then of the second, then blocks of piece-square values.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -87,13 +87,8 @@ impl<F: Copy + Default> ForwardChunk<F> {
             }
             OneHot::Lists(lists) => {
                 let plan = writable_plan(&mut self.plan);
-                self.planner.order_items(
-                    &kernel.net,
-                    lists,
-                    selection.positions,
-                    selection.pairs,
-                    plan,
-                );
+                let ChunkSelection { positions, pairs, .. } = selection;
+                self.planner.order_items(&kernel.net, lists, positions, pairs, plan);
                 if backward {
                     self.planner.invert_lists(plan);
                 }
@@ -169,7 +164,8 @@ pub(super) struct ForwardBlock<'a, F> {
     pub output: &'a [f32],
 }
 
-/// Forward pass of a chunk with `TOGETHER` lists per slot; in deep nets also backward to the layers.
+/// Forward pass of a chunk with `TOGETHER` lists per slot; in deep nets also backward to the
+/// layers.
 pub(super) struct Forward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub kernel: &'a Kernel,
     pub packed: &'a PackedWeights<F>,
@@ -217,13 +213,8 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
                     gather_rows::<S, R, H, F>(packed_rows, weights.rows, rows.get_mut());
                     (weights.rows, weights.next) = (rows.as_slice(), &[]);
                 }
-                accumulate_block::<S, R, H, F, P, TOGETHER>(
-                    simd,
-                    plan,
-                    &weights,
-                    to,
-                    partial.get_mut(),
-                );
+                let logits = partial.get_mut();
+                accumulate_block::<S, R, H, F, P, TOGETHER>(simd, plan, &weights, to, logits);
             }
             if !deep {
                 continue;
@@ -262,11 +253,8 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
                 }
             }
         }
-        chunk.compute_losses(
-            selection,
-            if deep { 0.0 } else { F::LARGEST_GRADIENT / P::LARGEST_DERIVATIVE },
-            net.buckets,
-        );
+        let top = if deep { 0.0 } else { F::LARGEST_GRADIENT / P::LARGEST_DERIVATIVE };
+        chunk.compute_losses(selection, top, net.buckets);
         let ForwardChunk { plan, head, logit_gradients, slot_gradients, loss, .. } = chunk;
         if backward && deep {
             // A net without layers walks its graph for the piece-square values alone.
@@ -306,8 +294,8 @@ fn gather_rows<S: Lanes, const R: usize, const H: usize, F: WeightFormat<H>>(
     }
 }
 
-/// Writes the accumulators of a block, `[lists, columns]`, and adds its terms of each slot's logit to
-/// `logits`, `[slots, lanes]`, if there are any. A slot has `TOGETHER` lists.
+/// Writes the accumulators of a block, `[lists, columns]`, and adds its terms of each slot's logit
+/// to `logits`, `[slots, lanes]`, if there are any. A slot has `TOGETHER` lists.
 #[inline(always)]
 fn accumulate_block<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     simd: S,
@@ -338,8 +326,8 @@ fn accumulate_block<S, const R: usize, const H: usize, F, P, const TOGETHER: usi
         for run in ahead.next().unwrap_or_default() {
             prefetch_line(block.next, run.row as usize * (LINE / size_of::<F>()), false);
         }
-        // SAFETY: only `Planner` and `FirstPlanner` write entries: offsets of rows up to the blank one,
-        // which exists, as asserted, and `length` entries for each of `ABREAST` lists.
+        // SAFETY: only `Planner` and `FirstPlanner` write entries: offsets of rows up to the blank
+        // one, which exists, as asserted, and `length` entries for each of `ABREAST` lists.
         let sums = unsafe {
             with_vector!(&plan.entries, entries => {
                 sum_rows(simd, &entries.as_chunks().0[fours], length, block)
@@ -373,8 +361,8 @@ fn accumulate_block<S, const R: usize, const H: usize, F, P, const TOGETHER: usi
 /// Sums the bias and the rows of each of [`ABREAST`] lists.
 ///
 /// # Safety
-/// Lists must have `length` entries, as [`ChunkPlan::bundle_ranges`] returns them, and entries must be
-/// offsets of the block's rows, in units of [`STEP`] bytes.
+/// Lists must have `length` entries, as [`ChunkPlan::bundle_ranges`] returns them, and entries must
+/// be offsets of the block's rows, in units of [`STEP`] bytes.
 #[inline(always)]
 unsafe fn sum_rows<S: Lanes, const R: usize, const H: usize, F: WeightFormat<H>, E: IndexWord>(
     simd: S,
@@ -423,8 +411,8 @@ unsafe fn sum_rows<S: Lanes, const R: usize, const H: usize, F: WeightFormat<H>,
     sums
 }
 
-/// Writes the inputs of the first layer, `[perspectives, rows, columns]`, from the accumulators of a
-/// block, or their products.
+/// Writes the inputs of the first layer, `[perspectives, rows, columns]`, from the accumulators of
+/// a block, or their products.
 #[inline(always)]
 fn first_map_inputs<S: Lanes, const R: usize, const H: usize, F: WeightFormat<H>, P: Rho>(
     simd: S,

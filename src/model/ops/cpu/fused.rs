@@ -2,9 +2,9 @@
 //! chunks stay in the caches between the passes. It equals the plain tensor operations, up to
 //! rounding. The batch is split into chunks, and these into a few shards, by the shapes alone. A
 //! shard takes a group of chunks at a time through both passes. Each chunk is a task of the forward
-//! pass, and each block of columns a task of the backward pass, so that a block's gradients have one
-//! writer, chunk after chunk. Finally the gradients of shards are summed. So the shapes determine
-//! the order of all sums, and the result has the same bits for any number of threads.
+//! pass, and each block of columns a task of the backward pass, so that a block's gradients have
+//! one writer, chunk after chunk. Finally the gradients of shards are summed. So the shapes
+//! determine the order of all sums, and the result has the same bits for any number of threads.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -54,9 +54,10 @@ impl<T: Default> Pool<T> {
 }
 
 /// Computes the mean loss of a batch and its gradients, or only the gradients of the sum of
-/// `upstream * y`. The positions come with the rows that they [touch](Kernel::find_touched). The aim has
-/// `[batch]` numbers. The loss of an empty batch is NaN. The result has the same bits for any number
-/// of rayon's threads. Panics if a slice does not fit the net, or an index is beyond the rows.
+/// `upstream * y`. The positions come with the rows that they [touch](Kernel::find_touched). The
+/// aim has `[batch]` numbers. The loss of an empty batch is NaN. The result has the same bits for
+/// any number of rayon's threads. Panics if a slice does not fit the net, or an index is beyond the
+/// rows.
 pub fn loss_and_gradients(
     kernel: &Kernel,
     weights: &SliceWeights,
@@ -75,8 +76,8 @@ pub fn loss_and_gradients(
     dispatch_job(kernel, weights, (positions, touched), job, scratch)
 }
 
-/// Computes the logits `y` of a batch, `[batch]`. Panics if a slice does not fit the net, or an index
-/// is beyond the rows.
+/// Computes the logits `y` of a batch, `[batch]`. Panics if a slice does not fit the net, or an
+/// index is beyond the rows.
 pub fn compute_logits(
     kernel: &Kernel,
     weights: &SliceWeights,
@@ -87,13 +88,8 @@ pub fn compute_logits(
     let batch = kernel.check_shapes(positions);
     assert_eq!(logits.len(), batch, "logits");
     let touched = kernel.find_touched(positions);
-    dispatch_job(
-        kernel,
-        weights,
-        (positions, touched.as_ref()),
-        FusedTask::Logits(logits),
-        scratch,
-    );
+    let positions = (positions, touched.as_ref());
+    dispatch_job(kernel, weights, positions, FusedTask::Logits(logits), scratch);
 }
 
 enum FusedTask<'a> {
@@ -337,8 +333,8 @@ impl Totals {
 
 /// Minimum number of tasks of the backward pass: more use more threads, but sum more gradients.
 const MIN_TASKS: usize = 16;
-/// Minimum number of shards. A thread's work then stays in its caches: passing gradients to a thread
-/// without a shared cache costs a quarter of a step.
+/// Minimum number of shards. A thread's work then stays in its caches: passing gradients to a
+/// thread without a shared cache costs a quarter of a step.
 const MIN_SHARDS: usize = 2;
 /// Maximum bytes of gradients of all shards: summing more costs more than threads gain.
 const MAX_SHARD_BYTES: usize = 8 << 20;

@@ -1,8 +1,9 @@
 //! Heads of deep nets: a chunk's logits, and the backward pass down to the accumulators, operation
 //! by operation of the net's graph. It equals `model/head`. Layers are small, and positions of one
-//! output bucket are contiguous, so each affine map is a dense product of a few dozen rows. The first
-//! map is large, and its gradients are computed block by block. Rows are logits of the plan; a panel
-//! holds the inputs of one block and perspective; steps are the operations, and inputs their indices.
+//! output bucket are contiguous, so each affine map is a dense product of a few dozen rows. The
+//! first map is large, and its gradients are computed block by block. Rows are logits of the plan;
+//! a panel holds the inputs of one block and perspective; steps are the operations, and inputs
+//! their indices.
 
 use std::ops::Range;
 
@@ -19,8 +20,8 @@ use crate::batch::plan::KeyRange;
 #[derive(Default)]
 pub(super) struct Maps {
     pub maps: Vec<PackedMap>,
-    /// The first map, the piece-square values, then the operations that follow; inputs are indices of
-    /// steps.
+    /// The first map, the piece-square values, then the operations that follow; inputs are indices
+    /// of steps.
     steps: Vec<HeadStep>,
     perspectives: usize,
     buckets: usize,
@@ -157,7 +158,8 @@ impl Maps {
         self.zeros.resize(deepest, 0.0);
     }
 
-    /// Writes the gradients of the upper maps, `[outputs, inputs]` per bucket, and the first biases.
+    /// Writes the gradients of the upper maps, `[outputs, inputs]` per bucket, and the first
+    /// biases.
     pub fn spread_gradients(&self, upper: &[f32], to: &mut [[&mut [f32]; 2]]) {
         for (i, (map, [weights, biases])) in self.maps.iter().zip(to).enumerate() {
             let map_gradients = &upper[self.starts[i]..self.starts[i + 1]];
@@ -273,10 +275,8 @@ impl Task for FirstMapBackward<'_> {
             let features = &head.features.as_slice()[panel * size..][..size];
             for KeyRange { key: bucket, range } in &plan.bucket_ranges {
                 let gradients = rows_in_range(head.gradients[0].as_slice(), map.width, range);
-                let (a, b) = (
-                    PanelMatrix::single_panel(gradients, map.width),
-                    map.transposed_panel(*bucket, panel),
-                );
+                let a = PanelMatrix::single_panel(gradients, map.width);
+                let b = map.transposed_panel(*bucket, panel);
                 let c = rows_mut(upstream, map.depth, range);
                 multiply_panels(simd, range.len(), [1, map.outputs], a, b, &head.penalty, c);
                 let a =
@@ -303,7 +303,7 @@ pub(super) struct LayerBuffers {
     values: Vec<Aligned<f32>>,
     /// Gradients of the logits by the values of each step, `[rows, stride]`.
     gradients: Vec<Aligned<f32>>,
-    /// Gradients that a step adds to those of others, `[rows, stride]`.
+    /// Gradients that a step adds to existing ones, `[rows, stride]`.
     terms: Aligned<f32>,
     /// Gradient of the objective by each input of the first map itself, `[columns]`.
     penalty: Vec<f32>,
@@ -414,25 +414,16 @@ impl LayerBuffers {
                 [] => {
                     let values = &self.features.as_slice()[range.start * map.depth..];
                     let apart = self.rows * map.depth;
-                    (
-                        PanelMatrix { values, stride: map.depth, apart },
-                        [map.panel_count(), map.depth],
-                    )
+                    let panels = PanelMatrix { values, stride: map.depth, apart };
+                    (panels, [map.panel_count(), map.depth])
                 }
                 [input, ..] => {
                     let values = rows_in_range(earlier[input].as_slice(), map.depth, range);
                     (PanelMatrix::single_panel(values, map.depth), [1, map.inputs])
                 }
             };
-            multiply_panels(
-                simd,
-                range.len(),
-                depth,
-                a,
-                map.bucket_weights(*bucket),
-                map.bucket_bias(*bucket),
-                to,
-            );
+            let (weights, bias) = (map.bucket_weights(*bucket), map.bucket_bias(*bucket));
+            multiply_panels(simd, range.len(), depth, a, weights, bias, to);
         }
         let last = maps.steps.len() - 1;
         let stride = maps.steps[last].stride;
@@ -487,10 +478,8 @@ impl LayerBuffers {
                 [input, ..] => {
                     let all = &mut upper[bucket * map.gradient_count()..][..map.gradient_count()];
                     let (weights, bias) = all.split_at_mut(map.inputs * map.width);
-                    let a = PanelMatrix::single_panel(
-                        rows_in_range(self.values[input].as_slice(), map.depth, range),
-                        map.depth,
-                    );
+                    let values = rows_in_range(self.values[input].as_slice(), map.depth, range);
+                    let a = PanelMatrix::single_panel(values, map.depth);
                     gather_products(simd, range.len(), a, gradients, map.width, weights);
                     bias
                 }
@@ -529,11 +518,8 @@ fn rows_of<'a>(
     let mut rows = [ValueRows { values: &[], stride: 1, width: 0 }; MOST_INPUTS];
     for (rows, &input) in rows.iter_mut().zip(inputs) {
         let HeadStep { stride, width, .. } = maps.steps[input];
-        *rows = ValueRows {
-            values: rows_in_range(values[input].as_slice(), stride, range),
-            stride,
-            width,
-        };
+        let values = rows_in_range(values[input].as_slice(), stride, range);
+        *rows = ValueRows { values, stride, width };
     }
     rows
 }

@@ -80,7 +80,8 @@ pub struct Slices<T> {
     pub psqt: Vec<T>,
     /// `[N]`
     pub bias: T,
-    /// Weights `[buckets, outputs, inputs]` and biases of the maps after the accumulators, in order.
+    /// Weights `[buckets, outputs, inputs]` and biases of the maps after the accumulators, in
+    /// order.
     pub maps: Vec<[T; 2]>,
 }
 
@@ -89,7 +90,8 @@ pub type SliceWeights<'a> = Slices<&'a [f32]>;
 pub type SliceGradients<'a> = Slices<&'a mut [f32]>;
 
 impl<T: Default + AsRef<[f32]>> Slices<T> {
-    /// Sorts slices in the order of [`Architecture::list_arrays`]. Panics if one does not fit its array.
+    /// Sorts slices in the order of [`Architecture::list_arrays`]. Panics if one does not fit its
+    /// array.
     pub fn new(net: &Architecture, mut slices: impl Iterator<Item = T>) -> Self {
         let mut sorted = Self {
             rows: Vec::new(),

@@ -31,7 +31,8 @@ pub(super) struct PackedWeights<F> {
     bias: Aligned<F>,
     /// `[blocks, buckets, perspectives, columns]`; none in deep nets
     output: Aligned<f32>,
-    /// The output weights over the factors, `[blocks, buckets, perspectives, columns]`; none in deep nets
+    /// The output weights over the factors, `[blocks, buckets, perspectives, columns]`; none in
+    /// deep nets
     ratios: Aligned<f32>,
     /// Units of the gradients of accumulators, `[blocks, columns]`; none in deep nets
     factors: Aligned<f32>,
@@ -301,7 +302,7 @@ impl<F: WeightNumber> Task for PackedRows<'_, F> {
     }
 }
 
-/// Task that writes the rows of a block that follow from others: those of pairs, and the zero row.
+/// Task that writes the rows of pairs of a block, and the zero row.
 struct Derived<'a, F> {
     /// `[rows + 1, columns]`
     rows: &'a mut [F],

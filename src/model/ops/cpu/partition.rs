@@ -1,6 +1,6 @@
-//! The chunks of a batch. King buckets spread the same pieces over more rows, so positions with equal
-//! king buckets are grouped: a chunk then touches hardly more rows than without king buckets, each
-//! as often, and the other rows do not enter its caches.
+//! The chunks of a batch. King buckets spread the same pieces over more rows, so positions with
+//! equal king buckets are grouped: a chunk then touches hardly more rows than without king buckets,
+//! each as often, and the other rows do not enter its caches.
 
 use std::ops::Range;
 
@@ -65,7 +65,8 @@ impl Partition {
         self.ends.len()
     }
 
-    /// Returns the chunks that a thread takes through both passes while their accumulators are cached.
+    /// Returns the chunks that a thread takes through both passes while their accumulators are
+    /// cached.
     pub fn chunks_per_group(&self, net: &Architecture) -> usize {
         let (budget, max_chunks) = match net.inputs.is_large() {
             false => (CACHE, CHUNKS_PER_GROUP),

@@ -1,9 +1,9 @@
 //! Loss and gradients of handcrafted terms over blocks of data, as one operation. Blocks are split
 //! into units of rows. The terms of a unit are summed, the formula of [`crate::sums`] gives logits,
 //! the loss gives derivatives, and these are summed by term. If a block also has its entries by
-//! term, both sums use them. Floats have 32 bits within a unit and 64 bits between units. The shapes
-//! alone assign units to shards, and all sums have a fixed order, so that the result has the same
-//! bits for any number of threads. Rows are positions of a block, `i` those of a [`BLOCK`].
+//! term, both sums use them. Floats have 32 bits within a unit and 64 bits between units. The
+//! shapes alone assign units to shards, and all sums have a fixed order, so that the result has the
+//! same bits for any number of threads. Rows are positions of a block, `i` those of a [`BLOCK`].
 
 mod block;
 
@@ -39,9 +39,9 @@ pub struct TermsGradients {
 }
 
 /// Computes the mean loss of positions and its gradients, or only the gradients of the sum of
-/// `upstream * logit`. `weights` are `[terms, 2]`, middlegame and endgame, in centipawns. The loss of
-/// no positions is NaN. The result has the same bits for any number of rayon's threads. Panics if
-/// targets or an entry's term do not fit, or a block is inconsistent.
+/// `upstream * logit`. `weights` are `[terms, 2]`, middlegame and endgame, in centipawns. The loss
+/// of no positions is NaN. The result has the same bits for any number of rayon's threads. Panics
+/// if targets or an entry's term do not fit, or a block is inconsistent.
 pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradients {
     let positions = job.pieces.iter().map(|piece| piece.len()).sum();
     job.aim.check_lengths(positions);
@@ -62,8 +62,8 @@ pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradi
     }
 }
 
-/// Computes logits of positions, from White's point of view. Panics if an entry's term does not fit,
-/// or a block is inconsistent.
+/// Computes logits of positions, from White's point of view. Panics if an entry's term does not
+/// fit, or a block is inconsistent.
 pub fn terms_logits(weights: &[f32], tempo: f32, job: TermsJob) -> Vec<f32> {
     job.run_shards(weights, tempo, false).into_iter().flat_map(|shard| shard.logits).collect()
 }

@@ -13,7 +13,7 @@ use super::form::{PositionRange, TILE, Tiles, UNITS, launch_grid};
 use super::gpu::{Buffer, make_contiguous};
 use super::head::{self, FeatureShape, HeadOffsetsLaunch, HeadTable};
 use super::net::CubePass;
-use super::slope::{LossForm, WrittenGradients};
+use super::positions::{LossForm, WrittenGradients};
 use super::sums;
 use crate::architecture::{Architecture, ArrayKind};
 use crate::loss::Loss;
@@ -136,7 +136,7 @@ pub(super) fn compute_gradients(pass: &CubePass, head: &DeepHead) -> FusedGradie
         let gradient = if map == 0 { first_map_gradient.clone() } else { take(inputs * outputs) };
         others.extend([(weight, gradient), (bias, take(outputs))]);
     }
-    let others = others.into_iter().map(|(part, it)| (part, Buffer::from_tensor(to_primitive(it))));
+    let others = others.into_iter().map(|(kind, it)| (kind, Buffer::from_tensor(to_primitive(it))));
     pass.all_gradients(make_contiguous(to_primitive(loss)), rows, others)
 }
 
@@ -181,7 +181,8 @@ fn first_map_inputs(pass: &CubePass, part: &PositionRange, accumulators: &Buffer
     Tensor::from_primitive::<Cube>(pass.gpu.shaped_tensor(to, Shape::new([positions, features])))
 }
 
-/// Computes the sums of the first map, of all buckets and without biases, `[positions, buckets * outputs]`.
+/// Computes the sums of the first map, of all buckets and without biases, `[positions, buckets *
+/// outputs]`.
 fn sums_of(features: &Tensor<2>, first_map: &Tensor<2>) -> Buffer {
     Buffer::from_tensor(to_primitive(features.clone().matmul(first_map.clone().transpose())))
 }
@@ -207,7 +208,8 @@ fn walk_head(
     };
     let to = widths.map(|width| gpu.empty_buffer(positions * width));
     let loss = pass.job.aim.loss_inputs().map_or(Loss::SQUARED, |inputs| inputs.loss);
-    // SAFETY: the tables have no index beyond the buffers, and the tiles no position beyond the part.
+    // SAFETY: the tables have no index beyond the buffers, and the tiles no position beyond the
+    // part.
     unsafe {
         head::head::launch_unchecked(
             &gpu.client,
@@ -237,7 +239,8 @@ fn walk_head(
 
 /// Sums the written numbers over the positions of each tile.
 fn add_up(pass: &CubePass, head: &DeepHead, part: &PositionRange, written: &Buffer, sums: &Buffer) {
-    // SAFETY: the tiles have no position beyond the part, the columns no number beyond the written ones.
+    // SAFETY: the tiles have no position beyond the part, the columns no number beyond the written
+    // ones.
     unsafe {
         head::sums_of_tiles::launch_unchecked(
             &pass.gpu.client,
@@ -299,7 +302,7 @@ fn first_map(pass: &CubePass) -> Tensor<2> {
 fn pack_head(pass: &CubePass) -> Buffer {
     let net = &pass.job.kernel.net;
     let arrays = (0..net.maps().len()).flat_map(|map| net.parts_of_map(map)).skip(1);
-    let arrays = arrays.map(|part| Tensor::<1>::from_primitive::<Cube>(pass.array_tensor(part)));
+    let arrays = arrays.map(|kind| Tensor::<1>::from_primitive::<Cube>(pass.array_tensor(kind)));
     Buffer::from_tensor(to_primitive(Tensor::cat(arrays.collect(), 0)))
 }
 

@@ -1,10 +1,10 @@
-//! Kernels after the accumulators of deep nets: the inputs of the first map and their gradients, and
-//! all operations from the sums of the first map to the loss and back.
+//! Kernels after the accumulators of deep nets: the inputs of the first map and their gradients,
+//! and all operations from the sums of the first map to the loss and back.
 //!
-//! A kernel walks the graph of a net as a table, one position per unit: maps are a few dozen numbers
-//! wide, and the units of a tile read the same weights. Gradients of maps are sums of products of two
-//! numbers of a position, tile by tile. Those of the first map's weights are a product of matrices,
-//! see [`deep`](super::deep).
+//! A kernel walks the graph of a net as a table, one position per unit: maps are a few dozen
+//! numbers wide, and the units of a tile read the same weights. Gradients of maps are sums of
+//! products of two numbers of a position, tile by tile. Those of the first map's weights are a
+//! product of matrices, see [`deep`](super::deep).
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
 use super::form::{NONE, TILE, UNITS};
-use super::slope::{WrittenGradients, activate, derivative, loss_and_gradient};
+use super::positions::{WrittenGradients, activate, derivative, loss_and_gradient};
 use crate::architecture::{Architecture, Combination, Curve, Node, Operation};
 
 /// Words of a step of the table: its kind, and seven numbers.
 const STEP: usize = 8;
 
-/// Sums of the first map, with their bias: offset and number of the values, offset of the biases, and
-/// offset of the gradients among the numbers that are written.
+/// Sums of the first map, with their bias: offset and number of the values, offset of the biases,
+/// and offset of the gradients among the numbers that are written.
 const FIRST: u32 = 0;
 /// An affine map: offsets of inputs and outputs, number of outputs, offsets of weights and biases,
 /// offset of the inputs among the written numbers, which the gradients follow, number of inputs.
@@ -95,16 +95,7 @@ impl HeadTable {
             };
             match &node.operation {
                 Operation::Affine(0) => {
-                    table.append_step([
-                        FIRST as usize,
-                        0,
-                        to,
-                        width,
-                        packed,
-                        table.shape.written,
-                        0,
-                        0,
-                    ]);
+                    table.append_step(FIRST, [0, to, width, packed, table.shape.written, 0, 0]);
                     packed += net.buckets * width;
                     table.map_columns(0, width);
                 }
@@ -113,16 +104,7 @@ impl HeadTable {
                     let biases = packed + net.buckets * depth * width;
                     let written = table.shape.written;
                     let x = inputs[0].0;
-                    table.append_step([
-                        AFFINE as usize,
-                        x,
-                        to,
-                        width,
-                        packed,
-                        biases,
-                        written,
-                        depth,
-                    ]);
+                    table.append_step(AFFINE, [x, to, width, packed, biases, written, depth]);
                     packed = biases + net.buckets * width;
                     table.map_columns(depth, width);
                 }
@@ -130,26 +112,17 @@ impl HeadTable {
                     let (x, width) = inputs[0];
                     for (number, curve) in activation.curves().iter().enumerate() {
                         let to = to + number * width;
-                        table.append_step([
-                            CURVE as usize,
-                            x,
-                            to,
-                            width,
-                            curve_bits(*curve),
-                            0,
-                            0,
-                            0,
-                        ]);
+                        table.append_step(CURVE, [x, to, width, curve_bits(*curve), 0, 0, 0]);
                     }
                 }
                 Operation::Slice(columns) => {
                     let x = inputs[0].0 + columns.start;
-                    table.append_step([COPY as usize, x, to, width, 0, 0, 0, 0]);
+                    table.append_step(COPY, [x, to, width, 0, 0, 0, 0]);
                 }
                 Operation::Concatenate => {
                     let mut to = to;
                     for (x, width) in inputs {
-                        table.append_step([COPY as usize, x, to, width, 0, 0, 0, 0]);
+                        table.append_step(COPY, [x, to, width, 0, 0, 0, 0]);
                         to += width;
                     }
                 }
@@ -160,10 +133,10 @@ impl HeadTable {
                         Combination::Product => PRODUCT,
                     };
                     let [x, y] = [0, 1].map(|input| inputs[input].0);
-                    table.append_step([kind as usize, x, to, width, y, 0, 0, 0]);
+                    table.append_step(kind, [x, to, width, y, 0, 0, 0]);
                 }
                 Operation::PieceSquares => {
-                    table.append_step([PIECE_SQUARES as usize, 0, to, width, 0, 0, 0, 0]);
+                    table.append_step(PIECE_SQUARES, [0, to, width, 0, 0, 0, 0]);
                 }
                 Operation::Neurons | Operation::Product => {
                     unreachable!("{:?} comes before the first map", node.operation)
@@ -176,7 +149,8 @@ impl HeadTable {
         table
     }
 
-    fn append_step(&mut self, words: [usize; STEP]) {
+    fn append_step(&mut self, kind: u32, words: [usize; STEP - 1]) {
+        self.steps.push(kind);
         self.steps.extend(words.map(|word| word as u32));
     }
 
@@ -227,7 +201,7 @@ pub(super) struct HeadOffsets {
     columns: u32,
 }
 
-/// Computes a position in a unit, those of a tile side by side: logits into `gradients`,
+/// Computes a position per unit, a tile side by side: logits into `gradients`,
 /// `[positions]`, or all gradients.
 ///
 /// # Buffers
@@ -239,8 +213,8 @@ pub(super) struct HeadOffsets {
 /// - `written`: `[positions, written]`
 /// - `psqt_gradients`: by the piece-square values of the first perspective, `[positions, psqt]`
 ///
-/// `first` is the first position, `positions` their number; `first_tile` and `tiles` are those of the
-/// tiles. For `share`, `power` and `over_rated` see `slope.rs`.
+/// `first` is the first position, `positions` their number; `first_tile` and `tiles` are those of
+/// the tiles. For `share`, `power` and `over_rated` see `positions.rs`.
 #[cube(launch_unchecked)]
 pub(super) fn head(
     sums: &[f32],
@@ -300,10 +274,10 @@ pub(super) fn head(
                     _ => unreachable!(),
                 });
                 let labels = offsets.labels as usize;
-                let results =
+                let position_loss =
                     loss_and_gradient(batch, target_word, labels, logit, power, over_rated, form);
-                loss = results.loss;
-                gradient = results.gradient * share;
+                loss = position_loss.loss;
+                gradient = position_loss.gradient * share;
             }
             let row = position * width;
             written[row] = loss;
@@ -555,8 +529,8 @@ impl FeatureShape {
     }
 }
 
-/// Computes the inputs of the first map, `[lists, outputs]`, from accumulators, `[lists, hidden + psqt]`;
-/// one per unit.
+/// Computes the inputs of the first map, `[lists, outputs]`, from accumulators, `[lists, hidden +
+/// psqt]`; one per unit.
 #[cube(launch_unchecked)]
 pub(super) fn features(
     accumulators: &[f32],
@@ -576,8 +550,9 @@ pub(super) fn features(
     }
 }
 
-/// Computes the gradients of accumulators, `[lists, hidden + psqt]`, one number per unit. They come from
-/// those of the first map's inputs, plus `penalty`, and of the first perspective's piece-square values.
+/// Computes the gradients of accumulators, `[lists, hidden + psqt]`, one number per unit. They come
+/// from those of the first map's inputs, plus `penalty`, and of the first perspective's
+/// piece-square values.
 #[cube(launch_unchecked)]
 pub(super) fn accumulator_gradients(
     accumulators: &[f32],

@@ -19,8 +19,8 @@ use super::form::{KernelForm, PositionRange, TILE, Tiles, UnitLayout, launch_gri
 use super::gpu::{Buffer, Gpu, make_contiguous};
 use super::index::{ListRange, RowIndex};
 use super::pairs::{self, PairTables};
+use super::positions::{self, LossForm, WrittenGradients};
 use super::sets::{self, ColumnRange};
-use super::slope::{self, LossForm, WrittenGradients};
 use super::sort::RowLists;
 use super::sums::{self, FinalSums};
 use crate::architecture::{ArrayKind, PIECES};
@@ -213,7 +213,7 @@ impl<'a> CubePass<'a> {
             let columns = net.column_count();
             let all = gpu.empty_buffer(rows * columns);
             for (index, set) in job.kernel.sets.iter().enumerate() {
-                let array = |part| arrays[&part].clone().into_buffer_arg();
+                let array = |kind| arrays[&kind].clone().into_buffer_arg();
                 let rows = match net.inputs.is_pieces() {
                     true => weight.clone().into_buffer_arg(),
                     false => array(ArrayKind::Rows(index)),
@@ -225,14 +225,8 @@ impl<'a> CubePass<'a> {
                 sets::copy_set_rows(&gpu, &batch, rows, factor, &all, to.clone());
                 if net.psqt {
                     let to = ColumnRange { first: net.hidden, width: net.buckets, ..to };
-                    sets::copy_set_rows(
-                        &gpu,
-                        &batch,
-                        array(ArrayKind::Psqt(index)),
-                        None,
-                        &all,
-                        to,
-                    );
+                    let values = array(ArrayKind::Psqt(index));
+                    sets::copy_set_rows(&gpu, &batch, values, None, &all, to);
                 }
             }
             weight = gpu.shaped_tensor(all, Shape::new([rows, columns]));
@@ -301,8 +295,8 @@ impl<'a> CubePass<'a> {
         }
     }
 
-    pub fn array_tensor(&self, part: ArrayKind) -> CubeTensor {
-        self.arrays[&part].clone()
+    pub fn array_tensor(&self, kind: ArrayKind) -> CubeTensor {
+        self.arrays[&kind].clone()
     }
 
     /// Launches the kernel of positions for a part of the batch.
@@ -317,15 +311,15 @@ impl<'a> CubePass<'a> {
         let [output, output_bias] = match written {
             WrittenGradients::Accumulators => [unused.launch_arg(), unused.launch_arg()],
             _ => [ArrayKind::Output, ArrayKind::OutputBias]
-                .map(|part| self.array_tensor(part).into_buffer_arg()),
+                .map(|kind| self.array_tensor(kind).into_buffer_arg()),
         };
         let PositionRange { positions, tiles } = part;
         let labels: usize = self.job.aim.target_arrays().iter().map(|array| array.len()).sum();
         let loss = self.job.aim.loss_inputs().map_or(Loss::SQUARED, |inputs| inputs.loss);
-        // SAFETY: the kernel reads and writes within the shapes of its buffers; buckets of tiles and rows
-        // of lists are within the net's.
+        // SAFETY: the kernel reads and writes within the shapes of its buffers; buckets of tiles
+        // and rows of lists are within the net's.
         unsafe {
-            slope::positions::launch_unchecked(
+            positions::positions::launch_unchecked(
                 &self.gpu.client,
                 launch_grid(tiles.len()),
                 self.form.spread.cube_size(),
@@ -384,7 +378,8 @@ impl<'a> CubePass<'a> {
                 true => gradients.clone(),
                 false => gpu.empty_buffer(count * shape.inputs * spread.hidden),
             };
-            // SAFETY: the bits have no list beyond the gradients, and the tables no strip beyond the sums.
+            // SAFETY: the bits have no list beyond the gradients, and the tables no strip beyond
+            // the sums.
             unsafe {
                 if count > 0 {
                     sums::strips::launch_unchecked(

@@ -67,8 +67,8 @@ pub(super) fn add_up(
     sum_rows(gpu, batch, from, [table, rows], layout, true)
 }
 
-/// Computes rows, `[rows, N]`, each as a sum of consecutive rows `from`; `starts` has the first one of
-/// each, and the end of the last.
+/// Computes rows, `[rows, N]`, each as a sum of consecutive rows `from`; `starts` has the first one
+/// of each, and the end of the last.
 pub(super) fn add_up_runs(
     gpu: &Gpu,
     starts: &Buffer,

@@ -30,8 +30,8 @@ pub(super) struct ColumnRange {
     pub columns: usize,
 }
 
-/// Copies `[rows, width]` into an array, and adds the factor's weights, if any. A table in the batch has
-/// the row of the factor for each row.
+/// Copies `[rows, width]` into an array, and adds the factor's weights, if any. A table in the
+/// batch has the row of the factor for each row.
 pub(super) fn copy_set_rows(
     gpu: &Gpu,
     batch: &Buffer,

@@ -1,8 +1,9 @@
-//! The inverse of lists of many rows, on the device: the lists that contain each row, in their order.
+//! The inverse of lists of many rows, on the device: the lists that contain each row, in their
+//! order.
 //!
 //! Entries are sorted by row, four bits at a time. A stable sort leaves the lists of a row in their
-//! order, so that the order of all sums follows from the batch alone, whatever units run first. A row
-//! that is in many lists is summed in segments, and these are added up: so the work is even.
+//! order, so that the order of all sums follows from the batch alone, whatever units run first. A
+//! row that is in many lists is summed in segments, and these are added up: so the work is even.
 
 use std::ops::Range;
 
@@ -374,8 +375,8 @@ fn count_segments(starts: &[u32], counts: &mut [u32], rows: u32) {
     }
 }
 
-/// Writes the first entry of each segment, and the end of all to unused segments; entries count from
-/// `base`.
+/// Writes the first entry of each segment, and the end of all to unused segments; entries count
+/// from `base`.
 #[cube(launch_unchecked)]
 fn segment_starts(starts: &[u32], of_rows: &[u32], segments: &mut [u32], base: u32, rows: u32) {
     let i = CUBE_POS * UNITS + UNIT_POS_X as usize;

@@ -19,7 +19,7 @@ const ABREAST: u32 = 8;
 ///
 /// # Buffers
 /// - `gradients`: `[lists, hidden]`
-/// - `bits`: those of `RowIndex`
+/// - `bits`: [`RowIndex::bits`](super::index::RowIndex)
 /// - `batch`: from `order` on, the list of each slot of the strips, if they are ordered
 #[cube(launch_unchecked)]
 pub(super) fn strips(
@@ -172,8 +172,8 @@ pub(super) fn of_all(gpu: &Gpu, from: &Buffer, rows: usize, width: usize) -> Buf
     sum_runs(gpu, from, &[all], width)
 }
 
-/// Sums `count` groups of rows, `[rows, width]` to `[groups, width]`. `groups` is `[groups, 2]`, start
-/// and end of each; without it all rows form one run, with [`ROWS`] per group.
+/// Sums `count` groups of rows, `[rows, width]` to `[groups, width]`. `groups` is `[groups, 2]`,
+/// start and end of each; without it all rows form one run, with [`ROWS`] per group.
 fn add_groups(
     gpu: &Gpu,
     from: &Buffer,

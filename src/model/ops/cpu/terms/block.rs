@@ -59,7 +59,8 @@ impl TermBlock {
         }
     }
 
-    /// Computes losses and their derivatives; without a loss the derivatives are the upstream gradients.
+    /// Computes losses and their derivatives; without a loss the derivatives are the upstream
+    /// gradients.
     #[inline(always)]
     pub fn compare_targets(&mut self, loss: Option<Loss>) {
         let Some(loss) = loss else {

@@ -15,8 +15,8 @@ pub(super) enum WrittenGradients {
     Accumulators,
     /// Writes logits into `results`, `[batch]`.
     Logits,
-    /// Writes the gradients of accumulators into `list_output`, `[positions, perspectives, hidden]`, and
-    /// the sums of each tile into `results`, `[tiles, sums]`.
+    /// Writes the gradients of accumulators into `list_output`, `[positions, perspectives,
+    /// hidden]`, and the sums of each tile into `results`, `[tiles, sums]`.
     Gradients(LossForm),
     /// Writes the same from upstream gradients in place of targets.
     Upstream,
@@ -165,8 +165,8 @@ pub(super) fn positions(
         }
         #[unroll]
         for perspective in 0..perspectives {
-            for group in 0..comptime!(padded / ABREAST) {
-                let at = perspective * padded + group * ABREAST;
+            for four in 0..comptime!(padded / ABREAST) {
+                let at = perspective * padded + four * ABREAST;
                 let a = active[at];
                 let b = active[at + 1];
                 let c = active[at + 2];
@@ -217,10 +217,10 @@ pub(super) fn positions(
                     if comptime!(loss_form.is_some()) {
                         let (at, labels) = (first + position, table as usize);
                         let form = comptime!(loss_form.unwrap());
-                        let results =
+                        let position_loss =
                             loss_and_gradient(batch, at, labels, logit, power, over_rated, form);
-                        loss += results.loss;
-                        gradient = results.gradient * share;
+                        loss += position_loss.loss;
+                        gradient = position_loss.gradient * share;
                     }
                     output_bias_sum += gradient;
                     #[unroll(unrolled)]
@@ -288,8 +288,8 @@ pub(super) struct LossGradient {
     pub gradient: f32,
 }
 
-/// Computes the loss of a position from its logit and labels. Its target is word `target_word`; each
-/// further kind of labels follows those of all positions, and all kinds have `labels` numbers.
+/// Computes the loss of a position from its logit and labels. Its target is word `target_word`;
+/// each further kind of labels follows those of all positions, and all kinds have `labels` numbers.
 #[cube]
 pub(super) fn loss_and_gradient(
     batch: &[u32],
