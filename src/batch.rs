@@ -42,40 +42,40 @@ impl Default for RankShare {
 impl RankShare {
     pub const ALL: Self = Self { rank: 0, size: 1 };
 
-    /// This rank's part of `count` consecutive items.
+    /// Returns this rank's range of `count` consecutive items.
     pub fn range_of_rank(self, count: usize) -> Range<usize> {
-        let cut = |rank: usize| (count as u128 * rank as u128 / self.size as u128) as usize;
-        cut(self.rank)..cut(self.rank + 1)
+        let start = |rank: usize| (count as u128 * rank as u128 / self.size as u128) as usize;
+        start(self.rank)..start(self.rank + 1)
     }
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum BatchInputs {
     Active(ActiveRows),
-    /// One-hot inputs in chunks, for the fused operations; pairs of inputs may have rows too.
+    /// Plans of chunks, for the fused operations; pairs of inputs may have rows too.
     Planned(Vec<Arc<ChunkPlan>>),
-    /// One-hot inputs by their first views, for the fused operations of the CPU.
+    /// First views, for the fused operations of the CPU.
     First(FirstViews),
     /// Handcrafted terms in blocks; the batches of a data set share the blocks.
     Terms(Vec<Arc<TermBatch>>),
-    /// Both, of the same positions.
+    /// Lists and handcrafted terms of the same positions.
     Both(ActiveRows, Vec<Arc<TermBatch>>),
 }
 
-/// Lists of the inputs that are one.
+/// Lists of active rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ActiveRows {
     /// Rows of the accumulator's weights.
     pub rows: usize,
-    /// Lists a position.
-    pub views: usize,
-    /// Entries per list; those behind the last active row hold `rows`.
+    /// Lists per position.
+    pub perspectives: usize,
+    /// Entries per list; entries after the last active row hold `rows`.
     pub width: usize,
-    /// `[batch, views, width]`; a row that stands in a list twice counts twice.
+    /// `[batch, perspectives, width]`; a row that occurs twice in a list counts twice.
     pub indices: Indices,
-    /// The king bucket of each list, `[batch, views]`; empty where there is one.
+    /// The king bucket of each list, `[batch, perspectives]`; empty for one bucket.
     pub king_buckets: Vec<u8>,
-    /// The output bucket of each position; empty where there is one bucket.
+    /// The output bucket of each position; empty for one bucket.
     pub buckets: Vec<u8>,
 }
 
@@ -98,7 +98,7 @@ impl<'a> OneHot<'a> {
         match self {
             OneHot::Lists(active) => active.len(),
             OneHot::Plans(plans) => plans.iter().map(|plan| plan.len()).sum(),
-            OneHot::First(views) => views.lists.len(),
+            OneHot::First(first_views) => first_views.lists.len(),
         }
     }
 }
@@ -109,7 +109,7 @@ impl BatchInputs {
         match self {
             BatchInputs::Active(active) | BatchInputs::Both(active, _) => OneHot::Lists(active),
             BatchInputs::Planned(plans) => OneHot::Plans(plans),
-            BatchInputs::First(views) => OneHot::First(views),
+            BatchInputs::First(first_views) => OneHot::First(first_views),
             BatchInputs::Terms(_) => panic!("a net takes one-hot inputs, not handcrafted terms"),
         }
     }
@@ -117,13 +117,13 @@ impl BatchInputs {
 
 impl ActiveRows {
     pub fn shape(&self) -> ListShape {
-        let Self { rows, views, width, buckets, .. } = self;
-        let (rows, views, width, buckets) = (*rows, *views, *width, buckets.clone());
-        ListShape { rows, views, width, positions: self.len(), buckets }
+        let &Self { rows, perspectives, width, .. } = self;
+        let (positions, buckets) = (self.len(), self.buckets.clone());
+        ListShape { rows, perspectives, width, positions, buckets }
     }
 
     pub fn len(&self) -> usize {
-        self.indices.len() / (self.views * self.width)
+        self.indices.len() / (self.perspectives * self.width)
     }
 
     pub fn king_bucket(&self, list: usize) -> usize {
@@ -176,7 +176,7 @@ pub struct FrozenSums {
 }
 
 impl FrozenSums {
-    /// Sums of a row; 0 where there are none.
+    /// Returns the sums of a row; 0 without frozen terms.
     fn sum_row(&self, row: usize) -> Sums {
         let safety = self.safety.get(row).copied().unwrap_or_default();
         let [white_mg, white_eg, black_mg, black_eg] = safety.map(f64::from);
@@ -188,7 +188,7 @@ impl FrozenSums {
     }
 }
 
-/// The entries of terms, row by row.
+/// Entries of terms, row by row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TermRows<C> {
     /// Row `i` has the entries `offsets[i]..offsets[i + 1]`; empty where no row has an entry.
@@ -207,7 +207,7 @@ impl<C: Copy> TermRows<C> {
             .zip(self.count[range].iter().copied())
     }
 
-    /// Copies row `row` of another list behind the `rows` existing ones.
+    /// Appends row `row` of `from` after the `rows` existing ones.
     fn append_row(&mut self, rows: usize, from: &TermRows<C>, row: usize) {
         let range = from.entry_range(row);
         self.term.extend_from_slice(&from.term[range.clone()]);
@@ -215,7 +215,7 @@ impl<C: Copy> TermRows<C> {
         self.end_row(rows);
     }
 
-    /// Appends a row behind the `rows` existing ones.
+    /// Appends a row after the `rows` existing ones.
     pub fn push(&mut self, rows: usize, entries: impl Iterator<Item = (u16, C)>) {
         for (term, count) in entries {
             self.term.push(term);
@@ -233,9 +233,9 @@ impl<C: Copy> TermRows<C> {
         }
     }
 
-    fn entry_range(&self, row: usize) -> std::ops::Range<usize> {
+    fn entry_range(&self, row: usize) -> Range<usize> {
         match self.offsets.get(row..row + 2) {
-            Some(ends) => ends[0] as usize..ends[1] as usize,
+            Some(bounds) => bounds[0] as usize..bounds[1] as usize,
             None => 0..0,
         }
     }
@@ -250,12 +250,12 @@ impl TermBatch {
         self.turn.is_empty()
     }
 
-    /// Sums of a row with these weights, middlegame and endgame of each; frozen terms included.
+    /// Sums a row with weights `[middlegame, endgame]` by term, including frozen terms.
     pub fn sum_row(&self, row: usize, weights: &[[f64; 2]]) -> Sums {
         self.add_entries(self.frozen.sum_row(row), row, weights)
     }
 
-    /// Adds the entries of a row, without frozen terms.
+    /// Adds the entries of a row to `sums`, without frozen terms.
     pub fn add_entries(&self, mut sums: Sums, row: usize, weights: &[[f64; 2]]) -> Sums {
         fn add(sums: &mut [f64; 2], weight: [f64; 2], count: i8) {
             for (sum, weight) in sums.iter_mut().zip(weight) {
@@ -314,43 +314,43 @@ impl TermBatch {
     }
 }
 
-/// A batch. Results and scores have the point of view of the model's output.
+/// A batch of positions. Results and scores have the point of view of the model's output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
-    /// One row a position, or several as `choices` describe.
+    /// One row per position, or several as `choices` describe.
     pub inputs: BatchInputs,
-    /// None where positions are evaluated and no moves.
+    /// None if targets are of positions, not of moves.
     pub choices: Option<Arc<Choices>>,
-    /// Logits of the base evaluation, one a row; empty without one.
+    /// Logits of the base evaluation, one per row; empty without a base.
     pub base: Arc<[f32]>,
     /// Sample weights, 0 or more; empty means all 1.
     pub weights: Arc<[f32]>,
     /// The source of each position, from 1, or 0; empty without sources.
     pub sources: Arc<[u8]>,
-    /// 0 to 1, one a position.
+    /// 0 to 1, one per position.
     pub results: Arc<[f32]>,
     /// Centipawns of positions, NaN without; empty if no position has one.
     pub scores: Arc<[f32]>,
-    /// Place behind the batch in a stream of data.
-    pub place: Option<ResumePoint>,
+    /// Where a stream of data resumes after the batch.
+    pub resume_point: Option<ResumePoint>,
 }
 
 impl Batch {
     pub fn new(inputs: BatchInputs, results: Arc<[f32]>, scores: Arc<[f32]>) -> Self {
         let (base, weights, sources) = (Arc::new([]), Arc::new([]), Arc::new([]));
-        let (choices, place) = (None, None);
-        Self { inputs, choices, base, weights, sources, results, scores, place }
+        let (choices, resume_point) = (None, None);
+        Self { inputs, choices, base, weights, sources, results, scores, resume_point }
     }
 
-    /// Weights divided by their mean: factors of the losses in a weighted mean. Empty: all 1.
+    /// Divides the weights by their mean, for a weighted mean of losses. Empty: all 1.
     pub fn normalised_weights(&self) -> Vec<f32> {
         let sum: f64 = self.weights.iter().map(|weight| f64::from(*weight)).sum();
-        // Without any weight nothing is learnt.
+        // If all weights are 0, so are all gradients.
         let unit = if sum > 0.0 { self.weights.len() as f64 / sum } else { 0.0 };
         self.weights.iter().map(|weight| (f64::from(*weight) * unit) as f32).collect()
     }
 
-    /// Values at some indices; empty if there are no values.
+    /// Returns the values at `indices`; empty if there are no values.
     pub(crate) fn pick_values<T: Copy>(
         values: &Arc<[T]>,
         indices: impl Iterator<Item = usize>,

@@ -10,8 +10,8 @@
 
 use std::ops::Range;
 
-/// Rows of each position in order: the quiet end after the played move, those after other moves,
-/// then that of the position itself. If the moves teach nothing, there is only the last.
+/// Rows of each position: quiescence leaves after the played move and after the other moves, then
+/// that of the position itself. Only the last row is present if there are no alternatives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choices {
     /// One past the last row of each position.
@@ -30,8 +30,8 @@ pub struct Choices {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChoiceLoss {
     pub loss: f64,
-    /// Derivatives by the values. They add up to 0.
-    pub slopes: Vec<f64>,
+    /// Derivatives of the loss by the values. They add up to 0.
+    pub gradients: Vec<f64>,
     /// Second derivatives by differences to the position, without softmax's coupling of moves.
     pub curvatures: Vec<f64>,
 }
@@ -39,7 +39,7 @@ pub struct ChoiceLoss {
 const HALF_PAWN: f64 = 50.0;
 
 impl Choices {
-    /// Centipawns of an error of 1; for softmax those that make a move e times as likely.
+    /// Centipawns of an error of 1; for softmax, the lead that makes a move e times as likely.
     pub const UNIT: f64 = 60.0;
 
     pub fn new(force: Option<f64>, scale: f64) -> Self {
@@ -56,19 +56,19 @@ impl Choices {
         self.ends.iter().map(|end| *end as usize - 1)
     }
 
-    /// The divisor of losses: the number of differences, or of positions.
+    /// Returns the divisor of losses: the number of differences, or of positions.
     pub fn loss_divisor(&self) -> f64 {
-        let of = |rows: Range<usize>| if self.force.is_some() { rows.len() - 1 } else { 1 };
-        self.with_alternatives().map(|(_, rows)| of(rows) as f64).sum()
+        let count = |rows: Range<usize>| if self.force.is_some() { rows.len() - 1 } else { 1 };
+        self.with_alternatives().map(|(_, rows)| count(rows) as f64).sum()
     }
 
-    /// The positions whose moves teach something, and their rows.
+    /// Iterates over the positions with alternative moves, and their rows.
     fn with_alternatives(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let positions = (0..self.ends.len()).map(|position| (position, self.move_rows(position)));
         positions.filter(|(_, rows)| rows.len() > 2)
     }
 
-    /// Values for the side that moved, from model outputs in units of `scale` centipawns.
+    /// Converts model outputs in units of `unit` centipawns to values for the side that moved.
     fn values_of_mover<T: Copy + Into<f64>>(
         &self,
         rows: Range<usize>,
@@ -79,8 +79,8 @@ impl Choices {
         outputs.iter().zip(&self.signs[rows]).map(value).collect()
     }
 
-    /// Loss of a position from outputs of its rows, and derivatives by values for the side that
-    /// moved.
+    /// Computes the loss of a position from the outputs of its rows, and its derivatives by values
+    /// for the side that moved.
     pub fn position_loss<T: Copy + Into<f64>>(
         &self,
         position: usize,
@@ -91,52 +91,52 @@ impl Choices {
         let values = self.values_of_mover(rows.clone(), outputs, unit);
         let (root, moves) = values.split_last().expect("a position has rows");
         let (base, mut loss) = (moves.len(), 0.0);
-        let [mut slopes, mut curvatures] = [vec![0.0; values.len()], vec![0.0; values.len()]];
+        let [mut gradients, mut curvatures] = [vec![0.0; values.len()], vec![0.0; values.len()]];
         let highest = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if let Some(force) = self.force {
             let before = &self.before[rows];
             let force = force * ((highest(&before[..base]) - before[0]) / HALF_PAWN);
             for (i, value) in moves.iter().enumerate() {
                 let force = if i == 0 { force } else { -force / (base - 1) as f64 };
-                let wanted = self.variance_factor * (before[i] - before[base]) + force;
-                let error = (value - root - wanted) / Self::UNIT;
+                let target = self.variance_factor * (before[i] - before[base]) + force;
+                let error = (value - root - target) / Self::UNIT;
                 loss += error * error;
-                slopes[i] = 2.0 * error / Self::UNIT;
+                gradients[i] = 2.0 * error / Self::UNIT;
                 curvatures[i] = 2.0 / (Self::UNIT * Self::UNIT);
-                slopes[base] -= slopes[i];
+                gradients[base] -= gradients[i];
             }
         } else {
-            let most = highest(moves);
-            let weight = |value: &f64| ((value - most) / Self::UNIT).exp();
+            let best = highest(moves);
+            let weight = |value: &f64| ((value - best) / Self::UNIT).exp();
             let sum: f64 = moves.iter().map(weight).sum();
-            loss = sum.ln() - (moves[0] - most) / Self::UNIT;
+            loss = sum.ln() - (moves[0] - best) / Self::UNIT;
             for (i, value) in moves.iter().enumerate() {
                 let share = weight(value) / sum;
-                slopes[i] = (share - f64::from(u8::from(i == 0))) / Self::UNIT;
+                gradients[i] = (share - f64::from(u8::from(i == 0))) / Self::UNIT;
                 curvatures[i] = share / (Self::UNIT * Self::UNIT);
             }
         }
-        ChoiceLoss { loss, slopes, curvatures }
+        ChoiceLoss { loss, gradients, curvatures }
     }
 
-    /// Derivatives of the mean loss by the logits of all rows.
+    /// Computes the derivatives of the mean loss by the logits of all rows.
     pub fn logit_gradients(&self, logits: &[f32]) -> Vec<f32> {
         let count = self.loss_divisor();
-        let mut forces = vec![0.0; logits.len()];
+        let mut logit_gradients = vec![0.0; logits.len()];
         for (position, rows) in self.with_alternatives() {
-            let ChoiceLoss { slopes, .. } =
+            let ChoiceLoss { gradients, .. } =
                 self.position_loss(position, &logits[rows.clone()], self.scale);
-            let signed = slopes.iter().zip(&self.signs[rows.clone()]);
-            for (force, (slope, sign)) in forces[rows].iter_mut().zip(signed) {
-                *force = (slope * self.scale * f64::from(*sign) / count) as f32;
+            let signed = gradients.iter().zip(&self.signs[rows.clone()]);
+            for (to, (by_value, sign)) in logit_gradients[rows].iter_mut().zip(signed) {
+                *to = (by_value * self.scale * f64::from(*sign) / count) as f32;
             }
         }
-        forces
+        logit_gradients
     }
 
-    /// Loss to report, summed over positions, and their number: for softmax the loss; for least
-    /// squares, whose targets change, 1 where the move that was played is not ranked first. Of
-    /// equal moves each is first with the same probability.
+    /// Sums the loss to report over positions; returns it with their number. It is softmax's loss;
+    /// for least squares, whose targets change, it is 1 where the played move is not ranked first.
+    /// Among equal moves each is first with the same probability.
     pub fn sum_losses(&self, logits: &[f32]) -> [f64; 2] {
         let (mut sum, mut count) = (0.0, 0.0);
         for (position, rows) in self.with_alternatives() {
@@ -153,7 +153,7 @@ impl Choices {
         [sum, count]
     }
 
-    /// Standard deviation of move values around those of their positions, in whole centipawns.
+    /// Computes the standard deviation of move values around their positions, in whole centipawns.
     pub fn value_spread(&self) -> Option<f64> {
         let [mut count, mut sum, mut squares] = [0.0; 3];
         for (_, rows) in self.with_alternatives() {
@@ -170,7 +170,7 @@ impl Choices {
     }
 }
 
-/// Probability that the first of some moves is ranked first, if equal moves are ordered at random.
+/// Returns the probability that the first move is ranked first, equal moves in random order.
 pub fn probability_of_first(values: &[f64]) -> f64 {
     let played = values[0];
     match values.iter().any(|value| *value > played) {

@@ -17,8 +17,7 @@ pub const SUMS: usize = 4;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TermColumn {
     pub heads: Vec<TermRun>,
-    /// Offsets of each head's entries among the sums, rising: [`COLUMN`] times the sum, plus the
-    /// position.
+    /// Offsets of each head's entries in ascending order: [`COLUMN`] * sum + position.
     pub offsets: Vec<u16>,
 }
 
@@ -34,7 +33,7 @@ impl TermColumn {
         let starts: Vec<usize> = (0..terms.len()).step_by(COLUMN).collect();
         starts
             .into_par_iter()
-            .map_init(Sorter::default, |it, start| it.sort_column(terms, start))
+            .map_init(Sorter::default, |sorter, start| sorter.sort_column(terms, start))
             .collect()
     }
 }

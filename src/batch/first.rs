@@ -1,17 +1,17 @@
-//! Plans of chunks that are used once, of nets whose second views follow from the first ones.
+//! Plans of chunks that are used once, of nets whose second views follow from the first views.
 //!
 //! Why: such a plan must be cheap. Only the lists of the first view are sorted, shortened by pairs
-//! and inverted. A row of the second view is in the lists whose first view has its image: the
-//! [`flip_row`] row, or the mirrored one of that where exactly one of the views is mirrored. Pairs
-//! are found for all positions at once, one bit each, and bits are transposed to lists.
+//! and inverted. A row is in the second view if its image is in the first view: the [`flip_row`]
+//! row, mirrored where exactly one of the views is mirrored. Pairs are substituted in all positions
+//! at once, one bit each, and the bits are transposed to lists.
 //!
-//! What it equals: the plan of both lists of each position, with pairs substituted in the first and
-//! their images in the second. Only the lists of a row come in another order.
+//! What it equals: the plan of both lists of each position, with pairs substituted in the first
+//! list and their images in the second. Only the lists of a row are in another order.
 //! [`plan_first_views_slowly`] defines it.
 //!
 //! | index | counts |
 //! |---|---|
-//! | position | the chunk's positions; each is an item, and holds one slot |
+//! | position | the chunk's positions; each is an item and has one slot |
 //! | slot | the positions in working order |
 //! | row | inputs, then pairs; each has a bit by position |
 //! | bit | the positions whose lists are shortened at a time |
@@ -29,11 +29,11 @@ use crate::architecture::{
     Architecture, FirstView, MAX_ACTIVE, MIRRORED, PIECES, Row, flip_row, is_mirrored,
 };
 
-/// Most rows of inputs and pairs: there is a bit for each.
+/// Maximum number of rows of inputs and pairs: each has a bit.
 const ROWS: usize = 1 << 10;
 /// Words of 64 positions whose lists are shortened at a time.
 const WORDS: usize = 8;
-/// By row and position, whether the list has the row; transposed, by position in each 64 rows.
+/// Bit by row and position: whether the list has the row. Transposed: by position in each 64 rows.
 type BitMatrix = [[u64; WORDS]; ROWS];
 /// The bits of a position, by row.
 type RowBits = [u64; ROWS / 64];
@@ -58,8 +58,8 @@ impl FirstViews {
             pairs.row_count()
         );
         assert!(net.views() == 1 || pairs.have_images(net), "pairs of one view");
-        let known = buckets.iter().all(|it| usize::from(*it) < net.buckets);
-        assert!(known && (net.buckets == 1 || buckets.len() == lists.len()), "buckets");
+        let in_range = buckets.iter().all(|it| usize::from(*it) < net.buckets);
+        assert!(in_range && (net.buckets == 1 || buckets.len() == lists.len()), "buckets");
     }
 
     #[inline(always)]
@@ -71,7 +71,7 @@ impl FirstViews {
     }
 }
 
-/// Makes plans, with reused buffers.
+/// Planner of chunks with reused buffers.
 #[derive(Debug)]
 pub struct FirstPlanner {
     /// Rows in the first view of each position.
@@ -85,7 +85,7 @@ pub struct FirstPlanner {
     short: Vec<FirstView>,
     /// By row, number of first views with it: not mirrored, and mirrored.
     counts: Box<[[u32; 2]; ROWS]>,
-    /// Where those are in `holders`.
+    /// Their starts in `holders`.
     starts: Box<[[u32; 2]; ROWS]>,
     /// Offsets of the first views with each row, row after row.
     holders: Vec<u16>,
@@ -114,12 +114,12 @@ impl Default for FirstPlanner {
     }
 }
 
-/// Converts between rows of both views; numbers of pairs follow from [images](InputPairs::select_images).
+/// Converts a row of one view to the other; see [images](InputPairs::select_images) for pairs.
 #[inline(always)]
 fn image_of_row(row: u16, mirrored: bool, blank: u16) -> u16 {
-    let (of_pair, mirror) = if mirrored { (3, MIRRORED) } else { (1, 0) };
-    let of_pair = if row < blank { row ^ of_pair } else { blank };
-    if row < PIECES as u16 { flip_row(row) ^ mirror } else { of_pair }
+    let (pair_bits, mirror) = if mirrored { (3, MIRRORED) } else { (1, 0) };
+    let pair = if row < blank { row ^ pair_bits } else { blank };
+    if row < PIECES as u16 { flip_row(row) ^ mirror } else { pair }
 }
 
 /// Lists that are copied at a time.
@@ -130,22 +130,22 @@ impl FirstPlanner {
         Self { vectors: false, ..Self::default() }
     }
 
-    /// Plans both passes of some positions, all of which [fit](FirstViews::check_net) the net. Panics
-    /// if there are too many.
+    /// Plans both passes of a range of positions that [fit](FirstViews::check_net) the net. Panics
+    /// if there are more than [`MOST`].
     pub fn plan_chunk(
         &mut self,
         net: &Architecture,
-        views: &FirstViews,
+        first_views: &FirstViews,
         range: Range<usize>,
         plan: &mut ChunkPlan,
     ) {
         assert!(range.len() <= MOST, "{} positions in a chunk", range.len());
         plan.shape = [net.views(), net.buckets];
-        plan.pairs.clone_from(&views.pairs);
-        plan.rows = views.pairs.row_count();
+        plan.pairs.clone_from(&first_views.pairs);
+        plan.rows = first_views.pairs.row_count();
         plan.is_inverted = true;
-        let buckets = views.buckets.get(range.clone()).unwrap_or_default();
-        let lists = &views.lists[range];
+        let buckets = first_views.buckets.get(range.clone()).unwrap_or_default();
+        let lists = &first_views.lists[range];
         let mirrors = net.inputs.kings().mirror;
         pulp::Arch::new().dispatch(FirstPlanning { planner: self, lists, mirrors, buckets, plan });
     }
@@ -153,14 +153,14 @@ impl FirstPlanner {
     /// Sorts positions by bucket, short lists first.
     #[inline(always)]
     fn sort_positions(&mut self, buckets: &[u8]) {
-        const EACH: usize = MAX_ACTIVE + 1;
-        let kinds = buckets.iter().max().map_or(1, |most| usize::from(*most) + 1);
-        let mut next_slots = vec![0_u16; kinds * EACH];
+        const LENGTHS: usize = MAX_ACTIVE + 1;
+        let bucket_count = buckets.iter().max().map_or(1, |largest| usize::from(*largest) + 1);
+        let mut next_slots = vec![0_u16; bucket_count * LENGTHS];
         // Locals, here and below: the compiler would reload addresses after each write.
         let (lengths, order) = (&self.lengths[..], &mut self.order);
         let key = |position: usize, length: u8| {
             let bucket = buckets.get(position).map_or(0, |it| usize::from(*it));
-            bucket * EACH + usize::from(length)
+            bucket * LENGTHS + usize::from(length)
         };
         for (position, &length) in lengths.iter().enumerate() {
             next_slots[key(position, length)] += 1;
@@ -178,19 +178,19 @@ impl FirstPlanner {
         }
     }
 
-    /// Substitutes pairs in lists, behind their other rows.
+    /// Substitutes pairs in lists; they follow the other rows.
     #[inline(always)]
     fn substitute_pairs(&mut self, lists: &[FirstView], pairs: &InputPairs) {
         let blank = pairs.row_count() as u16;
         self.short.resize(lists.len() + 3, [0; MAX_ACTIVE]);
-        for (number, lists) in lists.chunks(64 * WORDS).enumerate() {
-            let first = number * 64 * WORDS;
+        for (block, lists) in lists.chunks(64 * WORDS).enumerate() {
+            let first = block * 64 * WORDS;
             let (bits, lengths) = (&mut *self.bits, &mut self.lengths[..]);
             bits.fill([0; WORDS]);
-            let here = first..first + lists.len();
-            // Lists of one length after the other, so that branches are predicted.
+            let block_range = first..first + lists.len();
+            // In order of length, so that branches are predicted.
             for position in self.order.iter().map(|position| position.get()) {
-                if !here.contains(&position) {
+                if !block_range.contains(&position) {
                     continue;
                 }
                 let (bit, length) = (position - first, usize::from(lengths[position]));
@@ -198,21 +198,21 @@ impl FirstPlanner {
                     bits[usize::from(row) % ROWS][bit / 64] |= 1 << (bit % 64);
                 }
             }
-            for (number, parents) in pairs.parents().iter().enumerate() {
-                let [one, other] = parents.map(|row| row as usize % ROWS);
+            for (pair, parents) in pairs.parents().iter().enumerate() {
+                let [first, second] = parents.map(|row| row as usize % ROWS);
                 let mut both = [0; WORDS];
                 for (word, both) in both.iter_mut().enumerate() {
-                    *both = bits[one][word] & bits[other][word];
-                    bits[one][word] &= !*both;
-                    bits[other][word] &= !*both;
+                    *both = bits[first][word] & bits[second][word];
+                    bits[first][word] &= !*both;
+                    bits[second][word] &= !*both;
                 }
-                bits[(PIECES + number) % ROWS] = both;
+                bits[(PIECES + pair) % ROWS] = both;
             }
             let short = &mut self.short.as_flattened_mut()[first * MAX_ACTIVE..];
-            let lengths = &mut lengths[here];
+            let lengths = &mut lengths[block_range];
             #[cfg(target_arch = "x86_64")]
             if self.vectors {
-                // SAFETY: the machine has these AVX-512 instructions; all that do have popcnt.
+                // SAFETY: the machine has these AVX-512 instructions, and therefore popcnt.
                 unsafe { vectors::write_rows(bits, lists, short, lengths, blank) };
                 continue;
             }
@@ -220,7 +220,7 @@ impl FirstPlanner {
         }
     }
 
-    /// Finds the lists with each row in the first view.
+    /// Lists the positions with each row in the first view, as offsets of their slots.
     #[inline(always)]
     fn invert_lists(&mut self, lists: &[FirstView], units: usize) {
         let Self { lengths, mirrored, order, counts, starts, holders, .. } = self;
@@ -265,17 +265,17 @@ impl FirstPlanner {
         let (counts, starts, holders) = (&**counts, &**starts, &holders[..]);
         let blank = plan.rows as u16;
         unsorted.resize(plan.rows, HolderRun::default());
-        let mut found = 0;
+        let mut occurring = 0;
         for row in 0..blank {
             let mut count = 0;
-            for [_, of_span] in holder_spans::<SPANS>(row, blank, starts, counts) {
-                count += of_span;
+            for [_, span_count] in holder_spans::<SPANS>(row, blank, starts, counts) {
+                count += span_count;
             }
             let fours = count.div_ceil(FOUR as u32) as u16;
-            unsorted[found] = HolderRun { row: row.into(), fours };
-            found += usize::from(count > 0);
+            unsorted[occurring] = HolderRun { row: row.into(), fours };
+            occurring += usize::from(count > 0);
         }
-        sort_runs(&unsorted[..found], &mut plan.runs);
+        sort_runs(&unsorted[..occurring], &mut plan.runs);
         let fours: usize = plan.runs.iter().map(|run| usize::from(run.fours)).sum();
         let missing = (plan.list_count() * UNITS) as u16;
         // All of them are written.
@@ -285,15 +285,15 @@ impl FirstPlanner {
         for run in &plan.runs {
             let (row, mut next) = (run.row as u16, start);
             let spans = holder_spans::<SPANS>(row, blank, starts, counts);
-            for (span, of_span) in spans.into_iter().enumerate() {
-                let [first, count] = of_span.map(|it| it as usize);
-                let (by, mut done) = (span.min(1) * UNITS, 0);
-                // At least once: anything behind the last is overwritten.
+            for (span, bounds) in spans.into_iter().enumerate() {
+                let [first, count] = bounds.map(|it| it as usize);
+                let (shift, mut done) = (span.min(1) * UNITS, 0);
+                // At least once: holders after the last are overwritten.
                 loop {
                     let stride: &[u16; STRIDE] =
                         holders[first + done..].first_chunk().expect("room");
                     let to = all[next + done..].first_chunk_mut().expect("room");
-                    *to = add(*stride, by);
+                    *to = add(*stride, shift);
                     done += STRIDE;
                     if done >= count {
                         break;
@@ -308,7 +308,8 @@ impl FirstPlanner {
     }
 }
 
-/// Ranges of a row's holders: in first views, and in second views mirrored like the first, or not.
+/// Returns the start and length of a row's holders: in first views, in second views mirrored like
+/// the first, and in the other second views.
 #[inline(always)]
 fn holder_spans<const SPANS: usize>(
     row: u16,
@@ -317,10 +318,10 @@ fn holder_spans<const SPANS: usize>(
     counts: &[[u32; 2]; ROWS],
 ) -> [[u32; 2]; SPANS] {
     let mut spans = [[0; 2]; SPANS];
-    for (span, found) in spans.iter_mut().enumerate() {
+    for (span, bounds) in spans.iter_mut().enumerate() {
         let row = if span == 0 { row } else { image_of_row(row, span == 2, blank) };
         let (starts, counts) = (starts[usize::from(row) % ROWS], counts[usize::from(row) % ROWS]);
-        *found = match span {
+        *bounds = match span {
             0 => [starts[0], counts[0] + counts[1]],
             _ => [starts[span - 1], counts[span - 1]],
         };
@@ -329,19 +330,19 @@ fn holder_spans<const SPANS: usize>(
 }
 
 #[inline(always)]
-fn add(offsets: [u16; STRIDE], by: usize) -> [u16; STRIDE] {
+fn add(offsets: [u16; STRIDE], shift: usize) -> [u16; STRIDE] {
     // Four offsets at a time cannot overflow; single ones would not be vectorised.
     let fours: [u64; STRIDE / FOUR] = pulp::cast(offsets);
-    pulp::cast(fours.map(|four| four + by as u64 * 0x0001_0001_0001_0001))
+    pulp::cast(fours.map(|four| four + shift as u64 * 0x0001_0001_0001_0001))
 }
 
-/// The plan that [`FirstPlanner`] makes of some positions, by definition.
+/// Makes the plan of [`FirstPlanner`] from its definition.
 pub fn plan_first_views_slowly(
     net: &Architecture,
-    views: &FirstViews,
+    first_views: &FirstViews,
     range: Range<usize>,
 ) -> ChunkPlan {
-    let FirstViews { lists, buckets, pairs } = views;
+    let FirstViews { lists, buckets, pairs } = first_views;
     let (lists, blank) = (&lists[range.clone()], pairs.row_count() as u16);
     let mirrors = net.views() == 2 && net.inputs.kings().mirror;
     let mirrored: Vec<bool> = lists.iter().map(|list| mirrors && is_mirrored(list)).collect();
@@ -350,11 +351,11 @@ pub fn plan_first_views_slowly(
         let is_input = |row: &u16| usize::from(*row) < PIECES;
         let inputs = list.iter().filter(|row| is_input(row));
         let inputs: Vec<Row> = inputs.map(|row| Row { number: (*row).into(), times: 1 }).collect();
-        let rest = pairs.substitute_slowly(0, &inputs);
+        let shortened = pairs.substitute_slowly(0, &inputs);
         // Inputs stay in the order of the list.
         let mut first: Vec<u16> = list.to_vec();
-        first.retain(|row| is_input(row) && rest.contains(&(*row).into()));
-        first.extend(rest.iter().map(|row| *row as u16).filter(|row| !is_input(row)));
+        first.retain(|row| is_input(row) && shortened.contains(&(*row).into()));
+        first.extend(shortened.iter().map(|row| *row as u16).filter(|row| !is_input(row)));
         first.resize(MAX_ACTIVE, blank);
         rows.extend_from_slice(&first);
         if net.views() == 2 {
@@ -363,7 +364,7 @@ pub fn plan_first_views_slowly(
     }
     let lists = ActiveRows {
         rows: net.row_count(),
-        views: net.views(),
+        perspectives: net.views(),
         width: MAX_ACTIVE,
         indices: Indices::U16(rows),
         king_buckets: Vec::new(),
@@ -391,7 +392,7 @@ impl pulp::NullaryFnOnce for FirstPlanning<'_> {
     #[inline(always)]
     fn call(self) {
         let Self { planner, lists, mirrors, buckets, plan } = self;
-        let (views, pairs) = (plan.shape[0], plan.pairs.clone());
+        let (perspectives, pairs) = (plan.shape[0], plan.pairs.clone());
         planner.lengths.resize(lists.len(), 0);
         planner.mirrored.clear();
         planner.mirrored.resize(lists.len(), false);
@@ -399,7 +400,7 @@ impl pulp::NullaryFnOnce for FirstPlanning<'_> {
         for (length, list) in planner.lengths.iter_mut().zip(lists) {
             *length = list.partition_point(|row| *row < PIECES as u16) as u8;
         }
-        let mirrors = views == 2 && mirrors;
+        let mirrors = perspectives == 2 && mirrors;
         if mirrors {
             for (mirrored, list) in planner.mirrored.iter_mut().zip(lists) {
                 *mirrored = is_mirrored(list);
@@ -417,7 +418,7 @@ impl pulp::NullaryFnOnce for FirstPlanning<'_> {
         plan.order.clear();
         plan.order.extend(order.iter().map(|position| Item::new(position.get())));
         plan.lengths.clear();
-        for positions in order.chunks(ABREAST / views) {
+        for positions in order.chunks(ABREAST / perspectives) {
             let mut longest = 0;
             for position in positions {
                 longest = longest.max(lengths[position.get()]);
@@ -425,7 +426,7 @@ impl pulp::NullaryFnOnce for FirstPlanning<'_> {
             plan.lengths.push(longest.into());
         }
 
-        let (positions, slots) = (order.len(), plan.list_count() / views);
+        let (positions, slots) = (order.len(), plan.list_count() / perspectives);
         let bucket = |it: &ChunkPosition| buckets.get(it.get()).copied().unwrap_or(0);
         plan.weights.clear();
         plan.weights.extend(order.iter().map(bucket));
@@ -436,14 +437,14 @@ impl pulp::NullaryFnOnce for FirstPlanning<'_> {
         plan.slot_logits.extend((0..positions).map(LogitIndex::new));
         plan.slot_logits.resize(slots, LogitIndex::new(positions));
 
-        planner.invert_lists(lists, views * UNITS);
-        match views {
+        planner.invert_lists(lists, perspectives * UNITS);
+        match perspectives {
             1 => planner.join_holders::<1>(plan),
             _ if !mirrors => planner.join_holders::<2>(plan),
             _ => planner.join_holders::<3>(plan),
         }
         let mut entries = plan.entries.take_u16();
-        match views {
+        match perspectives {
             1 => write_entries::<1>(lists, &planner.mirrored, plan, &mut entries),
             _ => write_entries::<2>(lists, &planner.mirrored, plan, &mut entries),
         }
@@ -453,44 +454,44 @@ impl pulp::NullaryFnOnce for FirstPlanning<'_> {
 }
 
 #[inline(always)]
-fn write_entries<const VIEWS: usize>(
+fn write_entries<const PERSPECTIVES: usize>(
     lists: &[FirstView],
     mirrored: &[bool],
     plan: &ChunkPlan,
-    all: &mut Vec<u16>,
+    entries: &mut Vec<u16>,
 ) {
     let blank = plan.rows as u16;
     let fours: usize = plan.lengths.iter().map(|length| bundle_fours(*length)).sum();
-    all.resize(FOUR * fours, 0);
-    let all = all.as_chunks_mut::<FOUR>().0;
-    let bundles = plan.positions.chunks(ABREAST / VIEWS);
+    entries.resize(FOUR * fours, 0);
+    let fours = entries.as_chunks_mut::<FOUR>().0;
+    let bundles = plan.positions.chunks(ABREAST / PERSPECTIVES);
     for ((_, range), positions) in plan.bundle_ranges().zip(bundles) {
-        let entries = all[range].as_chunks_mut::<ABREAST>().0;
-        if positions.len() < ABREAST / VIEWS {
+        let entries = fours[range].as_chunks_mut::<ABREAST>().0;
+        if positions.len() < ABREAST / PERSPECTIVES {
             entries.fill([[blank * UNITS as u16; FOUR]; ABREAST]);
         }
         for (slot, &position) in positions.iter().enumerate() {
             let list = &lists[position.get()];
             let mirrored = mirrored[position.get()];
-            let mut views = [[0_u16; MAX_ACTIVE]; VIEWS];
+            let mut perspectives = [[0_u16; MAX_ACTIVE]; PERSPECTIVES];
             for (entry, &row) in list.iter().enumerate() {
                 let row = row.min(blank);
-                views[0][entry] = row * UNITS as u16;
-                if VIEWS == 2 {
-                    views[1][entry] = image_of_row(row, mirrored, blank) * UNITS as u16;
+                perspectives[0][entry] = row * UNITS as u16;
+                if PERSPECTIVES == 2 {
+                    perspectives[1][entry] = image_of_row(row, mirrored, blank) * UNITS as u16;
                 }
             }
-            let views = views.each_ref().map(|view| view.as_chunks::<FOUR>().0);
+            let perspectives = perspectives.each_ref().map(|list| list.as_chunks::<FOUR>().0);
             for (four, entries) in entries.iter_mut().enumerate() {
-                for (view, fours) in views.iter().enumerate() {
-                    entries[slot * VIEWS + view] = fours[four];
+                for (perspective, fours) in perspectives.iter().enumerate() {
+                    entries[slot * PERSPECTIVES + perspective] = fours[four];
                 }
             }
         }
     }
 }
 
-/// Writes the rows of set bits: inputs outside of pairs, then pairs, then blanks and padding.
+/// Writes the rows of set bits to each list: inputs outside of pairs, pairs, blanks, padding.
 #[inline(always)]
 fn write_rows(
     bits: &mut BitMatrix,
@@ -500,8 +501,8 @@ fn write_rows(
     blank: u16,
 ) {
     bits.as_chunks_mut().0.iter_mut().for_each(transpose_bits);
-    for (number, (list, length)) in lists.iter().zip(lengths).enumerate() {
-        let (set, short) = (row_bits(bits, number), &mut short[number * MAX_ACTIVE..]);
+    for (position, (list, length)) in lists.iter().zip(lengths).enumerate() {
+        let (set, short) = (row_bits(bits, position), &mut short[position * MAX_ACTIVE..]);
         let mut next = 0;
         for &row in &list[..usize::from(*length)] {
             short[next] = row;
@@ -520,7 +521,7 @@ fn write_rows(
     }
 }
 
-/// Bits of a position in a transposed matrix.
+/// Returns the bits of a position in a transposed matrix.
 #[inline(always)]
 fn row_bits(bits: &BitMatrix, position: usize) -> RowBits {
     std::array::from_fn(|word| bits[64 * word + position % 64][position / 64 % WORDS])
@@ -572,9 +573,9 @@ mod vectors {
         let (numbers, masks) =
             (pulp::cast(NUMBERS), _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64));
         let inputs = _mm512_set1_epi16(PIECES as i16);
-        for (number, (list, length)) in lists.iter().zip(lengths).enumerate() {
-            let set = row_bits(bits, number);
-            let short = &mut short[number * MAX_ACTIVE..][..3 * MAX_ACTIVE];
+        for (position, (list, length)) in lists.iter().zip(lengths).enumerate() {
+            let set = row_bits(bits, position);
+            let short = &mut short[position * MAX_ACTIVE..][..3 * MAX_ACTIVE];
             let [low, high]: [__m512i; 2] = pulp::cast(set);
             let rows = pulp::cast(*list);
             // The bit of each row.
@@ -582,15 +583,15 @@ mod vectors {
             let bytes = _mm512_permutex2var_epi8(low, _mm512_castsi256_si512(bytes), high);
             let bit = _mm512_cvtepi16_epi8(_mm512_and_si512(rows, _mm512_set1_epi16(7)));
             let bit = _mm256_shuffle_epi8(masks, bit);
-            let there = _mm256_test_epi8_mask(_mm512_castsi512_si256(bytes), bit)
+            let present = _mm256_test_epi8_mask(_mm512_castsi512_si256(bytes), bit)
                 & _mm512_cmplt_epu16_mask(rows, inputs);
-            store_compressed(short, 0, _mm512_maskz_compress_epi16(there, rows));
-            let mut next = there.count_ones() as usize;
+            store_compressed(short, 0, _mm512_maskz_compress_epi16(present, rows));
+            let mut next = present.count_ones() as usize;
             for (word, bits) in set.iter().enumerate().skip(PIECES / 64) {
-                let found = _mm512_maskz_compress_epi8(*bits, numbers);
-                let found = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(found));
-                let found = _mm512_add_epi16(found, _mm512_set1_epi16((64 * word) as i16));
-                store_compressed(short, next, found);
+                let pairs = _mm512_maskz_compress_epi8(*bits, numbers);
+                let pairs = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(pairs));
+                let pairs = _mm512_add_epi16(pairs, _mm512_set1_epi16((64 * word) as i16));
+                store_compressed(short, next, pairs);
                 next += bits.count_ones() as usize;
             }
             store_compressed(short, next, _mm512_set1_epi16(blank as i16));
@@ -603,7 +604,7 @@ mod vectors {
         *list[entry..].first_chunk_mut::<MAX_ACTIVE>().expect("room") = pulp::cast(rows);
     }
 
-    /// See [`transpose_bits`](super::transpose_bits): three steps at a time.
+    /// Transposes as [`transpose_bits`](super::transpose_bits), three steps at a time.
     #[target_feature(enable = "avx512f")]
     fn transpose_bits(squares: &mut [[u64; WORDS]; 64]) {
         for first in 0..8 {
@@ -625,10 +626,10 @@ mod vectors {
         }
     }
 
-    /// Swaps the upper bits of rows with the lower ones of those so far `apart`.
+    /// Swaps the upper bits of each row with the lower bits of the row `APART` later.
     #[target_feature(enable = "avx512f")]
     fn swap_bits<const STEP: u32, const APART: usize>(rows: &mut [__m512i; 8], mask: u64) {
-        /// Selects the first where the third has a bit, else the second.
+        /// Selects the bit of the first where the third is set, else of the second.
         const CHOOSE: i32 = 0b1110_0100;
         let mask = _mm512_set1_epi64(mask as i64);
         for row in (0..8).filter(|row| row & APART == 0) {

@@ -78,14 +78,14 @@ impl Indices {
         if is_wide { Indices::U32(Vec::new()) } else { Indices::U16(Vec::new()) }
     }
 
-    /// Chooses 32 bits or 16; keeps the numbers, which are to be overwritten, if they have these.
+    /// Switches to 32 bits or 16. If the width stays, so do the numbers, which callers overwrite.
     pub fn set_wide(&mut self, is_wide: bool) {
         if matches!(self, Indices::U32(_)) != is_wide {
             *self = Self::with_width(is_wide);
         }
     }
 
-    /// Takes the vector to overwrite it with numbers of 16 bits.
+    /// Takes the vector for reuse with 16-bit numbers.
     pub(crate) fn take_u16(&mut self) -> Vec<u16> {
         match std::mem::take(self) {
             Indices::U16(indices) => indices,
@@ -93,7 +93,7 @@ impl Indices {
         }
     }
 
-    /// Makes this `len` times the same number.
+    /// Replaces the contents by `len` copies of a number.
     pub fn fill_with(&mut self, len: usize, number: usize) {
         fn fill_indices<I: IndexWord>(indices: &mut Vec<I>, len: usize, number: usize) {
             indices.clear();

@@ -1,4 +1,4 @@
-//! Lists from plans, for GPUs, which work in an order of their own.
+//! Expansion of plans to lists, for GPUs, which do not use the order of plans.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use super::{ChunkPlan, IndexWord, with_vector};
 #[derive(Debug)]
 pub struct ListShape {
     pub rows: usize,
-    pub views: usize,
+    pub perspectives: usize,
     /// Entries per list: as many as the longest needs.
     pub width: usize,
     pub positions: usize,
-    /// Output bucket of each; empty for one bucket.
+    /// Output bucket of each position; empty for one bucket.
     pub buckets: Vec<u8>,
 }
 
 impl ListShape {
-    /// Shape of plans of one king bucket, position after position. Panics without plans, or if they
-    /// have different pairs.
+    /// Returns the shape of the lists of plans of one king bucket. Panics without plans, or if
+    /// plans have different pairs.
     pub fn of_plans(plans: &[Arc<ChunkPlan>]) -> Self {
-        let ChunkPlan { rows, pairs, shape: [views, bucket_count], .. } = &*plans[0];
+        let ChunkPlan { rows, pairs, shape: [perspectives, bucket_count], .. } = &*plans[0];
         let same = |plan: &Arc<ChunkPlan>| Arc::ptr_eq(&plan.pairs, pairs);
         assert!(plans.iter().all(same), "plans with different pairs");
         let longest = plans.iter().flat_map(|plan| &plan.lengths).max();
@@ -32,29 +32,31 @@ impl ListShape {
         let mut buckets = vec![0; if *bucket_count > 1 { positions } else { 0 }];
         let mut rest = &mut buckets[..];
         for plan in plans.iter().filter(|_| *bucket_count > 1) {
-            let of_plan = rest.split_off_mut(..plan.len()).expect("room for all");
+            let plan_buckets = rest.split_off_mut(..plan.len()).expect("room for all");
             for bucket in &plan.bucket_ranges {
                 for position in &plan.positions[bucket.range.clone()] {
-                    of_plan[position.get()] = bucket.key as u8;
+                    plan_buckets[position.get()] = bucket.key as u8;
                 }
             }
         }
-        Self { rows: *rows, views: *views, width, positions, buckets }
+        Self { rows: *rows, perspectives: *perspectives, width, positions, buckets }
     }
 }
 
-/// Rows of the lists of plans, `[positions, views, width]`; unused entries hold the number of rows.
-/// Panics without plans, or if a list is longer.
+/// Expands plans to the rows of their lists, `[positions, perspectives, width]`; unused entries
+/// hold the number of rows. Panics without plans, or if a list is longer.
 pub fn expand_lists(plans: &[Arc<ChunkPlan>], width: usize) -> Vec<u16> {
-    let ChunkPlan { rows, shape: [views, _], .. } = &*plans[0];
+    let ChunkPlan { rows, shape: [perspectives, _], .. } = &*plans[0];
     let positions: usize = plans.iter().map(|plan| plan.len()).sum();
-    let mut lists = vec![*rows as u16; positions * views * width];
+    let mut lists = vec![*rows as u16; positions * perspectives * width];
     let mut rest = &mut lists[..];
-    let parts: Vec<_> = plans
+    let lists_of_plans: Vec<_> = plans
         .iter()
-        .map(|plan| (plan, rest.split_off_mut(..plan.len() * views * width).expect("room for all")))
+        .map(|plan| {
+            (plan, rest.split_off_mut(..plan.len() * perspectives * width).expect("room for all"))
+        })
         .collect();
-    parts.into_par_iter().for_each(|(plan, lists)| {
+    lists_of_plans.into_par_iter().for_each(|(plan, lists)| {
         with_vector!(&plan.entries, entries => plan.write_lists(entries, width, lists));
     });
     lists
@@ -62,14 +64,14 @@ pub fn expand_lists(plans: &[Arc<ChunkPlan>], width: usize) -> Vec<u16> {
 
 impl ChunkPlan {
     fn write_lists<E: IndexWord>(&self, entries: &[E], width: usize, lists: &mut [u16]) {
-        let [views, _] = self.shape;
+        let [perspectives, _] = self.shape;
         assert_eq!(self.order.len(), self.positions.len(), "plans of one king bucket");
         for (bundle, (_, range)) in self.bundle_ranges().enumerate() {
             for (index, four) in entries.as_chunks::<FOUR>().0[range].iter().enumerate() {
                 let list = bundle * ABREAST + index % ABREAST;
-                // Behind the positions are empty slots. Each item is a position.
-                let Some(item) = self.order.get(list / views) else { continue };
-                let list = item.get() * views + list % views;
+                // Empty slots follow the last position. Each item is a position.
+                let Some(item) = self.order.get(list / perspectives) else { continue };
+                let list = item.get() * perspectives + list % perspectives;
                 let to = &mut lists[list * width + index / ABREAST * FOUR..][..FOUR];
                 for (to, entry) in to.iter_mut().zip(four) {
                     *to = (entry.to_usize() / UNITS) as u16;

@@ -1,21 +1,21 @@
 //! Pairs of inputs that are often active together.
 //!
-//! Why: groups of pieces recur, as a castled king with its pawns, or rooks at home. A pair
+//! Why: groups of pieces recur, such as a castled king with its pawns, or rooks at home. A pair
 //! represents two inputs that are often active together, or two smaller groups, and its row is the
-//! sum of theirs. Lists with pairs are shorter: a step first computes the rows of the pairs, each
-//! from its two parents, and ends by adding the gradient of each to these.
+//! sum of theirs. Lists with pairs are shorter. A step first computes the row of each pair from its
+//! two parents, and finally adds the gradient of each pair to its parents.
 //!
 //! What it equals: a list with pairs has the sum of the list of its inputs.
 //! [`InputPairs::substitute_slowly`] defines which pairs are substituted, in which order. Pairs are
 //! selected by byte-pair encoding (P. Gage, "A New Algorithm for Data Compression", 1994): the two
 //! rows that occur together in most lists are joined, again and again.
 //!
-//! A row that counts c times is a pair, too: of the row that counts c - 1 times, and the row.
+//! A row with multiplicity c is a pair, too: of the row with multiplicity c - 1, and the row.
 //!
 //! | index | counts |
 //! |---|---|
 //! | row | inputs, then multiples, then the pairs of each king bucket in turn |
-//! | local | the rows that pairs of a king bucket can contain: its inputs and multiples, then its pairs |
+//! | local | the rows that pairs of a king bucket can contain: inputs, multiples, then its pairs |
 //! | sampled | local rows that occur in the lists from which pairs are selected, then pairs |
 //! | list | the lists that are shortened at a time, one bit each |
 //!
@@ -30,18 +30,19 @@ use super::plan::UNITS;
 use super::{ActiveRows, IndexWord, Indices, with_vector};
 use crate::architecture::{Architecture, MIRRORED, PIECES, Row, flip_row};
 
-/// Most pairs of a king bucket if chunks are planned once, whose rows fit the first-level cache.
+/// Returns the maximum number of pairs of a king bucket if chunks are planned once: rows of pairs
+/// fit the first-level cache.
 pub fn most_pairs(net: &Architecture) -> usize {
     if net.inputs.is_pieces() { 256 } else { 512 }
 }
 
 /// Words of 64 lists that are shortened at a time.
 const WORDS: usize = 4;
-/// Most rows that 16 bits can number in units of a plan, with one more behind them.
+/// Maximum number of rows, besides the blank one, whose offsets in a plan fit 16 bits.
 const NEAR: usize = (1 << 16) / UNITS - 1;
 /// The largest multiple of a row; higher counts take several entries.
 const MOST_TIMES: u8 = 32;
-/// Most rows of large sets that pairs of a king bucket may contain: the most frequent ones.
+/// Maximum number of rows of large sets in pairs of a king bucket: the most frequent ones.
 const FREQUENT: usize = 512;
 /// The lists that contain a row, as bits.
 pub type Bits = [u64; WORDS];
@@ -50,9 +51,10 @@ pub type Bits = [u64; WORDS];
 pub struct InputPairs {
     /// Rows without pairs.
     inputs: usize,
-    /// Number of each input's double, and its largest multiple; empty if inputs never repeat.
+    /// Row of each input's double, and its largest multiplicity; empty if inputs never repeat.
     multiples: Vec<(u32, u8)>,
-    /// The parents of each pair, inputs or earlier pairs: multiples, then king bucket by king bucket.
+    /// The parents of each pair, inputs or earlier pairs: multiples, then king bucket by king
+    /// bucket.
     parents: Vec<[u32; 2]>,
     /// By king bucket; empty without pairs.
     by_king: Vec<BucketPairs>,
@@ -72,59 +74,57 @@ struct BucketPairs {
 const OUTSIDE: u16 = u16::MAX;
 
 impl InputPairs {
-    /// Selects the pairs of each king bucket that shorten lists most, at most `most`, and multiples
-    /// that occur.
-    pub fn select_most_frequent(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
-        Self::select_with(net, lists, most, 1)
+    /// Selects the at most `max_pairs` pairs of each king bucket that shorten lists most, and
+    /// multiples that occur.
+    pub fn select_most_frequent(net: &Architecture, lists: &ActiveRows, max_pairs: usize) -> Self {
+        Self::select_with(net, lists, max_pairs, 1)
     }
 
-    /// The same with the images of each pair, for [plans of first views](super::FirstPlanner): the
-    /// number of the pair of [flipped](crate::architecture::flip_row) rows differs in the last bit,
-    /// and that of mirrored rows in the last but one. A pair may be its own image, and occurs twice
-    /// then. Panics if the lists
-    /// are not those of both views.
-    pub fn select_images(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
+    /// Selects pairs with their images, for [plans of first views](super::FirstPlanner). The number
+    /// of the pair of [flipped](crate::architecture::flip_row) rows differs in the last bit, and
+    /// that of mirrored rows in the second to last. A pair that is its own image occurs twice.
+    /// Panics unless the lists have both views.
+    pub fn select_images(net: &Architecture, lists: &ActiveRows, max_pairs: usize) -> Self {
         assert!(net.inputs.is_uniform() && net.views() == 2, "lists of two views");
-        Self::select_with(net, lists, most, image_count(net))
+        Self::select_with(net, lists, max_pairs, image_count(net))
     }
 
-    fn select_with(net: &Architecture, lists: &ActiveRows, most: usize, images: usize) -> Self {
-        let numbers = match lists.indices {
-            Indices::U16(_) => u16::MAX.into(),
-            Indices::U32(_) => u32::MAX as usize,
-        };
+    fn select_with(net: &Architecture, lists: &ActiveRows, limit: usize, images: usize) -> Self {
+        let max_row =
+            if matches!(lists.indices, Indices::U16(_)) { u16::MAX.into() } else { u32::MAX };
         let (inputs, kings) = (net.row_count(), net.inputs.kings().bucket_count());
         let mut samples = vec![Vec::new(); kings];
         let rows: Vec<u32> = lists.indices.iter().map(|row| row as u32).collect();
-        for (number, list) in rows.chunks_exact(lists.width).enumerate() {
+        for (index, list) in rows.chunks_exact(lists.width).enumerate() {
             let active: Vec<u32> =
                 list.iter().copied().filter(|row| (*row as usize) < inputs).collect();
             if !active.is_empty() {
-                samples[lists.king_bucket(number)].push(active);
+                samples[lists.king_bucket(index)].push(active);
             }
         }
         let (mut parents, mut multiples) = (Vec::new(), Vec::new());
         if net.inputs.has_repeats() {
-            multiples.extend(largest_counts(inputs, &samples).into_iter().map(|most| (0, most)));
+            multiples
+                .extend(largest_counts(inputs, &samples).into_iter().map(|largest| (0, largest)));
         }
-        for (row, (double, most)) in multiples.iter_mut().enumerate() {
+        for (row, (double, largest)) in multiples.iter_mut().enumerate() {
             *double = (inputs + parents.len()) as u32;
-            for multiple in 2..=*most {
-                let before = if multiple == 2 { row } else { inputs + parents.len() - 1 };
-                parents.push([before as u32, row as u32]);
+            for multiple in 2..=*largest {
+                let previous = if multiple == 2 { row } else { inputs + parents.len() - 1 };
+                parents.push([previous as u32, row as u32]);
             }
         }
-        let taken = inputs + parents.len();
-        let near = NEAR.saturating_sub(taken) / kings;
-        let far = numbers.saturating_sub(taken) / kings;
-        // Small units are read faster, which is worth a few pairs, but not half of them.
-        let most = if 2 * near > most { most.min(near) } else { most.min(far) };
+        let fixed_rows = inputs + parents.len();
+        let near = NEAR.saturating_sub(fixed_rows) / kings;
+        let far = (max_row as usize).saturating_sub(fixed_rows) / kings;
+        // 16-bit offsets are read faster, which is worth a few pairs, but not half of them.
+        let max_pairs = limit.min(if 2 * near > limit { near } else { far });
         let by_king: Vec<BucketPairs> = samples
             .into_par_iter()
             .enumerate()
             .map(|(king, lists)| {
                 let mut bucket = BucketPairs::new(net, king, &lists, &parents);
-                bucket.pairs = select_pairs(&bucket, &lists, &multiples, most, images);
+                bucket.pairs = select_pairs(&bucket, &lists, &multiples, max_pairs, images);
                 if !net.inputs.is_pieces() {
                     bucket.exclude_unpaired();
                 }
@@ -150,7 +150,8 @@ impl InputPairs {
         !self.parents.is_empty()
     }
 
-    /// The parents of each pair, inputs or earlier pairs; the first pair is row [`InputPairs::inputs`].
+    /// Returns the parents of each pair: inputs or earlier pairs. The first pair follows the
+    /// inputs.
     pub fn parents(&self) -> &[[u32; 2]] {
         &self.parents
     }
@@ -163,8 +164,8 @@ impl InputPairs {
         };
         (1..image_count(net)).all(|which| {
             self.parents.iter().enumerate().all(|(number, parents)| {
-                let found = self.parents.get(number ^ which);
-                found == Some(&parents.map(|row| image_of(row, which)))
+                let image = self.parents.get(number ^ which);
+                image == Some(&parents.map(|row| image_of(row, which)))
             })
         })
     }
@@ -179,19 +180,19 @@ impl InputPairs {
         self.inputs + self.parents.len()
     }
 
-    /// The list of some rows with pairs of a king bucket, by definition: multiples replace rows that
-    /// count several times, then each pair in order replaces its parents. Rows outside of pairs come
-    /// first. What repeats a multiple is outside, too.
+    /// Substitutes pairs of a king bucket in a list of rows, by definition. Multiples replace
+    /// repeated rows, then each pair in order replaces its parents. Rows outside of pairs come
+    /// first. A second copy of a multiple is outside, too.
     pub fn substitute_slowly(&self, king_bucket: usize, rows: &[Row]) -> Vec<u32> {
-        let none = BucketPairs::default();
-        let bucket = self.by_king.get(king_bucket).unwrap_or(&none);
+        let without_pairs = BucketPairs::default();
+        let bucket = self.by_king.get(king_bucket).unwrap_or(&without_pairs);
         let (mut outside, mut inside) = (Vec::new(), BTreeSet::new());
         for row in rows {
             let multiple = self.multiples.get(row.number as usize);
-            let (double, most) = multiple.copied().unwrap_or((0, 1));
+            let (double, largest) = multiple.copied().unwrap_or((0, 1));
             let mut rest = row.times;
             while rest > 0 {
-                let times = rest.min(most.into());
+                let times = rest.min(largest.into());
                 rest -= times;
                 let number = if times == 1 { row.number } else { double + times - 2 };
                 let local = bucket.local.get(number as usize).copied().unwrap_or(OUTSIDE);
@@ -200,18 +201,18 @@ impl InputPairs {
                 }
             }
         }
-        let first = bucket.rows.len() - bucket.pairs.len();
+        let first_pair = bucket.rows.len() - bucket.pairs.len();
         for (pair, parents) in bucket.pairs.iter().enumerate() {
             if parents.iter().all(|parent| inside.contains(parent)) {
                 parents.iter().for_each(|parent| _ = inside.remove(parent));
-                inside.insert((first + pair) as u16);
+                inside.insert((first_pair + pair) as u16);
             }
         }
         outside.extend(inside.into_iter().map(|local| bucket.rows[usize::from(local)]));
         outside
     }
 
-    /// Substitutes pairs for inputs in lists of pieces, behind the others. Blanks come last.
+    /// Substitutes pairs for inputs in lists of pieces: other rows, then pairs, then blanks.
     #[inline(always)]
     pub fn shorten_lists(&self, lists: &mut ActiveRows, bits: &mut Vec<Bits>) {
         if !self.has_pairs() {
@@ -222,7 +223,7 @@ impl InputPairs {
         };
         let blank = self.row_count() as u16;
         let (width, kings) = (lists.width, &lists.king_buckets);
-        self.substitute_pairs(indices, width, kings, bits, |bucket, number, list, bits| {
+        self.substitute_pairs(indices, width, kings, bits, |bucket, index, list, bits| {
             let mut length = 0;
             for entry in 0..list.len() {
                 let row = list[entry];
@@ -232,7 +233,7 @@ impl InputPairs {
                     list[length] = row;
                     length += 1;
                 } else {
-                    bits[usize::from(local)][number / 64 % WORDS] |= 1 << (number % 64);
+                    bits[usize::from(local)][index / 64 % WORDS] |= 1 << (index % 64);
                 }
             }
             list[length..].fill(blank);
@@ -240,7 +241,7 @@ impl InputPairs {
         });
     }
 
-    /// Fills lists with rows, each up to its end, and substitutes multiples and pairs.
+    /// Fills each list with the rows up to its end, and substitutes multiples and pairs.
     #[inline(always)]
     pub fn fill_lists(
         &self,
@@ -265,15 +266,15 @@ impl InputPairs {
         (lists, width, kings): (&mut [I], usize, &[u8]),
         bits: &mut Vec<Bits>,
     ) -> usize {
-        self.substitute_pairs(lists, width, kings, bits, |bucket, number, list, bits| {
-            let (list_word, bit) = (number / 64 % WORDS, 1 << (number % 64));
+        self.substitute_pairs(lists, width, kings, bits, |bucket, index, list, bits| {
+            let (list_word, bit) = (index / 64 % WORDS, 1 << (index % 64));
             let mut length = 0;
-            for row in &rows[if number == 0 { 0 } else { ends[number - 1] }..ends[number]] {
+            for row in &rows[if index == 0 { 0 } else { ends[index - 1] }..ends[index]] {
                 let multiple = self.multiples.get(row.number as usize);
-                let (double, most) = multiple.copied().unwrap_or((0, 1));
+                let (double, largest) = multiple.copied().unwrap_or((0, 1));
                 let mut rest = row.times;
                 while rest > 0 {
-                    let times = rest.min(most.into());
+                    let times = rest.min(largest.into());
                     let number =
                         (if times == 1 { row.number } else { double + times - 2 }) as usize;
                     rest -= times;
@@ -292,9 +293,9 @@ impl InputPairs {
         })
     }
 
-    /// Substitutes pairs in lists, of these king buckets; returns the longest length. `write` sets
-    /// the list's bit for each local row, and leaves the other rows, whose number it returns, in the
-    /// list.
+    /// Substitutes pairs in the lists of king buckets `kings`; returns the longest length. `write`
+    /// sets the list's bit of each local row, leaves the other rows in the list, and returns their
+    /// number.
     #[inline(always)]
     fn substitute_pairs<I: IndexWord>(
         &self,
@@ -305,10 +306,10 @@ impl InputPairs {
         write: impl Fn(&BucketPairs, usize, &mut [I], &mut [Bits]) -> usize,
     ) -> usize {
         const LISTS: usize = 64 * WORDS;
-        let (none, mut longest) = ([BucketPairs::default()], 0);
+        let (without_pairs, mut longest) = ([BucketPairs::default()], 0);
         let (by_king, kings) = match &self.by_king[..] {
-            // Without pairs all king buckets are alike.
-            [] => (&none[..], &[][..]),
+            // Without pairs king buckets do not matter.
+            [] => (&without_pairs[..], &[][..]),
             by_king => (by_king, kings),
         };
         for (block, lists) in lists.chunks_mut(LISTS * width).enumerate() {
@@ -353,7 +354,7 @@ fn image_count(net: &Architecture) -> usize {
     if net.inputs.kings().mirror { 4 } else { 2 }
 }
 
-/// An image of a row: flipped if the last bit of its number is set, mirrored if the last but one is.
+/// Returns image `which` of a row: flipped if bit 0 of `which` is set, mirrored if bit 1 is.
 fn image_of_row(row: u16, which: usize) -> u16 {
     let row = if which & 1 == 0 { row } else { flip_row(row) };
     if which & 2 == 0 { row } else { row ^ MIRRORED }
@@ -362,20 +363,20 @@ fn image_of_row(row: u16, which: usize) -> u16 {
 /// Replaces the bits of both parents by their pair's, pairs of pairs last.
 #[inline(always)]
 fn join_bits(pairs: &[[u16; 2]], bits: &mut [Bits]) {
-    let first = bits.len() - pairs.len();
-    for (number, parents) in pairs.iter().enumerate() {
-        let [one, other] = parents.map(usize::from);
+    let first_pair = bits.len() - pairs.len();
+    for (pair, parents) in pairs.iter().enumerate() {
+        let [first, second] = parents.map(usize::from);
         let mut both = [0; WORDS];
         for (word, both) in both.iter_mut().enumerate() {
-            *both = bits[one][word] & bits[other][word];
-            bits[one][word] &= !*both;
-            bits[other][word] &= !*both;
+            *both = bits[first][word] & bits[second][word];
+            bits[first][word] &= !*both;
+            bits[second][word] &= !*both;
         }
-        bits[first + number] = both;
+        bits[first_pair + pair] = both;
     }
 }
 
-/// Largest count of each row in a list, up to [`MOST_TIMES`].
+/// Returns the largest count of each row in a list, up to [`MOST_TIMES`].
 fn largest_counts(inputs: usize, samples: &[Vec<Vec<u32>>]) -> Vec<u8> {
     let (mut largest, mut counts) = (vec![1_u8; inputs], vec![0_u8; inputs]);
     for list in samples.iter().flatten() {
@@ -390,11 +391,11 @@ fn largest_counts(inputs: usize, samples: &[Vec<Vec<u32>>]) -> Vec<u8> {
 }
 
 impl BucketPairs {
-    /// The inputs of a king bucket in pairs, and their multiples with these parents.
+    /// Numbers the inputs of a king bucket that pairs may contain, and their multiples.
     fn new(net: &Architecture, king: usize, lists: &[Vec<u32>], multiples: &[[u32; 2]]) -> Self {
-        let (few, mut local) = (net.inputs.few_rows(king), vec![OUTSIDE; net.row_count()]);
-        few.iter().for_each(|rows| local[rows.clone()].fill(0));
-        for row in most_frequent(net.row_count(), lists, &few) {
+        let (small_sets, mut local) = (net.inputs.few_rows(king), vec![OUTSIDE; net.row_count()]);
+        small_sets.iter().for_each(|rows| local[rows.clone()].fill(0));
+        for row in most_frequent(net.row_count(), lists, &small_sets) {
             local[row] = 0;
         }
         local.extend(multiples.iter().map(|[_, row]| local[*row as usize]).collect::<Vec<u16>>());
@@ -415,42 +416,43 @@ impl BucketPairs {
         }
     }
 
-    /// The distinct local numbers in a list: multiples of repeated rows.
+    /// Returns the distinct local numbers in a list; repeated rows become multiples.
     fn local_numbers(&self, list: &[u32], multiples: &[(u32, u8)]) -> Vec<u16> {
         let mut rows = list.to_vec();
         rows.sort_unstable();
         let multiple = |same: &[u32]| {
-            let most = multiples.get(same[0] as usize).map_or(1, |(_, most)| usize::from(*most));
-            self.local[match same.len().min(most) {
+            let largest =
+                multiples.get(same[0] as usize).map_or(1, |(_, largest)| usize::from(*largest));
+            self.local[match same.len().min(largest) {
                 1 => same[0] as usize,
                 times => multiples[same[0] as usize].0 as usize + times - 2,
             }]
         };
-        let local = rows.chunk_by(|one, other| one == other).map(multiple);
+        let local = rows.chunk_by(|a, b| a == b).map(multiple);
         local.filter(|local| *local != OUTSIDE).collect()
     }
 }
 
-/// The most frequent rows outside of some ranges, at most [`FREQUENT`].
-fn most_frequent(inputs: usize, lists: &[Vec<u32>], few: &[Range<usize>]) -> Vec<usize> {
-    if few.iter().map(|rows| rows.len()).sum::<usize>() == inputs {
+/// Returns the most frequent rows outside of `small_sets`, at most [`FREQUENT`].
+fn most_frequent(inputs: usize, lists: &[Vec<u32>], small_sets: &[Range<usize>]) -> Vec<usize> {
+    if small_sets.iter().map(|rows| rows.len()).sum::<usize>() == inputs {
         return Vec::new();
     }
     let mut counts = vec![0_u32; inputs];
     lists.iter().flatten().for_each(|row| counts[*row as usize] += 1);
-    few.iter().for_each(|rows| counts[rows.clone()].fill(0));
+    small_sets.iter().for_each(|rows| counts[rows.clone()].fill(0));
     let mut rows: Vec<usize> = (0..inputs).filter(|row| counts[*row] > 1).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(counts[*row]));
     rows.truncate(FREQUENT);
     rows
 }
 
-/// The local parents of pairs that shorten lists of one king bucket most, with their images.
+/// Selects the pairs that shorten lists of a king bucket most, with images; returns local parents.
 fn select_pairs(
     bucket: &BucketPairs,
     lists: &[Vec<u32>],
     multiples: &[(u32, u8)],
-    most: usize,
+    max_pairs: usize,
     images: usize,
 ) -> Vec<[u16; 2]> {
     let lists: Vec<Vec<u16>> =
@@ -464,21 +466,20 @@ fn select_pairs(
         (0..bucket.rows.len() as u16).filter(|it| occurs[usize::from(*it)]).collect();
     let sampled = |local: &u16| locals.binary_search(local).expect("it occurs") as u16;
     let lists = lists.iter().map(|list| list.iter().map(sampled).collect()).collect();
-    let mut counts = JointCounts::new(locals.len() + most, lists);
+    let mut counts = JointCounts::new(locals.len() + max_pairs, lists);
     let mut parents = Vec::new();
-    while parents.len() + images <= most {
+    while parents.len() + images <= max_pairs {
         let Some(best) = counts.most_frequent_pair(locals.len() + parents.len()) else { break };
         for which in 0..images {
-            let [one, other] = best.map(|it| match it.checked_sub(locals.len()) {
-                None => sampled(&image_of_row(locals[it], which)).into(),
+            let image = best.map(|row| match row.checked_sub(locals.len()) {
+                None => sampled(&image_of_row(locals[row], which)).into(),
                 Some(pair) => locals.len() + (pair ^ which),
             });
-            counts.join_rows(one, other, locals.len() + parents.len());
-            let local = |it: usize| match it.checked_sub(locals.len()) {
-                None => locals[it],
+            counts.join_rows(image, locals.len() + parents.len());
+            parents.push(image.map(|row| match row.checked_sub(locals.len()) {
+                None => locals[row],
                 Some(pair) => (bucket.rows.len() + pair) as u16,
-            };
-            parents.push([one, other].map(local));
+            }));
         }
     }
     parents
@@ -488,7 +489,7 @@ fn select_pairs(
 struct JointCounts {
     rows: usize,
     lists: Vec<Vec<u16>>,
-    /// The lists with each row, some of them outdated.
+    /// Lists that contain each row; some no longer do.
     holders: Vec<Vec<u32>>,
     /// `[rows, rows]`
     counts: Vec<u32>,
@@ -499,11 +500,11 @@ struct JointCounts {
 impl JointCounts {
     fn new(rows: usize, lists: Vec<Vec<u16>>) -> Self {
         let (mut holders, mut counts) = (vec![Vec::new(); rows], vec![0; rows * rows]);
-        for (number, list) in lists.iter().enumerate() {
-            for &one in list {
-                holders[usize::from(one)].push(number as u32);
-                for &other in list.iter().filter(|other| **other != one) {
-                    counts[usize::from(one) * rows + usize::from(other)] += 1;
+        for (index, list) in lists.iter().enumerate() {
+            for &row in list {
+                holders[usize::from(row)].push(index as u32);
+                for &column in list.iter().filter(|column| **column != row) {
+                    counts[usize::from(row) * rows + usize::from(column)] += 1;
                 }
             }
         }
@@ -519,54 +520,54 @@ impl JointCounts {
         self.largest[row] = (largest, column);
     }
 
-    /// The two of the first `next` rows that occur together most often, and at least twice.
+    /// Returns the two of the first `next` rows that occur together most often, if at least twice.
     fn most_frequent_pair(&self, next: usize) -> Option<[usize; 2]> {
         let largest = &self.largest[..next];
-        let most = largest.iter().map(|(count, _)| *count).max().filter(|most| *most > 1)?;
-        let row = largest.iter().position(|(count, _)| *count == most)?;
+        let highest = largest.iter().map(|(count, _)| *count).max().filter(|count| *count > 1)?;
+        let row = largest.iter().position(|(count, _)| *count == highest)?;
         Some([row, largest[row].1])
     }
 
     /// Replaces two rows by their pair.
-    fn join_rows(&mut self, one: usize, other: usize, pair: usize) {
+    fn join_rows(&mut self, [first, second]: [usize; 2], pair: usize) {
         let Self { rows, lists, holders, counts, .. } = self;
-        let mut both = std::mem::take(&mut holders[one]);
-        let (mut one_alone, mut changed) = (Vec::new(), vec![false; *rows]);
+        let mut both = std::mem::take(&mut holders[first]);
+        let (mut first_alone, mut changed) = (Vec::new(), vec![false; *rows]);
         let mut change = |row: usize, column: usize, by: i32| {
             for (row, column) in [(row, column), (column, row)] {
                 let count = &mut counts[row * *rows + column];
                 *count = count.wrapping_add_signed(by);
             }
         };
-        both.retain(|&number| {
-            let list = &mut lists[number as usize];
+        both.retain(|&index| {
+            let list = &mut lists[index as usize];
             let index_of = |row: usize| list.iter().position(|it| usize::from(*it) == row);
-            let (Some(first), Some(second)) = (index_of(one), index_of(other)) else {
-                one_alone.push(number);
+            let (Some(entry), Some(other_entry)) = (index_of(first), index_of(second)) else {
+                first_alone.push(index);
                 return false;
             };
-            list.swap_remove(first.max(second));
-            list.swap_remove(first.min(second));
-            change(one, other, -1);
+            list.swap_remove(entry.max(other_entry));
+            list.swap_remove(entry.min(other_entry));
+            change(first, second, -1);
             for &third in &*list {
                 let third = usize::from(third);
-                change(one, third, -1);
-                change(other, third, -1);
+                change(first, third, -1);
+                change(second, third, -1);
                 change(pair, third, 1);
                 changed[third] = true;
             }
             list.push(pair as u16);
             true
         });
-        holders[one] = one_alone;
+        holders[first] = first_alone;
         holders[pair] = both;
-        for row in [one, other, pair] {
+        for row in [first, second, pair] {
             self.find_largest(row);
             changed[row] = false;
         }
         for row in (0..pair).filter(|row| changed[*row]) {
             let (largest, column) = self.largest[row];
-            if [one, other].contains(&column) {
+            if [first, second].contains(&column) {
                 self.find_largest(row);
             } else if self.counts[row * self.rows + pair] > largest {
                 self.largest[row] = (self.counts[row * self.rows + pair], pair);

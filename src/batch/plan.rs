@@ -1,19 +1,19 @@
 //! The order in which the CPU kernels process a chunk of positions.
 //!
-//! Why: the kernels sum rows of several lists side by side, and write each row's gradient once. For
-//! that lists of equal length and equal output weights must be neighbours, offsets must lie in the
-//! order in which they are read, and the lists of each row must be known. All of it depends on the
+//! Why: the kernels sum rows of several lists side by side, and write each row's gradient once. So
+//! lists of equal length and equal output weights must be neighbours, offsets must be in the order
+//! in which they are read, and the lists of each row must be known. All of this depends on the
 //! active inputs only, so chunks that are used again are planned once.
 //!
-//! What it equals: sums and gradients are those of its lists, in another order. [`plan_slowly`]
-//! defines the order, and makes the same plans.
+//! What it equals: a plan has the sums and gradients of its lists, in another order.
+//! [`plan_slowly`] defines the order, and makes the same plans.
 //!
 //! | index | counts |
 //! |---|---|
 //! | [`ChunkPosition`] | the chunk's positions, as they were chosen |
-//! | [`Item`] | `position * sides + side`: positions, or perspectives where king buckets are several |
+//! | [`Item`] | `position * sides + side`: positions, or their perspectives if there are king buckets |
 //! | slot | the items in working order, padded to whole [`ABREAST`] lists |
-//! | list | `slot * parallel_views + view` |
+//! | list | `slot * parallel_views + perspective` |
 //! | [`LogitIndex`] | the positions by output bucket |
 //! | row | inputs, then pairs; in large nets only those that occur in the chunk |
 
@@ -31,9 +31,9 @@ pub(crate) const STEP: usize = 8;
 pub(super) const UNITS: usize = LINE / STEP;
 /// Lists that the forward pass processes side by side, enough to hide the latency of an addition.
 pub(crate) const ABREAST: usize = 8;
-/// Indices that are loaded at once: single loads would compete with those of the rows.
+/// Indices that are loaded at once: single loads would compete with loads of rows.
 pub(crate) const FOUR: usize = 4;
-/// Most positions in a plan.
+/// Maximum number of positions in a plan.
 pub const MOST: usize = 2048;
 
 macro_rules! index_spaces {
@@ -59,32 +59,32 @@ macro_rules! index_spaces {
 index_spaces! {
     /// Index of a position in a chunk, as it was chosen.
     ChunkPosition;
-    /// Index of what a slot holds: a position, or one perspective of it.
+    /// Index of the contents of a slot: a position, or one perspective of it.
     Item;
-    /// Index of a position's logit: positions of an output bucket are neighbours.
+    /// Index of a position's logit: positions of one output bucket are neighbours.
     LogitIndex;
 }
 
 impl Item {
-    /// `shift` is that of the [net](ChunkPlan::item_shift).
+    /// Returns the position; `shift` is [`ChunkPlan::item_shift`].
     #[inline(always)]
     pub fn position_index(self, shift: u32) -> usize {
         self.get() >> shift
     }
 
-    /// The perspective, 0 or 1, where a position has several items.
+    /// Returns the perspective, 0 or 1, if a position has several items; else 0.
     #[inline(always)]
     pub fn perspective_index(self, shift: u32) -> usize {
         self.get() & ((1 << shift) - 1)
     }
 }
 
-/// The lists of a chunk, in working order. A slot holds the `parallel_views` of a position, whose
-/// lists are neighbours. Only [`Planner`] and [`FirstPlanner`](super::FirstPlanner) write offsets,
-/// which are never checked again.
+/// Lists of a chunk in working order. A slot holds `parallel_views` neighbouring lists of a
+/// position. Only [`Planner`] and [`FirstPlanner`](super::FirstPlanner) write offsets, and kernels
+/// do not check them again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChunkPlan {
-    /// Item of each slot; empty slots behind pad to [`ABREAST`] lists.
+    /// Item of each slot, without the empty slots that pad to [`ABREAST`] lists.
     pub(crate) order: Vec<Item>,
     /// Output weights of each slot, `bucket * sides + side`; empty slots copy a neighbour's.
     pub(crate) weights: Vec<u8>,
@@ -92,24 +92,24 @@ pub struct ChunkPlan {
     pub(crate) weight_ranges: Vec<KeyRange>,
     /// Position of each logit.
     pub(crate) positions: Vec<ChunkPosition>,
-    /// Logit of each slot's position; of an empty slot it is behind the last.
+    /// Logit of each slot's position; one past the last for an empty slot.
     pub(crate) slot_logits: Vec<LogitIndex>,
     /// Range of logits of each output bucket that occurs.
     pub(crate) bucket_ranges: Vec<KeyRange>,
-    /// Offsets of the lists' rows, in units of [`STEP`] bytes; the row behind the last is blank. Of
-    /// each [`ABREAST`] lists the first [`FOUR`] of each, then the second, as [`ChunkPlan::bundle_ranges`]
-    /// says.
+    /// Offsets of the lists' rows, in units of [`STEP`] bytes; the row after the last is blank.
+    /// Each [`ABREAST`] lists have the first [`FOUR`] entries of each list, then the next four, and
+    /// so on; see [`ChunkPlan::bundle_ranges`].
     pub(crate) entries: Indices,
-    /// Rows that occur, in order, in nets of many rows, else empty: offsets and runs count by
-    /// these.
+    /// Rows that occur, in ascending order, in nets of many rows, else empty. Offsets and runs are
+    /// indices into them.
     pub(crate) occurring: Vec<u32>,
-    /// Rows of inputs and pairs, or those that occur.
+    /// Number of rows of inputs and pairs, or of those that occur.
     pub(crate) rows: usize,
     /// The pairs that the lists may contain.
     pub(crate) pairs: Arc<InputPairs>,
-    /// Views and output buckets of the net.
+    /// Perspectives and output buckets of the net.
     pub(super) shape: [usize; 2],
-    /// Whether it has the runs of the backward pass.
+    /// Whether the plan has the runs of the backward pass.
     pub(crate) is_inverted: bool,
     /// Whether the plan is cached and will be used again.
     pub(crate) stays: bool,
@@ -118,18 +118,18 @@ pub struct ChunkPlan {
     /// The rows that occur; empty without a backward pass.
     pub(crate) runs: Vec<HolderRun>,
     /// Offsets of the gradients of the lists that contain the row of each run, in units of [`STEP`]
-    /// bytes; the last four of each are padded with the offset behind the last list's.
+    /// bytes. The last four of a run are padded with the offset after the last list.
     pub(crate) holders: Vec<[u16; FOUR]>,
 }
 
-/// Neighbours with the same key.
+/// Range of neighbours with the same key.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct KeyRange {
     pub key: usize,
     pub range: Range<usize>,
 }
 
-/// The part of `holders` with the lists of a row; it begins where the one before ends.
+/// Run of `holders` with the lists of a row; it begins at the end of the previous run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct HolderRun {
     pub row: u32,
@@ -137,12 +137,12 @@ pub(crate) struct HolderRun {
 }
 
 impl ChunkPlan {
-    /// Views processed side by side: all; one if king buckets must be neighbours.
+    /// Returns the perspectives processed side by side: all, or one if there are king buckets.
     pub(crate) fn parallel_views(net: &Architecture) -> usize {
         if net.inputs.kings().bucket_count() > 1 { 1 } else { net.views() }
     }
 
-    /// Logarithm of the number of items a position, `sides`: 0, or 1 for two.
+    /// Returns the logarithm of `sides`, the items per position: 0 for one, 1 for two.
     pub(crate) fn item_shift(net: &Architecture) -> u32 {
         (net.views() / Self::parallel_views(net)).trailing_zeros()
     }
@@ -174,8 +174,8 @@ impl ChunkPlan {
         self.lengths.len() * ABREAST
     }
 
-    /// Of each [`ABREAST`] lists, the length of the longest, and the range of their entries, in
-    /// fours: of each list in turn.
+    /// Iterates over bundles of [`ABREAST`] lists: the length of the longest list, and the range of
+    /// their entries in fours, one of each list in turn.
     #[inline(always)]
     pub(crate) fn bundle_ranges(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let mut start = 0;
@@ -196,19 +196,18 @@ impl ChunkPlan {
     }
 }
 
-/// Fours of entries of [`ABREAST`] lists, the longest of this length.
+/// Returns the number of fours of [`ABREAST`] lists whose longest has this length.
 #[inline(always)]
 pub(super) fn bundle_fours(length: u16) -> usize {
     usize::from(length).div_ceil(FOUR) * ABREAST
 }
 
-/// Makes plans, with reused buffers.
+/// Planner of chunks with reused buffers.
 #[derive(Debug, Default)]
 pub struct Planner {
-    /// Of each item, its kind and length, by which items are sorted; then of each position its
-    /// logit.
+    /// Kind and length of each item, by which items are sorted; then the logit of each position.
     keys: Vec<u32>,
-    /// By key, then by row: counts, then where the next one goes.
+    /// Counts by key, then by row; then the next free index.
     counts: Vec<u32>,
     /// The index of each row among those that occur.
     indices_of_rows: Vec<u32>,
@@ -238,14 +237,14 @@ impl<'a, I> ChosenLists<'a, I> {
         usize::from(self.lists.king_buckets[self.item_index(item)])
     }
 
-    /// The item's index among those of all positions.
+    /// Returns the item's index among the items of all positions.
     #[inline(always)]
     fn item_index(&self, item: Item) -> usize {
         ((self.chosen[item.position_index(self.shift)] as usize) << self.shift)
             | item.perspective_index(self.shift)
     }
 
-    /// The entries of an item's lists.
+    /// Returns the entries of an item's lists.
     #[inline(always)]
     fn entries_of_item(&self, item: Item) -> &'a [I] {
         &self.indices[self.item_index(item) * self.size..][..self.size]
@@ -253,7 +252,7 @@ impl<'a, I> ChosenLists<'a, I> {
 }
 
 impl Planner {
-    /// Orders the views of positions for the forward pass; lists may have pairs. Panics if an index
+    /// Orders the items of positions for the forward pass; lists may have pairs. Panics if an index
     /// is beyond the rows, or the pairs have other inputs.
     #[inline(always)]
     pub fn order_items(
@@ -280,12 +279,12 @@ impl Planner {
         plan: &mut ChunkPlan,
     ) {
         let (rows, width) = (pairs.row_count(), lists.width);
-        let (together, shift) = (ChunkPlan::parallel_views(net), ChunkPlan::item_shift(net));
+        let (parallel_views, shift) = (ChunkPlan::parallel_views(net), ChunkPlan::item_shift(net));
         assert_eq!(pairs.input_count(), net.row_count(), "pairs of other inputs");
         assert!(chosen.len() <= MOST, "{} positions in a chunk", chosen.len());
         let fits = rows < u32::MAX as usize / UNITS && width <= u16::MAX.into();
         assert!(fits, "{rows} rows, {width} entries a list");
-        let source = ChosenLists { lists, indices, chosen, shift, size: width * together };
+        let source = ChosenLists { lists, indices, chosen, shift, size: width * parallel_views };
 
         // Leaves a plan that fits no net if the code below panics.
         (plan.rows, plan.is_inverted) = (0, false);
@@ -294,7 +293,7 @@ impl Planner {
         plan.runs.clear();
         self.sort_items(net, &source, rows, plan);
 
-        let slots = plan.lengths.len() * ABREAST / together;
+        let slots = plan.lengths.len() * ABREAST / parallel_views;
         plan.weights.clear();
         for &item in &plan.order {
             let bucket = source.bucket_of_position(item.position_index(shift));
@@ -306,7 +305,7 @@ impl Planner {
         plan.slot_logits.resize(slots, LogitIndex::new(plan.positions.len()));
 
         let lists = |bundle: usize| {
-            let items = plan.order.chunks(ABREAST / together).nth(bundle).unwrap_or_default();
+            let items = plan.order.chunks(ABREAST / parallel_views).nth(bundle).unwrap_or_default();
             items.iter().flat_map(|&item| source.entries_of_item(item).chunks_exact(width))
         };
         plan.occurring.clear();
@@ -366,7 +365,7 @@ impl Planner {
             *slot += 1;
         }
 
-        // Within a kind the last list is the longest; where kinds meet, any may be.
+        // The last list of a kind is its longest, but a bundle may have lists of several kinds.
         plan.lengths.clear();
         for items in plan.order.chunks((ABREAST << shift) / net.views()) {
             let mut longest = 0;
@@ -407,7 +406,7 @@ impl Planner {
         find_ranges(buckets, &mut plan.bucket_ranges);
     }
 
-    /// Finds the lists that contain each row; call it after [`order`](Planner::order_items).
+    /// Lists the holders of each row; call it after [`Planner::order_items`].
     #[inline(always)]
     pub fn invert_lists(&mut self, plan: &mut ChunkPlan) {
         let entries = std::mem::take(&mut plan.entries);
@@ -419,7 +418,7 @@ impl Planner {
     fn invert_entries<E: IndexWord>(&mut self, plan: &mut ChunkPlan, entries: &[E]) {
         let rows = plan.rows;
 
-        // Blanks are counted with the rest, behind them, and dropped at the end.
+        // Blanks are counted as a row after the last, and dropped at the end.
         self.counts.clear();
         self.counts.resize(rows + 1, 0);
         // A local: the compiler would reload the vector's address after each write.
@@ -464,7 +463,7 @@ impl Planner {
     }
 }
 
-/// The plan that [`Planner`] makes of chosen positions, by definition.
+/// Makes the plan of [`Planner`] from its definition.
 pub fn plan_slowly(
     net: &Architecture,
     lists: &ActiveRows,
@@ -474,7 +473,7 @@ pub fn plan_slowly(
     plan_in_order(net, lists, chosen, pairs, |_, _| 0)
 }
 
-/// The same with the lists of each row sorted by a key of list and position.
+/// Makes the plan with the lists of each row sorted by a key of list and position.
 pub(super) fn plan_in_order(
     net: &Architecture,
     lists: &ActiveRows,
@@ -482,15 +481,21 @@ pub(super) fn plan_in_order(
     pairs: &Arc<InputPairs>,
     holder_key: impl Fn(usize, usize) -> usize,
 ) -> ChunkPlan {
-    let (together, views) = (ChunkPlan::parallel_views(net), net.views());
-    let sides = views / together;
+    let (parallel_views, perspectives) = (ChunkPlan::parallel_views(net), net.views());
+    let sides = perspectives / parallel_views;
     let (kings, large) = (net.inputs.kings().bucket_count(), net.inputs.is_large());
-    let all: Vec<usize> = lists.indices.iter().collect();
-    let list = |item: usize, view: usize| {
-        let list = chosen[item / sides] as usize * views + item % sides * together + view;
-        all[list * lists.width..].iter().take(lists.width).filter(|row| **row < pairs.row_count())
+    let indices: Vec<usize> = lists.indices.iter().collect();
+    let list = |item: usize, perspective: usize| {
+        let list = chosen[item / sides] as usize * perspectives
+            + item % sides * parallel_views
+            + perspective;
+        indices[list * lists.width..]
+            .iter()
+            .take(lists.width)
+            .filter(|row| **row < pairs.row_count())
     };
-    let item_lists = |item: usize| (0..together).map(move |view| list(item, view));
+    let item_lists =
+        |item: usize| (0..parallel_views).map(move |perspective| list(item, perspective));
     let bucket = |position: usize| match net.buckets {
         1 => 0,
         _ => usize::from(lists.buckets[chosen[position] as usize]),
@@ -498,7 +503,7 @@ pub(super) fn plan_in_order(
     let kind = |item: usize| match kings {
         1 => bucket(item),
         _ => {
-            lists.king_bucket(chosen[item / sides] as usize * views + item % sides) * sides
+            lists.king_bucket(chosen[item / sides] as usize * perspectives + item % sides) * sides
                 + item % sides
         }
     };
@@ -506,10 +511,10 @@ pub(super) fn plan_in_order(
 
     let mut order: Vec<usize> = (0..chosen.len() * sides).collect();
     order.sort_by_key(|item| (kind(*item), length(*item)));
-    let bundles = order.chunks(ABREAST / together);
+    let bundles = order.chunks(ABREAST / parallel_views);
     let lengths: Vec<usize> =
         bundles.map(|items| items.iter().map(|item| length(*item)).max().unwrap_or(0)).collect();
-    let slots = lengths.len() * ABREAST / together;
+    let slots = lengths.len() * ABREAST / parallel_views;
     let weight = |item: &usize| (bucket(item / sides) * sides + item % sides) as u8;
     let mut weights: Vec<u8> = order.iter().map(weight).collect();
     weights.resize(slots, weights.last().copied().unwrap_or(0));
@@ -528,9 +533,9 @@ pub(super) fn plan_in_order(
         .flat_map(|item| item_lists(*item))
         .map(|list| list.copied().collect())
         .collect();
-    let found: BTreeSet<usize> = ordered.iter().flatten().copied().collect();
+    let occurring: BTreeSet<usize> = ordered.iter().flatten().copied().collect();
     let rows: Vec<usize> =
-        if large { found.into_iter().collect() } else { (0..pairs.row_count()).collect() };
+        if large { occurring.into_iter().collect() } else { (0..pairs.row_count()).collect() };
     let index_of = |row: &usize| rows.binary_search(row).expect("it occurs");
     let (mut entries, mut holders_of_rows) = (Vec::new(), vec![Vec::new(); rows.len()]);
     for (bundle, length) in lengths.iter().enumerate() {
@@ -547,7 +552,7 @@ pub(super) fn plan_in_order(
 
     let mut runs: Vec<(HolderRun, Vec<usize>)> = Vec::new();
     for (row, mut holders) in holders_of_rows.into_iter().enumerate() {
-        holders.sort_by_key(|list| holder_key(*list, order[list / together] / sides));
+        holders.sort_by_key(|list| holder_key(*list, order[list / parallel_views] / sides));
         let fours = holders.len().div_ceil(FOUR);
         holders.resize(fours * FOUR, lengths.len() * ABREAST);
         if fours > 0 {
@@ -575,7 +580,7 @@ pub(super) fn plan_in_order(
         occurring: rows.iter().filter(|_| large).map(|row| *row as u32).collect(),
         rows: rows.len(),
         pairs: pairs.clone(),
-        shape: [views, net.buckets],
+        shape: [perspectives, net.buckets],
         is_inverted: true,
         stays: false,
         lengths: lengths.into_iter().map(|length| length as u16).collect(),
@@ -604,11 +609,10 @@ pub(super) fn sort_runs(unsorted: &[HolderRun], runs: &mut Vec<HolderRun>) {
     }
 }
 
-/// Fours of runs that are not sorted among longer ones: these are rare, and their order hardly
-/// matters.
+/// Fours from which runs are not sorted by length: they are rare, and their order hardly matters.
 pub(super) const LONG_RUN: usize = 63;
 
-/// Finds the rows that occur, in order, and the index of each; blanks come behind the last.
+/// Lists the rows that occur in ascending order, and the index of each; the blank follows the last.
 #[inline(always)]
 fn number_rows<'a, I: IndexWord + 'a>(
     rows: usize,
@@ -635,8 +639,8 @@ fn number_rows<'a, I: IndexWord + 'a>(
     indices_of_rows[rows] = occurring.len() as u32;
 }
 
-/// Writes offsets of the rows of the lists that `lists` returns, by their indices; blanks pad the
-/// fours.
+/// Writes the offsets of the rows of each bundle's lists; `index_of` numbers rows, and blanks pad
+/// the fours.
 #[inline(always)]
 fn write_entries<'a, I: IndexWord + 'a, L: Iterator<Item = &'a [I]>>(
     entries: &mut Indices,
@@ -662,8 +666,7 @@ fn write_offsets<'a, I: IndexWord + 'a, E: IndexWord, L: Iterator<Item = &'a [I]
     entries.resize(FOUR * fours, E::from_usize(blank * UNITS));
     let mut rest = entries.as_chunks_mut::<FOUR>().0;
     for (bundle, &length) in lengths.iter().enumerate() {
-        let (entries, others) = rest.split_at_mut(bundle_fours(length));
-        rest = others;
+        let entries = rest.split_off_mut(..bundle_fours(length)).expect("entries of all bundles");
         for (abreast, list) in lists(bundle).enumerate() {
             let entries = entries.iter_mut().skip(abreast).step_by(ABREAST);
             for (list, entries) in list[..usize::from(length)].chunks(FOUR).zip(entries) {

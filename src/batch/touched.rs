@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{InputPairs, OneHot};
 
-/// Rows in order: inputs, then pairs. The parents of pairs are among them.
+/// Set of rows in ascending order: inputs, then pairs. It has the parents of its pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowSet {
     rows: Vec<u32>,
@@ -17,7 +17,8 @@ pub struct RowSet {
 }
 
 impl RowSet {
-    /// Rows of positions whose lists may contain these pairs; plans must be of a large net.
+    /// Collects the rows of positions whose lists may contain `pairs`; plans must be of a large
+    /// net.
     pub fn of_positions(positions: OneHot, pairs: &InputPairs) -> Self {
         let mut bits = vec![0_u64; pairs.row_count().div_ceil(64)];
         let mut touch = |row: usize| bits[row / 64] |= 1 << (row % 64);
@@ -54,14 +55,14 @@ impl RowSet {
         &self.rows
     }
 
-    /// The index of a row among the touched ones, or of the next one.
+    /// Returns the index of a row among the touched ones; of the next touched row if it is none.
     #[inline(always)]
     pub fn index_of(&self, row: usize) -> usize {
         match self.bits.get(row / 64) {
             None => self.rows.len(),
             Some(bits) => {
-                let here = bits & ((1 << (row % 64)) - 1);
-                self.before[row / 64] as usize + here.count_ones() as usize
+                let lower = bits & ((1 << (row % 64)) - 1);
+                self.before[row / 64] as usize + lower.count_ones() as usize
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::evaluation::Evaluation;
 use crate::sample::Position;
 
-/// An evaluation to whose logits those of a net are added in training. It stays fixed.
+/// Fixed evaluation whose logits are added to those of a net in training.
 #[derive(Clone, Debug)]
 pub struct Base {
     pub evaluation: Evaluation,

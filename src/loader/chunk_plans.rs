@@ -13,10 +13,10 @@ use super::packed::Packed;
 use crate::architecture::Architecture;
 use crate::batch::{ChunkPlan, InputPairs, Planner};
 
-/// Most king buckets from each of which [`POSITIONS_PER_BUCKET`] are read.
+/// Maximum number of king buckets for which [`POSITIONS_PER_BUCKET`] positions each are read.
 const MAX_BUCKETS: usize = 4;
 
-/// The plans of the chunks of some records, each made when it is first needed.
+/// Plans of the chunks of records, each made when it is first needed.
 #[derive(Debug)]
 pub(super) struct ChunkPlans {
     /// Positions per chunk.
@@ -32,7 +32,7 @@ pub(super) struct ChunkPlans {
 type PlannedChunk = (Arc<ChunkPlan>, Arc<[Label]>);
 
 impl ChunkPlans {
-    /// Plans that are kept for all passes, for records in the order of the first one.
+    /// Makes plans that are cached for all passes, for records in the order of the first pass.
     pub fn cached_plans(
         net: &Architecture,
         records: &[Packed],
@@ -50,13 +50,13 @@ impl ChunkPlans {
         Self { chunk, pairs, inverted, cache, free_bytes: AtomicUsize::new(max_bytes) }
     }
 
-    /// Plans that are used once.
+    /// Makes plans that are used once.
     pub fn passing_plans(chunk: usize, pairs: Arc<InputPairs>) -> Self {
         let (cache, free_bytes) = (Vec::new(), AtomicUsize::new(0));
         Self { chunk, pairs, inverted: true, cache, free_bytes }
     }
 
-    /// Splits indices of records into chunks; of cached ones into the parts of each chunk.
+    /// Splits indices of records into chunks; of cached chunks into the ranges of each chunk.
     fn split_order<'a>(&self, order: &'a [u32]) -> Vec<&'a [u32]> {
         let chunk = self.chunk as u32;
         match self.cache.is_empty() {
@@ -65,7 +65,7 @@ impl ChunkPlans {
         }
     }
 
-    /// The cache entry of a chunk; none for a part of one, or without a cache.
+    /// Returns the cache entry of a chunk; None for an incomplete chunk, or without a cache.
     fn cache_entry(&self, order: &[u32]) -> Option<&OnceLock<PlannedChunk>> {
         // The records of a chunk are consecutive.
         let (first, size) = (order[0] as usize, self.chunk);
@@ -82,13 +82,13 @@ impl ChunkPlans {
     ) -> PlannedChunk {
         let bytes = plan.byte_size() + size_of_val(&labels[..]);
         let take = |free: usize| free.checked_sub(bytes);
-        let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
-        plan.stays = self.free_bytes.fetch_update(set, fetch, take).is_ok();
+        plan.stays =
+            self.free_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
         let (stays, planned) = (plan.stays, (Arc::new(plan), labels.into()));
         if !stays {
             return planned;
         }
-        // A batch larger than the data has a chunk twice, and another thread may be faster.
+        // Another thread may be faster, as a batch larger than the data has a chunk twice.
         if entry.set(planned).is_err() {
             self.free_bytes.fetch_add(bytes, Ordering::Relaxed);
         }
@@ -144,7 +144,7 @@ impl pulp::NullaryFnOnce for ChunkPlanning<'_> {
     }
 }
 
-/// The plans of slices of records, chunk after chunk, and their labels.
+/// Returns the plans of slices of records, chunk after chunk, and their labels.
 pub(super) fn plan_slices(
     net: &Architecture,
     slices: &[RecordSlice],
@@ -159,7 +159,7 @@ pub(super) fn plan_slices(
         })
         .collect();
     let missing: Vec<_> = planned.iter_mut().filter(|(_, planned)| planned.is_none()).collect();
-    // The pool is busy, so work without it need not wait.
+    // The pool is busy: without missing plans, there is nothing to wait for.
     if !missing.is_empty() {
         missing.into_par_iter().for_each_init(PlanWorkspace::default, |workspace, missing| {
             let ((slice, plans, order), planned) = missing;
@@ -168,8 +168,8 @@ pub(super) fn plan_slices(
     }
     let mut labels = Vec::with_capacity(slices.iter().map(|slice| slice.order.len()).sum());
     let planned = planned.into_iter().filter_map(|(_, planned)| planned);
-    let plans = planned.map(|(plan, of_chunk)| {
-        labels.extend_from_slice(&of_chunk);
+    let plans = planned.map(|(plan, chunk_labels)| {
+        labels.extend_from_slice(&chunk_labels);
         plan
     });
     (plans.collect(), labels)

@@ -18,7 +18,7 @@ use crate::terms::TermSelection;
 
 #[derive(Clone, Debug)]
 pub enum Encoder {
-    /// Rows and output buckets of a net, with its base, if any.
+    /// Rows and output buckets of a net, and its base, if any.
     Net(Arc<Architecture>, Option<Arc<Base>>),
     Hce(Arc<TermsEncoder>),
     /// A net and the terms that are trained with it.
@@ -34,16 +34,16 @@ pub struct TermsEncoder {
     pub weights: Vec<[f64; 2]>,
 }
 
-/// Records, and all that is computed once for them.
+/// Records, with the numbers that are computed once for them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EncodedRecords {
     pub records: Vec<Packed>,
-    /// Their [bases](Encoder::logits_of_base).
+    /// Base logits, see [`Encoder::logits_of_base`].
     pub bases: Vec<f32>,
     pub layout: RecordLayout,
 }
 
-/// The layout of records of a net, with what is shared by their batches.
+/// Layout of records of a net, with the data that batches share.
 #[derive(Clone, Debug, Default)]
 pub(super) enum RecordLayout {
     #[default]
@@ -68,18 +68,18 @@ pub(super) struct EncodedTerms {
 }
 
 impl EncodedTerms {
-    pub fn join_terms(mut self, other: Self) -> Self {
-        self.pieces.extend(other.pieces);
-        self.labels.extend(other.labels);
-        self.counts.resize(self.counts.len().max(other.counts.len()), 0);
-        self.counts.iter_mut().zip(other.counts).for_each(|(sum, count)| *sum += count);
+    pub fn join_terms(mut self, more: Self) -> Self {
+        self.pieces.extend(more.pieces);
+        self.labels.extend(more.labels);
+        self.counts.resize(self.counts.len().max(more.counts.len()), 0);
+        self.counts.iter_mut().zip(more.counts).for_each(|(sum, count)| *sum += count);
         self
     }
 }
 
-/// Positions per block of [`TermBatch`]. Within a block the fused operations sum in single precision.
+/// Positions per [`TermBatch`], within which the fused operations sum in single precision.
 pub const TERMS_PIECE: usize = 4096;
-/// Positions per block besides a net, whose small batches need work for all threads.
+/// Positions per [`TermBatch`] of a sum: small batches need work for all threads.
 const SUM_PIECE: usize = 512;
 
 impl Encoder {
@@ -90,7 +90,7 @@ impl Encoder {
     pub fn with_base(self, base: Option<Base>) -> Self {
         match self {
             Encoder::Net(net, _) => Encoder::Net(net, base.map(Arc::new)),
-            other => other,
+            encoder => encoder,
         }
     }
 
@@ -105,7 +105,7 @@ impl Encoder {
         }
     }
 
-    /// Logits of the base for the side to move, one a record; empty without one.
+    /// Computes logits of the base for the side to move, one per record; empty without a base.
     pub(super) fn logits_of_base(&self, records: &[Packed]) -> Vec<f32> {
         let Some(base) = self.base() else { return Vec::new() };
         records.par_iter().with_min_len(64).map(|it| base.base_logit(&it.position())).collect()
@@ -118,15 +118,16 @@ impl Encoder {
         }
     }
 
-    /// Sign that converts scores of the side to move to the model's point of view.
+    /// Returns the sign that converts scores of the side to move to the model's point of view.
     pub fn sign_of_target(&self, position: &Position) -> i32 {
         self.point_of_view().sign_for(position.turn())
     }
 
-    /// Whether it needs the colours of pieces, and not boards flipped to the side to move.
+    /// Whether it needs the colours of pieces, not boards flipped to the side to move.
     pub fn needs_colours(&self) -> bool {
-        let own = !matches!(self, Encoder::Hce(_)) && self.point_of_view() == PointOfView::White;
-        own || self.base().is_some_and(|base| base.evaluation.needs_colours())
+        let is_white =
+            !matches!(self, Encoder::Hce(_)) && self.point_of_view() == PointOfView::White;
+        is_white || self.base().is_some_and(|base| base.evaluation.needs_colours())
     }
 
     /// Encodes samples in order. Scores are left out unless every sample has one.
@@ -151,8 +152,8 @@ impl Encoder {
             }
             (Encoder::Net(net, _), RecordLayout::FirstViews(pairs)) => {
                 let records = records();
-                let views = write_first_views(net, &records, pairs);
-                (BatchInputs::First(views), self.read_labels(&records))
+                let first_views = write_first_views(net, &records, pairs);
+                (BatchInputs::First(first_views), self.read_labels(&records))
             }
             (Encoder::Net(net, _), RecordLayout::Lists) => {
                 let records = records();
@@ -176,7 +177,7 @@ impl Encoder {
         records.map(|record| Label::new(record, point_of_view)).collect()
     }
 
-    /// The base's logits from the model's point of view; empty without one.
+    /// Converts the base's logits to the model's point of view; empty without a base.
     fn base_logits(&self, slices: &[RecordSlice]) -> Arc<[f32]> {
         if self.base().is_none() {
             return Arc::new([]);
@@ -196,23 +197,23 @@ impl TermsEncoder {
         &self,
         records: impl IndexedParallelIterator<Item = R>,
     ) -> Batch {
-        let found = self.encode_blocks(records);
-        batch_with_labels(BatchInputs::Terms(found.pieces), &found.labels)
+        let terms = self.encode_blocks(records);
+        batch_with_labels(BatchInputs::Terms(terms.pieces), &terms.labels)
     }
 
-    /// Number of the given positions with each term, frozen or not.
+    /// Counts the positions with each term, frozen or not.
     pub fn count_terms(&self, samples: &[Sample]) -> Vec<u64> {
         let piece = |samples: &[Sample]| samples.iter().map(Packed::from).collect::<Vec<Packed>>();
         let mut counts = vec![0; self.weights.len()];
-        // In parts, since terms take far more memory than positions.
+        // In blocks, since terms take far more memory than positions.
         for samples in samples.chunks(1 << 18) {
-            let found = self.encode_blocks(samples.par_chunks(TERMS_PIECE).map(piece));
-            counts.iter_mut().zip(found.counts).for_each(|(sum, count)| *sum += count);
+            let terms = self.encode_blocks(samples.par_chunks(TERMS_PIECE).map(piece));
+            counts.iter_mut().zip(terms.counts).for_each(|(sum, count)| *sum += count);
         }
         counts
     }
 
-    /// The terms of positions, in blocks; records are dropped as they are encoded.
+    /// Encodes the terms of positions, in blocks; records are dropped as they are encoded.
     pub(super) fn encode_blocks<R: AsRef<[Packed]>>(
         &self,
         records: impl IndexedParallelIterator<Item = R>,
@@ -244,7 +245,7 @@ impl TermsEncoder {
     }
 }
 
-/// Copies the records of slices in order. They are scattered, and so loaded by many threads.
+/// Copies the records of slices in order, on many threads, as they are scattered in memory.
 fn gather_records(slices: &[RecordSlice]) -> Vec<Packed> {
     let mut gathered = Vec::new();
     for RecordSlice { of, order } in slices {

@@ -12,7 +12,7 @@ use crate::registry::{NamedValue, RegistryKind};
 use crate::sample::{PlayedMove, Sample, mix_hash};
 
 /// Selection of training positions. By default every position passes. A filter that needs a fact
-/// which the format never has is refused; if only some positions lack it, none of those is skipped.
+/// which the format never has is refused; positions without the fact pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Filter {
@@ -37,7 +37,7 @@ pub struct Filter {
     /// Share of positions to skip at random: the same ones in each pass and for each seed.
     pub random_skip: Option<f64>,
     /// Share of positions that pass, by pieces on the board: a line through points `[pieces,
-    /// share]`, straight between them and constant beyond. They are drawn as those of `random_skip`.
+    /// share]`, straight between them and constant beyond. They are drawn as for `random_skip`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accept_pieces: Vec<[f64; 2]>,
     /// Fewest pieces on the board, kings and pawns included.
@@ -56,7 +56,7 @@ impl RegistryKind for CustomFilter {
     const NOUN: &'static str = "filter";
 }
 
-/// Positions that each key skipped; the first key that applies counts.
+/// Numbers of positions that each key skipped; the first key that applies counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RejectCounts(BTreeMap<&'static str, u64>);
 
@@ -68,11 +68,11 @@ impl RejectCounts {
         *self.0.entry(key).or_default() += 1;
     }
 
-    pub fn add(&mut self, other: &RejectCounts) {
-        other.0.iter().for_each(|(key, count)| *self.0.entry(key).or_default() += count);
+    pub fn add(&mut self, counts: &RejectCounts) {
+        counts.0.iter().for_each(|(key, count)| *self.0.entry(key).or_default() += count);
     }
 
-    /// The keys that skipped positions, with their counts.
+    /// Iterates over the keys that skipped positions, with their counts.
     pub fn counts_by_key(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.0.iter().map(|(key, count)| (*key, *count))
     }
@@ -102,7 +102,8 @@ impl Filter {
         require_facts(path, format, &needs)
     }
 
-    /// The first key that skips a position. A missing fact skips nothing, see [`Filter::check_format`].
+    /// Returns the first key that skips a position. Missing facts skip nothing, see
+    /// [`Filter::check_format`].
     pub fn rejecting_key(&self, sample: &Sample) -> Option<&'static str> {
         let (pieces, played) = (sample.position.piece_count(), sample.played);
         let beyond = |(max, score): (u16, i16)| score.unsigned_abs() > max;
@@ -140,25 +141,25 @@ impl Filter {
         {
             Some("accept_pieces")
         } else {
-            self.own.iter().find(|own| !(own.value.0)(sample)).map(|own| own.name)
+            self.own.iter().find(|filter| !(filter.value.0)(sample)).map(|filter| filter.name)
         }
     }
 }
 
-/// A number from 0 to below 1 that depends on the position and its game alone.
+/// Draws a number from 0 to below 1 that depends on the position and its game alone.
 fn draw_number(sample: &Sample, purpose: u64) -> f64 {
     let game = sample.game.map_or(0, std::num::NonZeroU64::get);
     let hash = mix_hash(mix_hash(purpose, sample.position.zobrist_key()), game);
     (hash >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Checks that a format has each fact that a key, where it is set, needs.
+/// Checks that a format has the facts that the keys in use need.
 fn require_facts(
     path: &Path,
     format: &Format,
     needs: &[(&'static str, bool, Presence, &'static str)],
 ) -> Result<(), LoadError> {
-    match needs.iter().find(|(_, set, holds, _)| *set && *holds == Presence::Never) {
+    match needs.iter().find(|(_, is_set, presence, _)| *is_set && *presence == Presence::Never) {
         None => Ok(()),
         Some(&(key, _, _, fact)) => {
             Err(LoadError::Unknown { path: path.to_path_buf(), key, fact, format: format.name })
@@ -198,13 +199,13 @@ impl PositionWeights {
         [("ply", &self.ply), ("pieces", &self.pieces), ("score", &self.score)]
     }
 
-    /// The key of the first invalid line.
+    /// Returns the key of the first invalid line.
     pub fn invalid_key(&self) -> Option<&'static str> {
         let is_line = |points: &[[f64; 2]]| {
             let numbers = points.as_flattened();
             numbers.iter().all(|number| number.is_finite())
                 && points.iter().all(|point| point[1] >= 0.0)
-                && points.is_sorted_by(|one, next| one[0] < next[0])
+                && points.is_sorted_by(|before, after| before[0] < after[0])
                 && (points.is_empty() || points.iter().any(|point| point[1] > 0.0))
         };
         self.weight_lines().into_iter().find(|(_, points)| !is_line(points)).map(|(key, _)| key)
@@ -220,7 +221,7 @@ impl PositionWeights {
         require_facts(path, format, &needs)
     }
 
-    /// Weight of a position, 0 to 1: 1 is the largest.
+    /// Computes the weight of a position, 0 to 1: 1 is the largest.
     pub fn weight_of(&self, sample: &Sample) -> f64 {
         let facts = [
             sample.ply.map(f64::from),
@@ -228,34 +229,34 @@ impl PositionWeights {
             sample.score.map(|score| f64::from(score).abs()),
         ];
         let factor = |((_, points), fact): ((_, &[[f64; 2]]), Option<f64>)| {
-            let most = points.iter().map(|point| point[1]).fold(0.0, f64::max);
-            fact.and_then(|fact| value_along(points, fact)).map_or(1.0, |weight| weight / most)
+            let largest = points.iter().map(|point| point[1]).fold(0.0, f64::max);
+            fact.and_then(|fact| value_along(points, fact)).map_or(1.0, |weight| weight / largest)
         };
-        let own = self.own.map_or(1.0, |own| (own.value.0)(sample));
-        self.weight_lines().into_iter().zip(facts).map(factor).product::<f64>() * own
+        let custom = self.own.map_or(1.0, |own| (own.value.0)(sample));
+        self.weight_lines().into_iter().zip(facts).map(factor).product::<f64>() * custom
     }
 
     /// Fails if the program's own weight is out of bounds.
     pub(super) fn check_own(&self, path: &Path, sample: &Sample) -> Result<(), LoadError> {
-        let Some(own) = self.own else { return Ok(()) };
-        let weight = (own.value.0)(sample);
+        let Some(custom) = self.own else { return Ok(()) };
+        let weight = (custom.value.0)(sample);
         match (0.0..=1.0).contains(&weight) {
             true => Ok(()),
             false => Err(LoadError::Weight {
                 path: path.to_path_buf(),
-                name: own.name,
+                name: custom.name,
                 fen: sample.position.to_fen(),
                 weight,
             }),
         }
     }
 
-    /// The weight in a byte, as stored for positions in memory.
+    /// Encodes the weight in a byte, as stored for positions in memory.
     pub(super) fn weight_code(&self, sample: &Sample) -> u8 {
         (255.0 * self.weight_of(sample)).round() as u8
     }
 
-    /// Weights of positions for a batch: empty if all are 1.
+    /// Computes the weights of a batch: empty if all are 1.
     pub fn batch_weights(&self, samples: &[Sample]) -> Arc<[f32]> {
         match self.is_level() {
             true => Arc::new([]),
@@ -268,15 +269,15 @@ pub(super) fn decode_weight(code: u8) -> f32 {
     f32::from(code) / 255.0
 }
 
-/// Value of a line at a place; none without points.
-fn value_along(points: &[[f64; 2]], place: f64) -> Option<f64> {
-    let behind = points.iter().position(|point| point[0] >= place);
-    Some(match behind {
+/// Interpolates a line at `x`; None without points.
+fn value_along(points: &[[f64; 2]], x: f64) -> Option<f64> {
+    let next = points.iter().position(|point| point[0] >= x);
+    Some(match next {
         None => points.last()?[1],
         Some(0) => points[0][1],
         Some(i) => {
             let ([x0, y0], [x1, y1]) = (points[i - 1], points[i]);
-            y0 + (y1 - y0) * (place - x0) / (x1 - x0)
+            y0 + (y1 - y0) * (x - x0) / (x1 - x0)
         }
     })
 }

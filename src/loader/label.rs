@@ -6,10 +6,10 @@ use super::packed::Packed;
 use crate::batch::{Batch, BatchInputs};
 use crate::point_of_view::PointOfView;
 
-/// What a position is trained on.
+/// Label of a position: result, score, sample weight and source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Label {
-    /// Result from the model's point of view, as the score.
+    /// Result from the model's point of view, like the score.
     result: f32,
     /// NaN without one.
     score: f32,
@@ -30,10 +30,11 @@ impl Label {
     }
 }
 
-/// A batch with labels, without those that are all alike; scores are whole or of several sources.
+/// Makes a batch. Weights that are all 1 and sources that are all 0 are left out, and so are scores
+/// that some position lacks, unless there are sources.
 pub(super) fn batch_with_labels(inputs: BatchInputs, labels: &[Label]) -> Batch {
-    fn collect_values<T>(wanted: bool, labels: &[Label], value: impl Fn(&Label) -> T) -> Arc<[T]> {
-        labels[..if wanted { labels.len() } else { 0 }].iter().map(value).collect()
+    fn collect_values<T>(needed: bool, labels: &[Label], value: impl Fn(&Label) -> T) -> Arc<[T]> {
+        labels[..if needed { labels.len() } else { 0 }].iter().map(value).collect()
     }
     let sourced = labels.iter().any(|label| label.source != 0);
     let scored = sourced || !labels.iter().any(|label| label.score.is_nan());

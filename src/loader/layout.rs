@@ -1,5 +1,5 @@
-//! The layout in which a model reads the inputs of positions. It is chosen once a run, from net,
-//! device and data; loader and kernels only follow it.
+//! Layout in which a model reads the inputs of positions. It is chosen once per run, from net,
+//! device and data.
 
 use std::sync::Arc;
 
@@ -8,38 +8,37 @@ use crate::architecture::Architecture;
 use crate::batch::{ActiveRows, InputPairs};
 use crate::sample::{Position, Sample};
 
-/// Most bytes of a run's plans. Chunks beyond are planned again in each pass.
+/// Maximum bytes of a run's cached plans. Other chunks are planned again in each pass.
 pub const MAX_PLAN_BYTES: usize = 1 << 30;
-/// Most positions from which the pairs of a king bucket are selected.
+/// Maximum number of positions from which the pairs of a king bucket are selected.
 pub(super) const POSITIONS_PER_BUCKET: usize = 4096;
 
-/// The layout of a net's inputs in batches. Handcrafted terms have one of their own.
+/// Layout of a net's inputs in batches. Handcrafted terms have another layout.
 #[derive(Clone, Debug, Default)]
 pub enum InputLayout {
     /// Lists of active rows: [`BatchInputs::Active`](crate::batch::BatchInputs::Active).
     #[default]
     Lists,
-    /// Plans of fixed chunks of data in memory, each made once while they take at most `max_bytes`,
-    /// with at most `max_pairs` pairs: [`BatchInputs::Planned`](crate::batch::BatchInputs::Planned).
-    /// `inverted` says whether they have the lists of each row, as the CPU needs.
+    /// Plans of fixed chunks of data in memory, cached in at most `max_bytes`, with at most
+    /// `max_pairs` pairs: [`BatchInputs::Planned`](crate::batch::BatchInputs::Planned). If
+    /// `inverted`, they have the lists of each row, as the CPU needs.
     CachedPlans { max_bytes: usize, max_pairs: usize, inverted: bool },
-    /// Plans of chunks that are used once: [`BatchInputs::Planned`](crate::batch::BatchInputs::Planned).
+    /// Plans of chunks that are used once:
+    /// [`BatchInputs::Planned`](crate::batch::BatchInputs::Planned).
     PassingPlans(Arc<InputPairs>),
-    /// First views, which the kernels plan: [`BatchInputs::First`](crate::batch::BatchInputs::First).
+    /// First views, which the kernels plan:
+    /// [`BatchInputs::First`](crate::batch::BatchInputs::First).
     FirstViews(Arc<InputPairs>),
 }
 
 impl InputLayout {
-    /// The layout of streamed data for the fused operations of the CPU.
+    /// Chooses the layout of streamed data for the fused operations of the CPU.
     pub fn for_streamed_data(net: &Architecture, pairs: Arc<InputPairs>) -> Self {
-        match net.inputs.is_uniform() {
-            true => Self::FirstViews(pairs),
-            false => Self::PassingPlans(pairs),
-        }
+        if net.inputs.is_uniform() { Self::FirstViews(pairs) } else { Self::PassingPlans(pairs) }
     }
 }
 
-/// The pairs of streamed data, at most `max_pairs`, from positions spread over all of them.
+/// Selects at most `max_pairs` pairs of streamed data, from positions spread over the sample.
 pub fn select_pairs(net: &Architecture, sample: &[Sample], max_pairs: usize) -> InputPairs {
     let step = sample.len().div_ceil(POSITIONS_PER_BUCKET).max(1);
     let positions = sample.iter().step_by(step).map(|sample| sample.position);
@@ -49,7 +48,7 @@ pub fn select_pairs(net: &Architecture, sample: &[Sample], max_pairs: usize) -> 
     select_from(net, positions, max_pairs, select)
 }
 
-/// The pairs that shorten the lists of some positions most.
+/// Selects the pairs that shorten the lists of positions most.
 pub(super) fn select_from(
     net: &Architecture,
     positions: impl ExactSizeIterator<Item = Position>,

@@ -12,32 +12,33 @@ use crate::sample::Position;
 
 /// Positions that a thread encodes at a time.
 pub(super) const ENCODED_TOGETHER: usize = 256;
-/// The same for first views, which take less time.
+/// First views that a thread encodes at a time; they take less time.
 pub(super) const FIRST_VIEWS_BLOCK: usize = 2048;
 
-/// The lists of positions.
+/// Encodes positions as lists.
 pub(super) fn write_lists(net: &Architecture, records: &[Packed]) -> ActiveRows {
     if !net.inputs.is_pieces() {
         return write_lists_of_sets(net, records);
     }
-    let (rows, views, width, positions) = (net.row_count(), net.views(), MAX_ACTIVE, records.len());
-    let mut indices = vec![0; positions * views * width];
-    let (mut king_buckets, mut buckets) = (vec![0; positions * views], vec![0; positions]);
+    let (rows, perspectives, width, positions) =
+        (net.row_count(), net.views(), MAX_ACTIVE, records.len());
+    let mut indices = vec![0; positions * perspectives * width];
+    let (mut king_buckets, mut buckets) = (vec![0; positions * perspectives], vec![0; positions]);
     indices
-        .par_chunks_mut(ENCODED_TOGETHER * views * width)
-        .zip(king_buckets.par_chunks_mut(ENCODED_TOGETHER * views))
+        .par_chunks_mut(ENCODED_TOGETHER * perspectives * width)
+        .zip(king_buckets.par_chunks_mut(ENCODED_TOGETHER * perspectives))
         .zip(buckets.par_chunks_mut(ENCODED_TOGETHER))
         .zip(records.par_chunks(ENCODED_TOGETHER))
         .for_each(|(((indices, kings), buckets), records)| {
             write_pieces(net, records.iter().map(Packed::position), indices, kings, buckets);
         });
     let indices = Indices::U16(indices);
-    let mut lists = ActiveRows { rows, views, width, indices, king_buckets, buckets };
+    let mut lists = ActiveRows { rows, perspectives, width, indices, king_buckets, buckets };
     clear_single_buckets(net, &mut lists);
     lists
 }
 
-/// Clears the numbers of buckets if there is one.
+/// Clears the buckets if there is one.
 fn clear_single_buckets(net: &Architecture, lists: &mut ActiveRows) {
     if net.buckets == 1 {
         lists.buckets.clear();
@@ -47,7 +48,7 @@ fn clear_single_buckets(net: &Architecture, lists: &mut ActiveRows) {
     }
 }
 
-/// First views of positions, for plans that are used once.
+/// Encodes first views of positions, for plans that are used once.
 pub(super) fn write_first_views(
     net: &Architecture,
     records: &[Packed],
@@ -70,21 +71,22 @@ fn write_pieces(
     king_buckets: &mut [u8],
     buckets: &mut [u8],
 ) {
-    let (views, kings) = (net.views(), net.inputs.kings().bucket_count());
-    let lists =
-        indices.chunks_exact_mut(views * MAX_ACTIVE).zip(king_buckets.chunks_exact_mut(views));
-    for (position, ((out, of_views), bucket)) in positions.zip(lists.zip(buckets)) {
-        net.inputs.write_rows(&position, out);
+    let (perspectives, kings) = (net.views(), net.inputs.kings().bucket_count());
+    let lists = indices
+        .chunks_exact_mut(perspectives * MAX_ACTIVE)
+        .zip(king_buckets.chunks_exact_mut(perspectives));
+    for (position, ((list, list_kings), bucket)) in positions.zip(lists.zip(buckets)) {
+        net.inputs.write_rows(&position, list);
         *bucket = net.bucket_of(&position) as u8;
         if kings > 1 {
-            for (king_bucket, color) in of_views.iter_mut().zip(net.inputs.views_of(&position)) {
+            for (king_bucket, color) in list_kings.iter_mut().zip(net.inputs.views_of(&position)) {
                 *king_bucket = net.inputs.king_bucket(&position, color) as u8;
             }
         }
     }
 }
 
-/// Writes lists, with reused buffers.
+/// Writer of lists with reused buffers.
 #[derive(Default)]
 pub(super) struct ListWriter {
     pub lists: ActiveRows,
@@ -96,22 +98,22 @@ pub(super) struct ListWriter {
 }
 
 impl ListWriter {
-    /// Fills the lists of positions; those of several feature sets get their rows by
-    /// [`ListWriter::substitute_pairs`].
+    /// Fills the lists of positions; [`ListWriter::substitute_pairs`] writes rows of several
+    /// feature sets.
     pub fn fill_lists(
         &mut self,
         net: &Architecture,
         positions: impl ExactSizeIterator<Item = Position>,
     ) {
         let Self { lists, rows, ends, .. } = self;
-        let (count, views) = (positions.len(), net.views());
-        (lists.rows, lists.views) = (net.row_count(), views);
+        let (count, perspectives) = (positions.len(), net.views());
+        (lists.rows, lists.perspectives) = (net.row_count(), perspectives);
         lists.buckets.resize(count, 0);
-        lists.king_buckets.resize(count * views, 0);
+        lists.king_buckets.resize(count * perspectives, 0);
         if net.inputs.is_pieces() {
             let mut indices = lists.indices.take_u16();
             lists.width = MAX_ACTIVE;
-            indices.resize(count * views * MAX_ACTIVE, 0);
+            indices.resize(count * perspectives * MAX_ACTIVE, 0);
             write_pieces(net, positions, &mut indices, &mut lists.king_buckets, &mut lists.buckets);
             lists.indices = Indices::U16(indices);
         } else {
@@ -121,10 +123,10 @@ impl ListWriter {
             for (number, position) in positions.enumerate() {
                 let board = Board::new(&position);
                 lists.buckets[number] = net.bucket_of(&position) as u8;
-                for (view, color) in net.inputs.views_of(&position).enumerate() {
+                for (perspective, color) in net.inputs.views_of(&position).enumerate() {
                     longest = longest.max(net.inputs.rows_of(&board, color, rows));
                     ends.push(rows.entries().len());
-                    lists.king_buckets[number * views + view] =
+                    lists.king_buckets[number * perspectives + perspective] =
                         net.inputs.king_bucket(&position, color) as u8;
                 }
             }
@@ -156,7 +158,7 @@ impl ListWriter {
     }
 }
 
-/// Lists of several sets have a multiple of so many entries: a GPU has kernels for each number.
+/// Divisor of the width of lists of several sets: a GPU compiles kernels for each width.
 const WIDTH_STEP: usize = 16;
 
 /// Writes the lists of all feature sets, as long as the longest.
@@ -167,12 +169,12 @@ fn write_lists_of_sets(net: &Architecture, records: &[Packed]) -> ActiveRows {
         writer
     };
     let blocks: Vec<ListWriter> = records.par_chunks(ENCODED_TOGETHER).map(write_block).collect();
-    let (rows, views, positions) = (net.row_count(), net.views(), records.len());
+    let (rows, perspectives, positions) = (net.row_count(), net.views(), records.len());
     let longest = blocks.iter().map(|block| block.lists.width).max().unwrap_or(1);
     let width = longest.next_multiple_of(WIDTH_STEP);
-    let mut indices = Indices::zeros(net.inputs.is_large(), positions * views * width);
+    let mut indices = Indices::zeros(net.inputs.is_large(), positions * perspectives * width);
     with_vector!(&mut indices, indices => {
-        let blocks = indices.par_chunks_mut(ENCODED_TOGETHER * views * width).zip(&blocks);
+        let blocks = indices.par_chunks_mut(ENCODED_TOGETHER * perspectives * width).zip(&blocks);
         blocks.for_each(|(lists, block)| block.write_rows(lists, width, rows));
     });
     let (mut king_buckets, mut buckets) = (Vec::new(), Vec::new());
@@ -180,5 +182,5 @@ fn write_lists_of_sets(net: &Architecture, records: &[Packed]) -> ActiveRows {
         king_buckets.extend(lists.king_buckets);
         buckets.extend(lists.buckets);
     }
-    ActiveRows { rows, views, width, indices, king_buckets, buckets }
+    ActiveRows { rows, perspectives, width, indices, king_buckets, buckets }
 }

@@ -1,11 +1,10 @@
-//! Files to a stream of batches: `source` reads parts of files and filters positions, `pass`
-//! shuffles streamed positions and `shuffle` those in memory, `encode` writes the inputs of a
-//! model in the `layout` that it reads (`lists`, `chunk_plans`), and `stream` yields batches without
-//! end. What all of them depend on is in `plan`. `scan` reads a sample before training, or
-//! all that is kept: it holds games out (`split`), counts, and finds errors. The order of
-//! positions depends on the data and the seed alone, and a stream begins anywhere. Handcrafted
-//! terms, which take longer to find than to learn from, are found once and kept in a [`Store`],
-//! where memory allows it.
+//! Files to an endless stream of batches. `source` reads parts of files and filters positions,
+//! `pass` shuffles streamed positions, and `shuffle` those in memory. `encode` writes the inputs of
+//! a model in its `layout` (`lists`, `chunk_plans`), and `stream` yields batches. `plan` has the
+//! settings of all. Before training `scan` reads a sample, or all data that stay in memory: it
+//! holds games out (`split`), counts, and detects errors. The order of positions depends on the
+//! data and the seed alone, and a stream begins anywhere. Handcrafted terms take longer to compute
+//! than to train, so they are cached in a [`Store`] if memory allows it.
 
 mod base;
 mod chunk_plans;

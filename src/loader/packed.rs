@@ -6,7 +6,7 @@ use crate::sample::{Position, Sample};
 /// Steps of results from 0 to 1: an even number, so that 0, 0.5 and 1 are exact.
 const RESULTS: f32 = ((1 << 24) - 2) as f32;
 
-/// Packs a result, 0 to 1, to within 4e-8, and the source behind it.
+/// Packs a result, 0 to 1, to within 4e-8, and the source.
 fn pack_labels(result: f32, source: u8) -> u32 {
     debug_assert!((0.0..=1.0).contains(&result), "{result}");
     let steps = (f64::from(result) * f64::from(RESULTS) + 0.5) as u32;
@@ -31,7 +31,7 @@ pub struct Packed {
 const _: () = assert!(size_of::<Packed>() == 32, "two of them are a cache line");
 
 impl Packed {
-    /// Rejected by all readers, as it has no negative.
+    /// Score that no reader returns, as it has no negative.
     const NO_SCORE: i16 = i16::MIN;
 
     /// The position without its counters.
@@ -39,8 +39,8 @@ impl Packed {
         Position::of_board_and_turn(self.occupied, self.nibbles, self.turn_and_ep)
     }
 
-    pub fn with_weight(sample: &Sample, by: &PositionWeights) -> Self {
-        let weight = if by.is_level() { u8::MAX } else { by.weight_code(sample) };
+    pub fn with_weight(sample: &Sample, weights: &PositionWeights) -> Self {
+        let weight = if weights.is_level() { u8::MAX } else { weights.weight_code(sample) };
         Self { weight, ..Self::from(sample) }
     }
 

@@ -1,7 +1,7 @@
-//! Passes over streamed data. Several parts of files are read side by side, in turns; each position
-//! goes to one of the next bins, drawn at random, and a bin is shuffled when it is full. A position
-//! moves by up to twice the number of positions in memory, and an order depends on recent reads
-//! only: so a pass can begin anywhere.
+//! Passes over streamed data. A round reads a block of each of several parts of files; a deal of
+//! its positions goes to the next bins at random, and a bin is shuffled when it is full. A position
+//! moves by up to twice the number of positions in memory. The order depends on recent reads only,
+//! so a pass can resume at any bin.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -23,7 +23,7 @@ use crate::sample::mix_hash;
 const SIDE_BY_SIDE: usize = 32;
 /// Positions per deal, as a share of those in memory.
 const SHARE: usize = 128;
-/// Fewest positions per deal.
+/// Minimum number of positions per deal.
 const FEWEST: usize = 256;
 /// The reach of the first deal of a run, see [`DealReach::reach`].
 const LEAST_REACH: u64 = 4;
@@ -31,15 +31,15 @@ const LEAST_REACH: u64 = 4;
 const BLOCK: usize = 1024;
 /// Positions whose bins are drawn together; four draws follow from one number.
 const DRAWN_TOGETHER: usize = 4096;
-/// Most bins that are shuffled while the next ones are filled.
+/// Maximum number of bins that are shuffled while the next ones are filled.
 const MOST_AHEAD: usize = 8;
 
-/// The positions that are shuffled together.
+/// Size of deals, and the bins that they reach.
 #[derive(Clone, Copy)]
 struct DealReach {
     /// Positions per deal.
     deal: usize,
-    /// A deal goes to this many bins before its own number, and as many behind, including its own.
+    /// A deal goes to this many bins from its own number on, and to as many up to its own.
     reach: u64,
 }
 
@@ -65,9 +65,9 @@ pub struct Passes {
 type ShuffledBin = (Vec<Packed>, ResumePoint);
 
 impl Passes {
-    pub fn new(plan: &StreamPlan, place: &ResumePoint) -> Result<Self, LoadError> {
+    pub fn new(plan: &StreamPlan, resume_point: &ResumePoint) -> Result<Self, LoadError> {
         let files = PlanFile::open_all(&plan.read, &plan.facts)?.into();
-        let pass = DataPass::new(plan.order, &files, place);
+        let pass = DataPass::new(plan.order, &files, resume_point);
         if pass.is_possible() {
             Ok(Self { pass, next: None, ahead: VecDeque::new() })
         } else {
@@ -85,7 +85,7 @@ impl Passes {
         Ok(std::mem::take(&mut self.pass.queued) as u64)
     }
 
-    /// Returns the next positions, shuffled, and their place.
+    /// Returns the next positions, shuffled, and the point at which to resume with them.
     pub fn take_bin(&mut self) -> Result<ShuffledBin, LoadError> {
         // A thread of the pool must not wait for it.
         if rayon::current_thread_index().is_some() {
@@ -129,26 +129,26 @@ struct Open {
     source: Option<FilePart>,
 }
 
-/// Records read from all open parts in one turn.
+/// Records of one block of each open part.
 struct ReadRound {
     turns: TurnState,
     parts: Vec<Vec<Packed>>,
-    /// Number of dealt records, and the rest of the first part that is not empty.
+    /// Number of dealt records, and the next record to deal: its part and its index there.
     dealt: usize,
     part: usize,
-    at: usize,
+    index: usize,
 }
 
 impl ReadRound {
-    /// The part and the places in it of the next records to deal, at most `most`, which count as
-    /// dealt. None at the end.
-    fn take_records(&mut self, most: usize) -> Option<(usize, Range<usize>)> {
-        while self.at == self.parts.get(self.part)?.len() {
-            (self.part, self.at) = (self.part + 1, 0);
+    /// Takes the next records to deal, at most `max_count`: returns their part and their indices in
+    /// it. None at the end.
+    fn take_records(&mut self, max_count: usize) -> Option<(usize, Range<usize>)> {
+        while self.index == self.parts.get(self.part)?.len() {
+            (self.part, self.index) = (self.part + 1, 0);
         }
-        let end = self.parts[self.part].len().min(self.at.saturating_add(most));
-        let taken = self.at..end;
-        (self.at, self.dealt) = (end, self.dealt + taken.len());
+        let end = self.parts[self.part].len().min(self.index.saturating_add(max_count));
+        let taken = self.index..end;
+        (self.index, self.dealt) = (end, self.dealt + taken.len());
         Some((self.part, taken))
     }
 }
@@ -156,7 +156,7 @@ impl ReadRound {
 /// Positions that are shuffled together.
 struct ShuffleBin {
     blocks: Vec<Vec<Packed>>,
-    place: ResumePoint,
+    resume_point: ResumePoint,
     /// None: they keep their order.
     random: Option<Xoshiro256PlusPlus>,
 }
@@ -167,14 +167,14 @@ impl ShuffleBin {
         if let Some(mut random) = self.random {
             records.shuffle(&mut random);
         }
-        (records, self.place)
+        (records, self.resume_point)
     }
 }
 
 struct DataPass {
     order: PassOrder,
     files: Arc<[Arc<PlanFile>]>,
-    span: DealReach,
+    spread: DealReach,
     number: u64,
     /// Files and their parts, in the order of opening.
     parts: Vec<(u32, u32)>,
@@ -183,13 +183,13 @@ struct DataPass {
     rounds: u64,
     /// Rounds that were read but not yet dealt.
     queue: VecDeque<ReadRound>,
-    /// Records in these that are not dealt.
+    /// Records of these rounds that are not yet dealt.
     queued: usize,
-    /// Records of the first round that were dealt before the start.
+    /// Records of the first round that were dealt before the resume point.
     before: usize,
-    /// Number of deals, and the places of the last ones, those with positions in the first bin.
     deals: u64,
-    began: VecDeque<(u64, TurnState, usize)>,
+    /// Starts of the deals with positions in the first bin: number, read position, dealt records.
+    starts: VecDeque<(u64, TurnState, usize)>,
     bins: VecDeque<Vec<Vec<Packed>>>,
     first: u64,
     binned: usize,
@@ -197,13 +197,13 @@ struct DataPass {
 }
 
 impl DataPass {
-    fn new(order: PassOrder, files: &Arc<[Arc<PlanFile>]>, place: &ResumePoint) -> Self {
+    fn new(order: PassOrder, files: &Arc<[Arc<PlanFile>]>, resume_point: &ResumePoint) -> Self {
         let ResumePoint { pass: number, bin: first, deal: deals, turns, dealt, read, .. } =
-            place.clone();
-        let of_file = |(file, it): (usize, &Arc<PlanFile>)| {
-            (0..it.part_count() as u32).map(move |part| (file as u32, part))
+            resume_point.clone();
+        let list_parts = |(index, file): (usize, &Arc<PlanFile>)| {
+            (0..file.part_count() as u32).map(move |part| (index as u32, part))
         };
-        let mut parts: Vec<(u32, u32)> = files.iter().enumerate().flat_map(of_file).collect();
+        let mut parts: Vec<(u32, u32)> = files.iter().enumerate().flat_map(list_parts).collect();
         if order.shuffle {
             parts.shuffle(&mut random_for(order.seed, number, 0));
         }
@@ -211,7 +211,7 @@ impl DataPass {
         Self {
             order,
             files: files.clone(),
-            span: DealReach::new(&order),
+            spread: DealReach::new(&order),
             number,
             parts,
             next: turns.next,
@@ -221,7 +221,7 @@ impl DataPass {
             queued: 0,
             before: dealt,
             deals,
-            began: VecDeque::new(),
+            starts: VecDeque::new(),
             bins: VecDeque::new(),
             first,
             binned: 0,
@@ -229,7 +229,7 @@ impl DataPass {
         }
     }
 
-    /// Whether a run can have stopped here.
+    /// Whether the pass can have stopped at its resume point.
     fn is_possible(&self) -> bool {
         self.number.max(self.deals).max(self.rounds) < 1 << 40
             && self.next <= self.parts.len()
@@ -239,12 +239,12 @@ impl DataPass {
     }
 
     fn following_pass(&self) -> Self {
-        let place = ResumePoint {
+        let start = ResumePoint {
             pass: self.number + 1,
             read: self.read.clone(),
             ..ResumePoint::default()
         };
-        Self::new(self.order, &self.files, &place)
+        Self::new(self.order, &self.files, &start)
     }
 
     fn is_read(&self) -> bool {
@@ -263,11 +263,11 @@ impl DataPass {
         self.is_dealt() || self.bins_of(self.deals).start > self.first
     }
 
-    /// The bins of a deal around its own; first fewer, to start before the memory is full.
+    /// Returns the bins of a deal, around its own; at first fewer, to start before memory is full.
     fn bins_of(&self, deal: u64) -> Range<u64> {
         let reach = match self.number {
-            0 => self.span.reach.min(LEAST_REACH + deal / 2),
-            _ => self.span.reach,
+            0 => self.spread.reach.min(LEAST_REACH + deal / 2),
+            _ => self.spread.reach,
         };
         (deal + 1).saturating_sub(reach)..deal + reach
     }
@@ -278,52 +278,52 @@ impl DataPass {
             self.deal_records()?;
         }
         let Some(blocks) = self.bins.pop_front() else { return Ok(None) };
-        let (deal, turns, dealt) = self.began.front().cloned().unwrap_or_default();
-        let (pass, bin_number, read) = (self.number, self.first, self.read.clone());
-        let place = ResumePoint { pass, bin: bin_number, taken: 0, deal, turns, dealt, read };
+        let (deal, turns, dealt) = self.starts.front().cloned().unwrap_or_default();
+        let (pass, bin, read) = (self.number, self.first, self.read.clone());
+        let resume_point = ResumePoint { pass, bin, taken: 0, deal, turns, dealt, read };
         self.binned -= blocks.iter().map(Vec::len).sum::<usize>();
         let random = random_for(self.order.seed, self.number, 1 + self.first);
         let random = self.order.shuffle.then_some(random);
         self.first += 1;
-        while self.began.front().is_some_and(|(deal, ..)| self.bins_of(*deal).end <= self.first) {
-            self.began.pop_front();
+        while self.starts.front().is_some_and(|(deal, ..)| self.bins_of(*deal).end <= self.first) {
+            self.starts.pop_front();
         }
-        Ok(Some(ShuffleBin { blocks, place, random }))
+        Ok(Some(ShuffleBin { blocks, resume_point, random }))
     }
 
     fn deal_records(&mut self) -> Result<(), LoadError> {
-        let (deal, all) = (self.span.deal, self.bins_of(self.deals));
+        let (deal, targets) = (self.spread.deal, self.bins_of(self.deals));
         while self.queued < deal && !self.is_read() {
             self.read_round()?;
         }
         if let Some(round) = self.queue.front() {
-            self.began.push_back((self.deals, round.turns.clone(), round.dealt));
+            self.starts.push_back((self.deals, round.turns.clone(), round.dealt));
         }
-        let (low, bins) = (all.start, all.end - all.start);
-        let missing = (all.end - self.first) as usize;
+        let (low, bins) = (targets.start, targets.end - targets.start);
+        let missing = (targets.end - self.first) as usize;
         self.bins.resize_with(self.bins.len().max(missing), Vec::new);
-        let mut left = deal.min(self.queued);
-        self.queued -= left;
-        let mut drawn = vec![0; left];
+        let mut rest = deal.min(self.queued);
+        self.queued -= rest;
+        let mut drawn = vec![0; rest];
         let (mut taken, mut ended) = (Vec::new(), 0);
-        while let Some(round) = self.queue.get_mut(ended).filter(|_| left > 0) {
-            match round.take_records(left) {
-                Some((part, places)) => {
-                    left -= places.len();
-                    taken.push((ended, part, places));
+        while let Some(round) = self.queue.get_mut(ended).filter(|_| rest > 0) {
+            match round.take_records(rest) {
+                Some((part, indices)) => {
+                    rest -= indices.len();
+                    taken.push((ended, part, indices));
                 }
                 None => ended += 1,
             }
         }
-        let lot = mix_hash(mix_hash(mix_hash(2, self.order.seed), self.number), self.deals);
+        let hash = mix_hash(mix_hash(mix_hash(2, self.order.seed), self.number), self.deals);
         let together = drawn.par_chunks_mut(DRAWN_TOGETHER).enumerate();
         together.for_each(|(first, drawn)| {
             let first = (first * DRAWN_TOGETHER) as u64;
             for (number, four) in (first..).step_by(4).zip(drawn.chunks_mut(4)) {
-                let mut draws = mix_hash(lot, number);
+                let mut draws = mix_hash(hash, number);
                 for bin in four {
                     let number = low + (((draws & 0xffff) * bins) >> 16);
-                    // Positions of bins before the place of a resumed run are trained on already.
+                    // Bins before a resume point were already trained on.
                     *bin = number.checked_sub(self.first).map_or(u32::MAX, |bin| bin as u32);
                     draws >>= 16;
                 }
@@ -333,11 +333,11 @@ impl DataPass {
         let each = self.bins.len().div_ceil(rayon::current_num_threads()).max(1);
         let (queue, drawn) = (&self.queue, &drawn[..]);
         let filled = self.bins.make_contiguous().par_chunks_mut(each).enumerate();
-        let binned = filled.map(|(part, bins)| {
-            let first = (part * each) as u32;
+        let binned = filled.map(|(chunk, bins)| {
+            let first = (chunk * each) as u32;
             let (mut binned, mut drawn) = (0, drawn.iter());
-            for (round, part, places) in &taken {
-                let records = &queue[*round].parts[*part][places.clone()];
+            for (round, part, indices) in &taken {
+                let records = &queue[*round].parts[*part][indices.clone()];
                 for (record, bin) in records.iter().zip(drawn.by_ref()) {
                     let Some(bin) = bins.get_mut(bin.wrapping_sub(first) as usize) else {
                         continue;
@@ -361,7 +361,7 @@ impl DataPass {
         Ok(())
     }
 
-    /// Reads a block of each open part, after replacing those that ended.
+    /// Reads a block of each open part; first, new parts replace those that ended.
     fn read_round(&mut self) -> Result<(), LoadError> {
         let more = (SIDE_BY_SIDE - self.open.len()).min(self.parts.len() - self.next);
         let opened = self.next..self.next + more;
@@ -373,31 +373,31 @@ impl DataPass {
         let counts = !self.read.is_complete && self.rounds >= self.read.rounds;
         let bound = if counts { self.read.sketch.upper_bound() } else { 0 };
         let (files, parts) = (&self.files, &self.parts);
-        let read = |it: &mut Open| {
-            let (file, part) = parts[it.part];
-            let mut found = PartPositions::default();
-            if it.source.is_none() {
-                let source = it.source.insert(files[file as usize].open_part(part.into())?);
-                for _ in 0..it.blocks {
-                    if !source.next(0, &mut found, |_, _| {})? {
+        let read = |open: &mut Open| {
+            let (file, part) = parts[open.part];
+            let mut positions = PartPositions::default();
+            if open.source.is_none() {
+                let source = open.source.insert(files[file as usize].open_part(part.into())?);
+                for _ in 0..open.blocks {
+                    if !source.next(0, &mut positions, |_, _| {})? {
                         return Err(LoadError::Place);
                     }
                 }
-                found = PartPositions::default();
+                positions = PartPositions::default();
             }
-            let source = it.source.as_mut().expect("it was opened");
-            it.blocks += 1;
-            let more = source.next(bound, &mut found, |_, _| {})?;
-            Ok((more, file as usize, found))
+            let source = open.source.as_mut().expect("it was opened");
+            open.blocks += 1;
+            let more = source.next(bound, &mut positions, |_, _| {})?;
+            Ok((more, file as usize, positions))
         };
-        let found = in_order(self.open.par_iter_mut().map(read))?;
-        let (mut parts, mut is_open) = (Vec::new(), Vec::with_capacity(found.len()));
-        for (more, file, PartPositions { counts: of_file, records: of_part, hashes }) in found {
+        let blocks = in_order(self.open.par_iter_mut().map(read))?;
+        let (mut parts, mut is_open) = (Vec::new(), Vec::with_capacity(blocks.len()));
+        for (more, file, PartPositions { counts: block_counts, records, hashes }) in blocks {
             is_open.push(more);
-            self.queued += of_part.len();
-            parts.push(of_part);
+            self.queued += records.len();
+            parts.push(records);
             if counts {
-                self.count_read(file, &of_file, hashes)?;
+                self.count_read(file, &block_counts, hashes)?;
             }
         }
         let mut is_open = is_open.into_iter();
@@ -408,10 +408,10 @@ impl DataPass {
             let read = Arc::make_mut(&mut self.read);
             (read.rounds, read.is_complete) = (self.rounds, is_complete);
         }
-        let mut round = ReadRound { turns, parts, dealt: 0, part: 0, at: 0 };
+        let mut round = ReadRound { turns, parts, dealt: 0, part: 0, index: 0 };
         while self.before > 0 {
-            let dealt = round.take_records(self.before).map_or(0, |(_, places)| places.len());
-            // A round with fewer records is not the one that was read then.
+            let dealt = round.take_records(self.before).map_or(0, |(_, indices)| indices.len());
+            // The round has fewer records than before the stop.
             self.before = if dealt == 0 { 0 } else { self.before - dealt };
             self.queued -= dealt;
         }

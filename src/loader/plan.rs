@@ -1,5 +1,5 @@
-//! What a run reads, in which order, and what is known about it. Each is made once, by age: the
-//! files and the split follow from a config, the facts from a scan, the layout from all of them.
+//! Files of a run, the order of their positions, and facts about them. A config gives the files and
+//! the split, a scan the facts, and all of them the layout.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::batch::RankShare;
 
-/// The files of positions, how they are read, and the subset of each game.
+/// Files of positions, how they are read, and the subset of each game.
 #[derive(Clone, Debug, Default)]
 pub struct ReadPlan {
     pub files: Vec<PathBuf>,
@@ -16,20 +16,20 @@ pub struct ReadPlan {
     pub reading: ReadOptions,
     /// Sources, if there are several: each file belongs to one of them.
     pub sources: Vec<DataSource>,
-    /// Files of validation positions; without any, games that are held out of `files` validate.
-    /// With them, all games held out of `files` are the test. Read as `files` are.
+    /// Files of validation positions, read like `files`. Without any, games held out of `files`
+    /// validate; with them, all games held out of `files` are the test.
     pub validation: Vec<PathBuf>,
-    /// Bad records that are skipped in each file.
+    /// Maximum number of bad records that are skipped in each file.
     pub bad_records: u64,
     /// Whether the point of view is checked against material.
     pub check_view: bool,
     pub weighing: PositionWeights,
     pub split: Split,
-    /// Share of the held-out games that is kept for the test.
+    /// Share of the held-out games that are the test.
     pub test: TestShare,
     /// Share of the other games that training uses.
     pub share: TrainingShare,
-    /// Whether the model needs colours, and so cannot use boards flipped to the side to move.
+    /// Whether the model needs colours, so that it cannot use boards flipped to the side to move.
     pub needs_colours: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct PassOrder {
     /// Positions that are shuffled together.
     pub window: usize,
     pub shuffle: bool,
-    /// Positions that stay together in all passes over data in memory; 0: none do.
+    /// Positions that stay together in all passes over data in memory; 0: none.
     pub chunk: usize,
     pub seed: u64,
     /// Positions per batch; `usize::MAX`: all of them, in the order of the files.
@@ -48,16 +48,16 @@ pub struct PassOrder {
     pub of_rank: RankShare,
 }
 
-/// What a scan has found in the files, as far as a stream depends on it.
+/// Results of a scan on which a stream depends.
 #[derive(Clone, Debug, Default)]
 pub struct ScanFacts {
-    /// Training positions, once they are counted.
+    /// Training positions, if they were counted.
     pub positions: Option<u64>,
-    /// Bytes of each file, once they are known: other lengths are errors.
+    /// Bytes of each file, if they are known: other lengths are errors.
     pub lengths: Vec<u64>,
 }
 
-/// All that a [`Stream`](super::Stream) of files depends on.
+/// Settings and facts of a [`Stream`](super::Stream) of files.
 #[derive(Clone, Debug, Default)]
 pub struct StreamPlan {
     pub read: ReadPlan,
@@ -77,7 +77,7 @@ pub enum Subset {
 }
 
 impl ReadPlan {
-    /// Reads all positions of some files.
+    /// Makes a plan that reads all positions of files.
     pub fn new(files: Vec<PathBuf>) -> Self {
         Self { files, check_view: true, ..Self::default() }
     }
@@ -87,12 +87,12 @@ impl ReadPlan {
         self
     }
 
-    /// Whether there are validation positions: of files of their own, or of held-out games.
+    /// Whether there are validation positions: from separate files, or from held-out games.
     pub fn has_validation(&self) -> bool {
         !self.validation.is_empty() || self.split.share > 0.0 && self.test.0 < 1.0
     }
 
-    /// The plan that reads the files of validation positions, if there are any.
+    /// Returns the plan that reads the files of validation positions, if there are any.
     pub fn validation_plan(&self) -> Option<Self> {
         (!self.validation.is_empty()).then(|| Self {
             files: self.validation.clone(),
@@ -103,12 +103,12 @@ impl ReadPlan {
         })
     }
 
-    /// The subset of a game of `files`, by its [hash](crate::sample::Sample::split_group).
-    pub fn subset_of_game(&self, group: u64) -> Subset {
-        match self.split.holds_out(group) {
-            true if !self.validation.is_empty() || self.test.takes_group(group) => Subset::Test,
+    /// Returns the subset of a game of `files`, by its [hash](crate::sample::Sample::split_group).
+    pub fn subset_of_game(&self, game: u64) -> Subset {
+        match self.split.holds_out(game) {
+            true if !self.validation.is_empty() || self.test.takes_group(game) => Subset::Test,
             true => Subset::Validation,
-            false if self.share.takes_group(group) => Subset::Train,
+            false if self.share.takes_group(game) => Subset::Train,
             false => Subset::Unused,
         }
     }
@@ -132,7 +132,7 @@ impl PassOrder {
         self.keeps_in_memory(facts) && self.shuffle && self.chunk > 0
     }
 
-    /// Positions per batch; None: all of them.
+    /// Returns the positions per batch; None: all of them.
     pub fn batch_size(&self) -> Option<usize> {
         Some(self.batch).filter(|batch| *batch < usize::MAX)
     }
@@ -144,7 +144,7 @@ impl PassOrder {
 }
 
 impl StreamPlan {
-    /// Streams all positions of some files in the default order.
+    /// Makes a plan of files in a given order.
     pub fn new(read: ReadPlan, order: PassOrder) -> Self {
         Self { read, order, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! Rows that depend on the weights of a run: quiet ends of positions, or of all their moves.
+//! Rows that depend on the weights of a run: quiescence leaves of positions, or of all their moves.
 
 use std::sync::Arc;
 
@@ -11,11 +11,12 @@ use super::{PassOrder, PositionWeights, Stream};
 use crate::batch::{Batch, Choices};
 use crate::sample::{Position, Sample};
 
-/// Converts positions to rows for training, with the weights at the beginning of a round.
+/// Converter of positions to rows for training, with the weights at the beginning of a round.
 pub trait Prepare: Send + Sync {
-    /// Rows of each sample, the sample itself last, with centipawns for its side to move.
+    /// Returns the rows of each sample, the sample itself last, with centipawns for its side to
+    /// move.
     fn prepare_rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>>;
-    /// The loss of several rows of a sample; none if each sample has one row and a target.
+    /// Returns the loss of a sample's rows; None if each sample has one row and a target.
     fn move_choices(&self) -> Option<Choices>;
 }
 
@@ -28,7 +29,7 @@ pub struct Preparation {
     pub by: Arc<dyn Prepare>,
     /// See [`Choices::variance_factor`].
     pub variance_factor: f64,
-    /// The rows of all samples; none: each window is searched when it is needed.
+    /// Rows of all samples; None: each window is searched when it is needed.
     pub whole: Option<Arc<PreparedRows>>,
     /// Positions that are searched together.
     pub window: usize,
@@ -44,11 +45,11 @@ pub struct PreparedRows {
 const BLOCK: usize = 64;
 
 impl Preparation {
-    /// Searches samples; `seen` receives the numbers of finished ones.
+    /// Searches samples; `count` receives the numbers of finished ones.
     pub fn prepare_samples<'a>(
         &self,
         samples: impl IndexedParallelIterator<Item = &'a Sample>,
-        seen: &(dyn Fn(u64) + Sync),
+        count: &(dyn Fn(u64) + Sync),
     ) -> PreparedRows {
         let piece = |samples: Vec<&Sample>| {
             let samples: Vec<Sample> = samples.into_iter().copied().collect();
@@ -56,7 +57,7 @@ impl Preparation {
             for (sample, rows) in samples.iter().zip(self.by.prepare_rows(&samples)) {
                 prepared.push(sample, &rows, self);
             }
-            seen(samples.len() as u64);
+            count(samples.len() as u64);
             prepared
         };
         let pieces: Vec<PreparedRows> = samples.chunks(BLOCK).map(piece).collect();
@@ -93,8 +94,8 @@ impl PreparedRows {
             self.rows.bases.extend(by.encoder.base().map(|base| base.base_logit(position)));
             if let Some(choices) = &mut self.choices {
                 // The model has White's point of view, or the side to move's.
-                let turned = position.turn() != sample.position.turn();
-                let sign = by.encoder.sign_of_target(position) * if turned { -1 } else { 1 };
+                let is_flipped = position.turn() != sample.position.turn();
+                let sign = by.encoder.sign_of_target(position) * if is_flipped { -1 } else { 1 };
                 choices.signs.push(sign as i8);
                 choices.before.push(*value);
             }
@@ -124,18 +125,18 @@ impl PreparedRows {
         }
     }
 
-    /// Encodes in batches of some thousand rows.
+    /// Encodes the rows in batches of some thousand rows.
     pub fn encode_batches(&self, by: &Preparation) -> Vec<Batch> {
         let size = if self.choices.is_some() { 256 } else { 4096 };
         let batch = |first: usize| {
-            let mut some = by.no_rows();
-            some.take_positions(self, first..self.len().min(first + size));
-            some.encode_rows(&by.encoder)
+            let mut rows = by.no_rows();
+            rows.take_positions(self, first..self.len().min(first + size));
+            rows.encode_rows(&by.encoder)
         };
         (0..self.len()).step_by(size).map(batch).collect()
     }
 
-    /// Encodes all as one batch. The terms of a position's rows stay in one block.
+    /// Encodes all rows as one batch. The terms of a position's rows stay in one block.
     pub fn encode_rows(&self, encoder: &Encoder) -> Batch {
         let Self { rows, choices } = self;
         let batch = match encoder {
@@ -172,7 +173,7 @@ impl PreparedRows {
 }
 
 impl Stream {
-    /// A stream of searched batches across windows and epochs, or of whole epochs.
+    /// Starts a stream of searched batches across windows and epochs, or of whole epochs.
     pub fn from_preparation(by: Preparation, order: PassOrder, from: u64) -> Self {
         let walk = Walk::new(by.samples.len(), order, from);
         let mut windows = SearchedWindows { by, walk, window: None };
@@ -195,26 +196,26 @@ struct SearchedWindows {
 
 impl SearchedWindows {
     fn take_rows(&mut self, size: usize) -> PreparedRows {
-        let Self { by, walk, window: found } = self;
+        let Self { by, walk, window: searched } = self;
         let mut taken = by.no_rows();
         while taken.len() < size {
             let window = if by.whole.is_some() { usize::MAX } else { by.window };
             let (epoch, passed) = walk.advance_within(size - taken.len(), window);
             let (order, number) = (&walk.order, passed.start / window);
             if let Some(whole) = &by.whole {
-                taken.take_positions(whole, order[passed].iter().map(|place| *place as usize));
+                taken.take_positions(whole, order[passed].iter().map(|index| *index as usize));
                 continue;
             }
-            let wanted = [epoch, number as u64];
-            if found.as_ref().is_none_or(|(there, _)| *there != wanted) {
+            let key = [epoch, number as u64];
+            if searched.as_ref().is_none_or(|(searched_key, _)| *searched_key != key) {
                 // Frees the memory of the last window before the next one needs it.
-                *found = None;
-                let here = &order[number * window..order.len().min((number + 1) * window)];
-                let here = here.par_iter().map(|place| &by.samples[*place as usize]);
-                *found = Some((wanted, by.prepare_samples(here, &|_| {})));
+                *searched = None;
+                let samples = &order[number * window..order.len().min((number + 1) * window)];
+                let samples = samples.par_iter().map(|index| &by.samples[*index as usize]);
+                *searched = Some((key, by.prepare_samples(samples, &|_| {})));
             }
-            let (_, rows) = found.as_ref().expect("it was searched");
-            taken.take_positions(rows, passed.map(|place| place - number * window));
+            let (_, rows) = searched.as_ref().expect("it was searched");
+            taken.take_positions(rows, passed.map(|index| index - number * window));
         }
         taken
     }

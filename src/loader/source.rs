@@ -21,7 +21,7 @@ pub struct ReadOptions {
     pub filter: Filter,
     /// Whether positions without a score are skipped.
     pub scores: bool,
-    /// Most positions of each file, the first that pass the filter.
+    /// Maximum number of positions of each file, the first that pass the filter.
     pub limit: Option<u64>,
 }
 
@@ -32,7 +32,7 @@ pub struct DataSource {
 }
 
 impl ReadPlan {
-    /// Number of a file's source, from 1, or 0 without sources; and how the file is read.
+    /// Returns the number of a file's source, from 1, or 0 without sources, and its options.
     fn reading_of(&self, path: &Path) -> (u8, &ReadOptions) {
         match self.sources.iter().position(|source| source.files.iter().any(|file| file == path)) {
             None => (0, &self.reading),
@@ -51,13 +51,13 @@ pub(super) struct PlanFile {
     reading: ReadOptions,
     number: u8,
     pub format: &'static Format,
-    /// None: it is read from its beginning.
+    /// None: it has no blocks, and is read from its beginning.
     pieces: Option<FileBlocks>,
     /// None: not known.
     length: Option<u64>,
 }
 
-/// All results, or the first error.
+/// Returns all results, or the first error.
 pub(super) fn in_order<T: Send>(
     results: impl ParallelIterator<Item = Result<T, LoadError>>,
 ) -> Result<Vec<T>, LoadError> {
@@ -65,7 +65,7 @@ pub(super) fn in_order<T: Send>(
 }
 
 impl PlanFile {
-    /// Opens the files of a plan, in order; those with a known length must have it.
+    /// Opens the files of a plan, in order; files with a known length must have it.
     pub fn open_all(plan: &ReadPlan, facts: &ScanFacts) -> Result<Vec<Arc<Self>>, LoadError> {
         let plan = Arc::new(plan.clone());
         let open = |index: usize| {
@@ -116,12 +116,12 @@ impl PlanFile {
         Ok(())
     }
 
-    /// Number of parts that can be read separately.
+    /// Returns the number of parts that can be read separately.
     pub fn part_count(&self) -> u64 {
         self.pieces.as_ref().map_or(1, FileBlocks::block_count)
     }
 
-    /// Size of a range of parts, in whole ones.
+    /// Returns the size of a range of parts, in whole parts.
     pub fn size_of_parts(&self, parts: Range<u64>) -> f64 {
         self.pieces.as_ref().map_or(1.0, |pieces| pieces.size_in_blocks(parts))
     }
@@ -180,7 +180,8 @@ fn open_source(
     Ok(SampleSource::open_file(path, reading.format, plan.bad_records)?.seen_by(reading.views)?)
 }
 
-/// Explains why material contradicts the point of view in which a file is read, if it does.
+/// Explains why material contradicts the point of view in which a file is read; None if it does
+/// not.
 pub fn contradict_view(
     plan: &ReadPlan,
     path: &Path,
@@ -227,15 +228,15 @@ pub struct ReadCounts {
 }
 
 impl ReadCounts {
-    pub fn add(&mut self, other: &Self) {
-        self.read += other.read;
-        self.rejected.add(&other.rejected);
-        self.train += other.train;
-        self.left_out += other.left_out;
-        self.games += other.games;
-        self.gameless += other.gameless;
-        self.scored |= other.scored;
-        self.bad.add(&other.bad);
+    pub fn add(&mut self, counts: &Self) {
+        self.read += counts.read;
+        self.rejected.add(&counts.rejected);
+        self.train += counts.train;
+        self.left_out += counts.left_out;
+        self.games += counts.games;
+        self.gameless += counts.gameless;
+        self.scored |= counts.scored;
+        self.bad.add(&counts.bad);
     }
 }
 
@@ -243,22 +244,23 @@ impl ReadCounts {
 pub(super) struct PartPositions {
     pub counts: ReadCounts,
     pub records: Vec<Packed>,
-    /// Hashes below a bound of games, or of positions without games.
+    /// Hashes of games, or of positions without games, below a bound.
     pub hashes: Vec<u64>,
 }
 
 impl FilePart {
-    /// Share of the file that was read, above 0; of a compressed one in compressed bytes.
+    /// Returns the share of the file that was read, above 0; of compressed files in compressed
+    /// bytes.
     pub fn share_read(&self) -> f64 {
         self.source.share_read()
     }
 
-    /// Reads the next block; false at the end. `each` receives the positions that pass the filter,
-    /// with their purpose, in order. Hashes from `bound` on are left out.
+    /// Reads the next block; returns false at the end. `each` receives the positions that pass the
+    /// filter, with their purpose, in order. Hashes from `bound` on are left out.
     pub fn next(
         &mut self,
         bound: u64,
-        found: &mut PartPositions,
+        positions: &mut PartPositions,
         mut each: impl FnMut(&Sample, Subset),
     ) -> Result<bool, LoadError> {
         let PlanFile { plan, reading, number, path, .. } = &*self.file;
@@ -266,8 +268,8 @@ impl FilePart {
         let more = self.source.next_block(&mut self.raw);
         self.file.check_length()?;
         let more = more?;
-        let needs_group = bound > 0 || plan.split.share > 0.0 || plan.share.0 < 1.0;
-        let counts = &mut found.counts;
+        let needs_hash = bound > 0 || plan.split.share > 0.0 || plan.share.0 < 1.0;
+        let counts = &mut positions.counts;
         for sample in &mut self.raw {
             if self.left == 0 {
                 break;
@@ -287,18 +289,18 @@ impl FilePart {
             sample.source = *number;
             counts.games += u64::from(sample.game.is_some() && sample.game != self.game);
             self.game = sample.game;
-            let group = if needs_group { sample.split_group() } else { 0 };
-            let subset = plan.subset_of_game(group);
+            let game = if needs_hash { sample.split_group() } else { 0 };
+            let subset = plan.subset_of_game(game);
             match subset {
                 Subset::Train => {
                     counts.train += 1;
-                    found.records.push(Packed::with_weight(sample, &plan.weighing));
+                    positions.records.push(Packed::with_weight(sample, &plan.weighing));
                 }
                 Subset::Unused => counts.left_out += 1,
                 Subset::Validation | Subset::Test => {}
             }
-            if group < bound && subset != Subset::Unused && found.hashes.last() != Some(&group) {
-                found.hashes.push(group);
+            if game < bound && subset != Subset::Unused && positions.hashes.last() != Some(&game) {
+                positions.hashes.push(game);
             }
             each(sample, subset);
         }

@@ -59,43 +59,43 @@ impl Store {
         self.labels.len() == 0
     }
 
-    /// All positions, without a copy.
+    /// Returns all positions, without a copy.
     pub fn whole_batch(&self) -> Batch {
         Batch { inputs: BatchInputs::Terms(self.pieces.clone()), ..self.labels.clone() }
     }
 
-    /// The whole blocks of a rank.
+    /// Returns the whole blocks of a rank.
     pub fn part_of_rank(&self, of_rank: RankShare) -> Batch {
         match of_rank {
             RankShare::ALL => self.whole_batch(),
-            _ => self.of_pieces(of_rank.range_of_rank(self.pieces.len())),
+            _ => self.select_pieces(of_rank.range_of_rank(self.pieces.len())),
         }
     }
 
-    /// About `positions` positions from all over the data: every k-th block.
+    /// Returns about `positions` positions from all over the data: every k-th block.
     pub fn subsample_positions(&self, positions: usize) -> Batch {
-        let every = (self.len() / positions.max(1)).max(1);
-        self.of_pieces((0..self.pieces.len()).step_by(every))
+        let step = (self.len() / positions.max(1)).max(1);
+        self.select_pieces((0..self.pieces.len()).step_by(step))
     }
 
-    fn of_pieces(&self, pieces: impl Iterator<Item = usize> + Clone) -> Batch {
+    fn select_pieces(&self, pieces: impl Iterator<Item = usize> + Clone) -> Batch {
         let inputs = pieces.clone().map(|piece| self.pieces[piece].clone()).collect();
-        let places = pieces.flat_map(|piece| {
+        let positions = pieces.flat_map(|piece| {
             let start = self.starts[piece];
             start..start + self.pieces[piece].len()
         });
-        self.batch_with_labels(BatchInputs::Terms(inputs), || places.clone())
+        self.batch_with_labels(BatchInputs::Terms(inputs), || positions.clone())
     }
 
-    /// A batch with the labels of the positions at these places.
+    /// Makes a batch with the labels of these positions.
     fn batch_with_labels<I: Iterator<Item = usize>>(
         &self,
         inputs: BatchInputs,
-        places: impl Fn() -> I,
+        positions: impl Fn() -> I,
     ) -> Batch {
         let Batch { results, scores, weights, sources, .. } = &self.labels;
-        let floats = |values: &Arc<[f32]>| Batch::pick_values(values, places());
-        let (weights, sources) = (floats(weights), Batch::pick_values(sources, places()));
+        let floats = |values: &Arc<[f32]>| Batch::pick_values(values, positions());
+        let (weights, sources) = (floats(weights), Batch::pick_values(sources, positions()));
         Batch { weights, sources, ..Batch::new(inputs, floats(results), floats(scores)) }
     }
 
@@ -116,73 +116,73 @@ impl Store {
 
     pub fn batch_of(&self, order: &[u32]) -> Batch {
         let pieces = order.par_chunks(TERMS_PIECE / 4).map(|order| {
-            let rows = order.iter().map(|place| self.terms_of_row(*place as usize));
+            let rows = order.iter().map(|position| self.terms_of_row(*position as usize));
             Arc::new(TermBatch::gather_rows(rows))
         });
         let inputs = BatchInputs::Terms(pieces.collect());
-        self.batch_with_labels(inputs, || order.iter().map(|place| *place as usize))
+        self.batch_with_labels(inputs, || order.iter().map(|position| *position as usize))
     }
 
-    fn terms_of_row(&self, place: usize) -> (&TermBatch, usize) {
-        let piece = self.starts.partition_point(|start| *start <= place) - 1;
-        (&self.pieces[piece], place - self.starts[piece])
+    fn terms_of_row(&self, position: usize) -> (&TermBatch, usize) {
+        let piece = self.starts.partition_point(|start| *start <= position) - 1;
+        (&self.pieces[piece], position - self.starts[piece])
     }
 }
 
 impl Stream {
-    /// A stream of batches of a store, which cross the borders of epochs, or whole epochs.
+    /// Starts a stream of batches of a store, across epochs, or of whole epochs.
     pub fn from_store(store: Arc<Store>, order: PassOrder, from: u64) -> Self {
         let mut walk = Walk::new(store.len(), order, from);
         Self::spawn_loader(4, move || {
             let Some(size) = order.batch_size() else {
                 return Ok(Some(store.part_of_rank(order.of_rank)));
             };
-            let mut places = Vec::with_capacity(size);
-            while places.len() < size {
-                let (_, passed) = walk.advance_within(size - places.len(), usize::MAX);
-                places.extend_from_slice(&walk.order[passed]);
+            let mut positions = Vec::with_capacity(size);
+            while positions.len() < size {
+                let (_, passed) = walk.advance_within(size - positions.len(), usize::MAX);
+                positions.extend_from_slice(&walk.order[passed]);
             }
-            Ok(Some(store.batch_of(&places[order.of_rank.range_of_rank(size)])))
+            Ok(Some(store.batch_of(&positions[order.of_rank.range_of_rank(size)])))
         })
     }
 }
 
-/// Reads the traces that a scan of the plan has found: those to train on, those for
-/// validation, and how often each term was counted in the former. Fails with the first file that
-/// cannot be read, or has too many lines that contradict the term list.
+/// Reads the traces of a plan: to train on, for validation, and the counts of each term in
+/// training. Fails with the first file that cannot be read, or has too many lines that contradict
+/// the term list.
 pub fn read_traces(
     plan: &ReadPlan,
-    own: &EngineTerms,
+    engine: &EngineTerms,
     encoder: &TermsEncoder,
 ) -> Result<([Store; 2], TermCounts), LoadError> {
-    let mut term_counts = TermCounts::new(own.list.len());
-    let mut found: [EncodedTerms; 2] = Default::default();
+    let mut term_counts = TermCounts::new(engine.list.len());
+    let mut stores: [EncodedTerms; 2] = Default::default();
     for (plan, trains) in [(Some(plan.clone()), true), (plan.validation_plan(), false)] {
         let Some(plan) = plan else { continue };
-        let read = |path| read_trace_file(path, &plan, own, encoder);
-        for ([train, validation], of_file) in
+        let read = |path| read_trace_file(path, &plan, engine, encoder);
+        for ([train, validation], file_counts) in
             in_order(plan.files.par_iter().map(|path| read(path)))?
         {
-            found[1] = take(&mut found[1]).join_terms(validation.found);
+            stores[1] = take(&mut stores[1]).join_terms(validation.encoded);
             if trains {
-                found[0] = take(&mut found[0]).join_terms(train.found);
-                term_counts.join_counts(&of_file);
+                stores[0] = take(&mut stores[0]).join_terms(train.encoded);
+                term_counts.join_counts(&file_counts);
             }
         }
     }
-    Ok((found.map(Store::new), term_counts))
+    Ok((stores.map(Store::new), term_counts))
 }
 
 #[derive(Default)]
 struct StoreSide {
     open: TermBatch,
     labels: Vec<Label>,
-    found: EncodedTerms,
+    encoded: EncodedTerms,
 }
 
 impl StoreSide {
-    fn push(&mut self, traced: &TracedPosition, own: &EngineTerms, encoder: &TermsEncoder) {
-        push(traced, own, &mut self.open);
+    fn push(&mut self, traced: &TracedPosition, engine: &EngineTerms, encoder: &TermsEncoder) {
+        push(traced, engine, &mut self.open);
         self.labels.push(Label::new(&Packed::from(&traced.sample), PointOfView::White));
         if self.open.len() == TERMS_PIECE {
             self.close_block(encoder);
@@ -192,7 +192,7 @@ impl StoreSide {
     fn close_block(&mut self, encoder: &TermsEncoder) {
         if !self.open.is_empty() {
             let (terms, labels) = (take(&mut self.open), take(&mut self.labels));
-            self.found = take(&mut self.found).join_terms(encoder.encode_block(terms, labels));
+            self.encoded = take(&mut self.encoded).join_terms(encoder.encode_block(terms, labels));
         }
     }
 }
@@ -200,13 +200,13 @@ impl StoreSide {
 fn read_trace_file(
     path: &Path,
     plan: &ReadPlan,
-    own: &EngineTerms,
+    engine: &EngineTerms,
     encoder: &TermsEncoder,
 ) -> Result<([StoreSide; 2], TermCounts), LoadError> {
     let mut sides: [StoreSide; 2] = Default::default();
-    let mut term_counts = TermCounts::new(own.list.len());
+    let mut term_counts = TermCounts::new(engine.list.len());
     let mut left = plan.reading.limit.unwrap_or(u64::MAX);
-    trace::read_traces(path, own, plan.bad_records, plan.reading.views, |traced| {
+    trace::read_traces(path, engine, plan.bad_records, plan.reading.views, |traced| {
         let unscored = plan.reading.scores && traced.sample.score.is_none();
         if left == 0 || unscored || plan.reading.filter.rejecting_key(&traced.sample).is_some() {
             return;
@@ -218,9 +218,9 @@ fn read_trace_file(
                     let times = u64::from(white.unsigned_abs()) + u64::from(black.unsigned_abs());
                     term_counts.times[usize::from(*term)] += times;
                 }
-                sides[0].push(traced, own, encoder);
+                sides[0].push(traced, engine, encoder);
             }
-            Subset::Validation => sides[1].push(traced, own, encoder),
+            Subset::Validation => sides[1].push(traced, engine, encoder),
             Subset::Test | Subset::Unused => {}
         }
     })?;
@@ -228,37 +228,39 @@ fn read_trace_file(
     Ok((sides, term_counts))
 }
 
-/// Adds a position to the rows. Counts that do not fit are split into several entries. Panics if an
-/// entry's term is not in the list; readers with the list reject it.
-pub fn push(traced: &TracedPosition, own: &EngineTerms, terms: &mut TermBatch) {
+/// Appends a position. Counts that do not fit are split into several entries. Panics if an entry's
+/// term is not in the list; readers with the list reject it.
+pub fn push(traced: &TracedPosition, engine: &EngineTerms, terms: &mut TermBatch) {
     let rows = terms.len();
-    let of = |kind| {
-        let is = move |entry: &&TraceEntry| own.list.terms[usize::from(entry.term)].kind == kind;
-        traced.entries.iter().filter(is)
+    let entries_of = |kind| {
+        let is_kind =
+            move |entry: &&TraceEntry| engine.list.terms[usize::from(entry.term)].kind == kind;
+        traced.entries.iter().filter(is_kind)
     };
-    let normal = of(TermKind::Normal).flat_map(|&TraceEntry { term, white, black }| {
-        parts([i32::from(white) - i32::from(black), 0]).map(move |[count, _]| (term, count))
+    let normal = entries_of(TermKind::Normal).flat_map(|&TraceEntry { term, white, black }| {
+        split_counts([i32::from(white) - i32::from(black), 0]).map(move |[count, _]| (term, count))
     });
     terms.normal.push(rows, normal);
-    let safety = of(TermKind::Safety).flat_map(|&TraceEntry { term, white, black }| {
-        parts([white.into(), black.into()]).map(move |counts| (term, counts))
+    let safety = entries_of(TermKind::Safety).flat_map(|&TraceEntry { term, white, black }| {
+        split_counts([white.into(), black.into()]).map(move |counts| (term, counts))
     });
     terms.safety.push(rows, safety);
-    let complexity = of(TermKind::Complexity).flat_map(|&TraceEntry { term, white, .. }| {
-        parts([white.into(), 0]).map(move |[count, _]| (term, count))
-    });
+    let complexity =
+        entries_of(TermKind::Complexity).flat_map(|&TraceEntry { term, white, .. }| {
+            split_counts([white.into(), 0]).map(move |[count, _]| (term, count))
+        });
     terms.complexity.push(rows, complexity);
-    let [middlegame, endgame] = own.shares(traced.phase, traced.scale);
+    let [middlegame, endgame] = engine.shares(traced.phase, traced.scale);
     terms.middlegame.push(middlegame as f32);
     terms.endgame.push(endgame as f32);
     terms.turn.push(traced.sample.position.turn().fold_wb(1, -1));
 }
 
 /// Splits counts into pairs of small counts, none of them zero for both.
-fn parts(mut left: [i32; 2]) -> impl Iterator<Item = [i8; 2]> {
+fn split_counts(mut rest: [i32; 2]) -> impl Iterator<Item = [i8; 2]> {
     std::iter::from_fn(move || {
-        let part = left.map(|count| count.clamp(-127, 127) as i8);
-        left = [left[0] - i32::from(part[0]), left[1] - i32::from(part[1])];
-        (part != [0, 0]).then_some(part)
+        let small = rest.map(|count| count.clamp(-127, 127) as i8);
+        rest = [rest[0] - i32::from(small[0]), rest[1] - i32::from(small[1])];
+        (small != [0, 0]).then_some(small)
     })
 }

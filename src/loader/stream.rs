@@ -18,28 +18,28 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Starts the threads that read ahead, behind the first `from` positions. Data that fit the
+    /// Starts the threads that read ahead, after the first `from` positions. Data that fit the
     /// window (by `plan.facts`) are read once; each epoch has a new order. Otherwise each pass
     /// reads the files again, in a seeded order.
     pub fn new(plan: StreamPlan, encoder: Encoder, from: u64) -> Self {
         Self::resume_stream(plan, encoder, from, None, None)
     }
 
-    /// Starts a stream of data that a scan has `kept`, or behind a place in streamed data.
+    /// Starts a stream of records that a scan has read, or at a resume point in streamed data.
     pub fn resume_stream(
         plan: StreamPlan,
         encoder: Encoder,
         from: u64,
-        kept: Option<KeptRecords>,
-        place: Option<ResumePoint>,
+        records: Option<KeptRecords>,
+        resume_point: Option<ResumePoint>,
     ) -> Self {
         let (sender, windows) = sync_channel(1);
         let (plan, reading) = (Arc::new(plan), encoder.clone());
         let PassOrder { of_rank, chunk, batch, .. } = plan.order;
         std::thread::spawn(move || {
             let end = match plan.order.keeps_in_memory(&plan.facts) {
-                true => keep_and_send(&plan, &reading, from, kept, &sender),
-                false => read_on(&plan, &reading, place, from, &sender),
+                true => send_epochs(&plan, &reading, from, records, &sender),
+                false => send_passes(&plan, &reading, resume_point, from, &sender),
             };
             if let Err(error) = end {
                 // Without a receiver the stream has ended.
@@ -52,11 +52,14 @@ impl Stream {
                 return Ok(None);
             }
             let slices = slice_of_rank(windows.record_slices(), of_rank, chunk);
-            Ok(Some(Batch { place: windows.resume_point(), ..encoder.encode_slices(&slices) }))
+            Ok(Some(Batch {
+                resume_point: windows.resume_point(),
+                ..encoder.encode_slices(&slices)
+            }))
         })
     }
 
-    /// Starts a thread that makes batches, `ahead` of them ahead, until the end or the drop.
+    /// Starts a thread that makes up to `ahead` batches in advance, until the end or the drop.
     pub(super) fn spawn_loader(
         ahead: usize,
         mut next: impl FnMut() -> Result<Option<Batch>, LoadError> + Send + 'static,
@@ -82,23 +85,23 @@ impl Iterator for Stream {
     }
 }
 
-/// The slice of a batch for a rank, of whole chunks if each rank has several.
+/// Returns the slice of a batch for a rank, of whole chunks if each rank has several.
 fn slice_of_rank(
-    parts: Vec<RecordSlice<'_>>,
+    slices: Vec<RecordSlice<'_>>,
     of_rank: RankShare,
     chunk: usize,
 ) -> Vec<RecordSlice<'_>> {
-    let count: usize = parts.iter().map(|part| part.order.len()).sum();
+    let count: usize = slices.iter().map(|slice| slice.order.len()).sum();
     let unit = if chunk > 0 && count >= 2 * chunk * of_rank.size { chunk } else { 1 };
     let range = of_rank.range_of_rank(count.div_ceil(unit));
     let [start, end] = [range.start, range.end].map(|border| (border * unit).min(count));
     let mut first = 0;
-    let within = parts.into_iter().filter_map(|part| {
-        let here = first..first + part.order.len();
-        first = here.end;
+    let within = slices.into_iter().filter_map(|slice| {
+        let range = first..first + slice.order.len();
+        first = range.end;
         let [start, end] =
-            [start, end].map(|border| border.clamp(here.start, here.end) - here.start);
-        (start < end).then(|| RecordSlice { order: &part.order[start..end], ..part })
+            [start, end].map(|border| border.clamp(range.start, range.end) - range.start);
+        (start < end).then(|| RecordSlice { order: &slice.order[start..end], ..slice })
     });
     within.collect()
 }
@@ -114,13 +117,13 @@ struct WindowReader {
 struct Window {
     records: Arc<EncodedRecords>,
     order: Vec<u32>,
-    /// Places of the current batch in the order.
+    /// Range of the current batch in the order.
     taken: Range<usize>,
-    place: Option<ResumePoint>,
+    resume_point: Option<ResumePoint>,
 }
 
 impl WindowReader {
-    /// Loads the positions of the next batch; false at the end.
+    /// Loads the positions of the next batch; returns false at the end.
     fn advance_batch(&mut self) -> Result<bool, LoadError> {
         // Earlier windows are used up.
         self.open.drain(..self.open.len().saturating_sub(1));
@@ -145,30 +148,30 @@ impl WindowReader {
     }
 
     fn resume_point(&self) -> Option<ResumePoint> {
-        let Window { taken, place, .. } = self.open.last()?;
-        Some(ResumePoint { taken: taken.end, ..place.clone()? })
+        let Window { taken, resume_point, .. } = self.open.last()?;
+        Some(ResumePoint { taken: taken.end, ..resume_point.clone()? })
     }
 
     fn record_slices(&self) -> Vec<RecordSlice<'_>> {
         let windows = self.open.iter();
-        let parts =
+        let slices =
             windows.map(|it| RecordSlice { of: &it.records, order: &it.order[it.taken.clone()] });
-        parts.collect()
+        slices.collect()
     }
 }
 
 type Windows = SyncSender<Result<Window, LoadError>>;
 
-/// Reads everything once, unless in memory, and sends it in a new order each epoch.
-fn keep_and_send(
+/// Reads all records once, unless in memory, and sends them in a new order each epoch.
+fn send_epochs(
     plan: &StreamPlan,
     encoder: &Encoder,
     from: u64,
-    kept: Option<KeptRecords>,
+    records: Option<KeptRecords>,
     windows: &Windows,
 ) -> Result<(), LoadError> {
     let mut records =
-        kept.map_or_else(|| KeptRecords::read_all(&plan.read, &plan.facts), Ok)?.into_records();
+        records.map_or_else(|| KeptRecords::read_all(&plan.read, &plan.facts), Ok)?.into_records();
     let found = records.len() as u64;
     match plan.facts.positions {
         Some(expected) if found != expected => return Err(LoadError::Changed { found, expected }),
@@ -199,7 +202,8 @@ fn keep_and_send(
             None => shuffled_order((plan.order.seed, plan.order.shuffle), epoch, positions),
         };
         let passed = std::mem::take(&mut done) as usize;
-        let window = Window { records: records.clone(), order, taken: passed..passed, place: None };
+        let window =
+            Window { records: records.clone(), order, taken: passed..passed, resume_point: None };
         if windows.send(Ok(window)).is_err() {
             break;
         }
@@ -207,28 +211,28 @@ fn keep_and_send(
     Ok(())
 }
 
-/// Reads pass after pass, from a place or behind the first `from` positions.
-fn read_on(
+/// Reads and sends pass after pass, from a resume point or after the first `from` positions.
+fn send_passes(
     plan: &StreamPlan,
     encoder: &Encoder,
-    place: Option<ResumePoint>,
+    resume_point: Option<ResumePoint>,
     from: u64,
     windows: &Windows,
 ) -> Result<(), LoadError> {
-    let mut behind = if place.is_some() { 0 } else { from };
+    let mut to_skip = if resume_point.is_some() { 0 } else { from };
     // Rounds are counted once.
     let read =
         Arc::new(ReadFacts { is_complete: plan.facts.positions.is_some(), ..ReadFacts::default() });
-    let place = place.unwrap_or(ResumePoint { read, ..ResumePoint::default() });
-    let mut taken = place.taken;
-    let mut passes = Passes::new(plan, &place)?;
+    let start = resume_point.unwrap_or(ResumePoint { read, ..ResumePoint::default() });
+    let mut taken = start.taken;
+    let mut passes = Passes::new(plan, &start)?;
     loop {
-        let (records, place) = passes.take_bin()?;
+        let (records, resume_point) = passes.take_bin()?;
         if taken > records.len() {
             return Err(LoadError::Place);
         }
-        let skipped = behind.min((records.len() - taken) as u64);
-        behind -= skipped;
+        let skipped = to_skip.min((records.len() - taken) as u64);
+        to_skip -= skipped;
         taken += skipped as usize;
         if taken < records.len() {
             let order = (0..records.len() as u32).collect();
@@ -242,7 +246,8 @@ fn read_on(
             };
             let bases = encoder.logits_of_base(&records);
             let records = Arc::new(EncodedRecords { records, bases, layout });
-            let window = Window { records, order, taken: taken..taken, place: Some(place) };
+            let window =
+                Window { records, order, taken: taken..taken, resume_point: Some(resume_point) };
             if windows.send(Ok(window)).is_err() {
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! Objectives of a model's gradients: losses of its logits, or forces on them.
+//! Objectives of a model's gradients: losses of its logits, or upstream gradients of them.
 
 use burn::tensor::{Tensor, activation::sigmoid};
 
@@ -6,25 +6,25 @@ use crate::loss::{Loss, LossShape};
 
 #[derive(Clone, Copy, Debug)]
 pub enum Aim<'a> {
-    /// The mean of the squares of `sigmoid(logit) - target`; targets from 0 to 1, one a position.
+    /// The mean of the squares of `sigmoid(logit) - target`; targets from 0 to 1, one per position.
     Targets(&'a [f32]),
-    /// The mean of another loss, with an addition to the logits, or with weights of positions.
+    /// The mean of any loss, with base logits or sample weights.
     Losses(LossInputs<'a>),
-    /// The sum of the logits, each times its force; forces of any size, one a position.
-    Forces(&'a [f32]),
+    /// The sum of the logits times upstream gradients, one per position.
+    Upstream(&'a [f32]),
 }
 
-/// Inputs of the losses, each one a position.
+/// Inputs of the losses, each one number per position.
 #[derive(Clone, Copy, Debug)]
 pub struct LossInputs<'a> {
     pub targets: &'a [f32],
-    /// Logits that are added to those of the model; empty without any.
+    /// Base logits, which are added to those of the model; empty without a base.
     pub base: &'a [f32],
     /// Factors of the losses, 0 or more; empty: all 1.
     pub weights: &'a [f32],
     pub loss: Loss,
-    /// Weight of the mean of the activations that enter the first map of a deep net, all positions
-    /// alike: an L1 norm, as none is negative.
+    /// Weight of the mean of the activations that enter the first map of a deep net, equal for all
+    /// positions: an L1 norm, as none is negative.
     pub sparsity: f32,
 }
 
@@ -37,26 +37,26 @@ impl<'a> LossInputs<'a> {
 impl<'a> Aim<'a> {
     pub fn target_numbers(self) -> &'a [f32] {
         match self {
-            Aim::Targets(numbers) | Aim::Forces(numbers) => numbers,
+            Aim::Targets(numbers) | Aim::Upstream(numbers) => numbers,
             Aim::Losses(LossInputs { targets, .. }) => targets,
         }
     }
 
-    /// Inputs of the losses; none for forces.
+    /// Returns the inputs of the losses; None for upstream gradients.
     pub fn loss_inputs(self) -> Option<LossInputs<'a>> {
         match self {
             Aim::Targets(targets) => Some(LossInputs::with_squared_error(targets)),
-            Aim::Losses(judged) => Some(judged),
-            Aim::Forces(_) => None,
+            Aim::Losses(inputs) => Some(inputs),
+            Aim::Upstream(_) => None,
         }
     }
 
-    /// Weight of the activations that enter the first map.
+    /// Returns the weight of the activations that enter the first map.
     pub(super) fn sparsity_weight(self) -> f32 {
         self.loss_inputs().map_or(0.0, |it| it.sparsity)
     }
 
-    /// Targets or forces, bases, weights; empty where there are none.
+    /// Returns targets or upstream gradients, base logits, weights; empty if there are none.
     #[cfg(feature = "wgpu")]
     pub(super) fn target_arrays(self) -> [&'a [f32]; 3] {
         let (base, weights) =
@@ -74,53 +74,51 @@ impl<'a> Aim<'a> {
         }
     }
 
-    /// Computes the objective, or the part of some logits from number `first` on, by Burn's
-    /// operations. It is a product of matrices, as Burn's `sum` adds in the order in which threads
-    /// finish.
+    /// Computes the objective, or the share of logits from index `first` on, by Burn's operations.
+    /// It is a product of matrices, as Burn's `sum` adds in the order in which threads finish.
     pub(super) fn objective_of(self, logits: Tensor<1>, first: usize) -> Tensor<1> {
         let (positions, device) = (logits.dims()[0], logits.device());
-        let of = |all: &[f32]| Tensor::<1>::from_data(&all[first..first + positions], &device);
-        let numbers = of(self.target_numbers()); // [batch]
-        let (one, other, over) = match self.loss_inputs() {
+        let tensor = |all: &[f32]| Tensor::<1>::from_data(&all[first..first + positions], &device);
+        let numbers = tensor(self.target_numbers()); // [batch]
+        let (left, right, divisor) = match self.loss_inputs() {
             None => (logits, numbers, 1),
             Some(LossInputs { targets, base, weights, loss, .. }) => {
-                let logits = if base.is_empty() { logits } else { logits + of(base) };
+                let logits = if base.is_empty() { logits } else { logits + tensor(base) };
                 let errors = sigmoid(logits.clone()) - numbers.clone();
-                let counts = match weights {
+                let factors = match weights {
                     [] => Tensor::ones([positions], &device),
-                    weights => of(weights),
+                    weights => tensor(weights),
                 };
                 let over_rated = errors.clone().detach().greater_elem(0.0).float();
-                let counts = counts * (over_rated * loss.asymmetry + 1.0);
-                let (one, other) = match loss.shape {
-                    LossShape::Squared => (errors.clone() * counts, errors),
-                    LossShape::Power => (errors.abs().powf_scalar(loss.power), counts),
+                let factors = factors * (over_rated * loss.asymmetry + 1.0);
+                let (left, right) = match loss.shape {
+                    LossShape::Squared => (errors.clone() * factors, errors),
+                    LossShape::Power => (errors.abs().powf_scalar(loss.power), factors),
                     LossShape::CrossEntropy => {
                         // With the larger of logit and 0, to avoid large exponentials.
                         let small = (-logits.clone().abs()).exp().log1p();
-                        let all = logits.clone().clamp_min(0.0) - numbers * logits + small;
-                        (all, counts)
+                        (logits.clone().clamp_min(0.0) - numbers * logits + small, factors)
                     }
                 };
-                (one, other, targets.len())
+                (left, right, targets.len())
             }
         };
-        let other = other.reshape([positions, 1]);
-        one.reshape([1, positions]).matmul(other).reshape([1]) / over as f32
+        let right = right.reshape([positions, 1]);
+        left.reshape([1, positions]).matmul(right).reshape([1]) / divisor as f32
     }
 }
 
-/// The outputs of a net behind its accumulators.
+/// Outputs of the head of a net.
 pub struct HeadOutputs {
     /// `[batch]`
     pub logits: Tensor<1>,
-    /// `[batch, features]`, the inputs of the first map; none where it follows at once.
+    /// `[batch, features]`, the inputs of the first map; None for nets that are not deep.
     pub activations: Option<Tensor<2>>,
 }
 
 impl Aim<'_> {
-    /// The objective, or the part of some positions from number `first` on, of a net: with the
-    /// activations that are to be sparse.
+    /// Computes the objective of a net, or the share of positions from index `first` on, including
+    /// the penalty of activations.
     pub(super) fn of_head(self, outputs: HeadOutputs, first: usize) -> Tensor<1> {
         let HeadOutputs { logits, activations } = outputs;
         let objective = self.objective_of(logits, first);
@@ -136,14 +134,14 @@ impl Aim<'_> {
 }
 
 impl LossInputs<'_> {
-    /// Derivatives of the mean loss by the logits, one a position.
+    /// Computes the derivatives of the mean loss by the logits, one per position.
     pub fn loss_gradients(self, logits: &[f32]) -> Vec<f32> {
-        let mut forces = Vec::with_capacity(logits.len());
-        self.sum_losses(logits.iter().copied().enumerate(), &mut forces);
-        forces
+        let mut gradients = Vec::with_capacity(logits.len());
+        self.sum_losses(logits.iter().copied().enumerate(), &mut gradients);
+        gradients
     }
 
-    /// Sum of losses by logits; writes the derivatives of the batch's mean to `gradients`.
+    /// Sums the losses of logits; appends the derivatives of the batch's mean to `gradients`.
     #[inline(always)]
     pub(super) fn sum_losses(
         self,
@@ -157,9 +155,9 @@ impl LossInputs<'_> {
             }),
             LossShape::Power => self.sum_losses_by(logits, gradients, power / batch, |it| {
                 let size = it.error.abs();
-                let slope = size.powf(power - 1.0);
-                let cost = f64::from(slope) * f64::from(size);
-                (cost, it.scale * slope.copysign(it.error) * it.p * (1.0 - it.p))
+                let lower = size.powf(power - 1.0);
+                let cost = f64::from(lower) * f64::from(size);
+                (cost, it.scale * lower.copysign(it.error) * it.p * (1.0 - it.p))
             }),
             LossShape::CrossEntropy => self.sum_losses_by(logits, gradients, 1.0 / batch, |it| {
                 let small = (-it.logit.abs()).exp().ln_1p();
@@ -175,14 +173,14 @@ impl LossInputs<'_> {
         logits: impl Iterator<Item = (usize, f32)>,
         gradients: &mut Vec<f32>,
         scale: f32,
-        of: impl Fn(PositionLoss) -> (f64, f32),
+        position_loss: impl Fn(PositionLoss) -> (f64, f32),
     ) -> f64 {
         let LossInputs { targets, base, weights, loss, .. } = self;
         let over_rated = 1.0 + loss.asymmetry as f32;
         let mut sum = 0.0;
         for (position, logit) in logits {
-            let added = if base.is_empty() { 0.0 } else { base[position] };
-            let (logit, target) = (logit + added, targets[position]);
+            let base_logit = if base.is_empty() { 0.0 } else { base[position] };
+            let (logit, target) = (logit + base_logit, targets[position]);
             let p = 1.0 / (1.0 + (-logit).exp());
             let error = p - target;
             let mut weight = if weights.is_empty() { 1.0 } else { weights[position] };
@@ -190,7 +188,7 @@ impl LossInputs<'_> {
                 weight *= over_rated;
             }
             let input = PositionLoss { logit, p, target, error, scale: scale * weight };
-            let (cost, gradient) = of(input);
+            let (cost, gradient) = position_loss(input);
             sum += cost * f64::from(weight);
             gradients.push(gradient);
         }

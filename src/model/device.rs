@@ -14,14 +14,14 @@ pub enum Compute {
     Fused { level: SimdLevel, precision: Precision },
     /// Our fused operations, on a GPU.
     Gpu {
-        /// Most bytes for all from accumulators' gradients on, and for cached lists; batches are
-        /// split.
+        /// Maximum bytes from accumulators' gradients on, and of cached lists; batches are split.
         room: usize,
     },
 }
 
 impl Compute {
-    /// Level of our operations on parameters; none for Burn's. On GPUs it has no effect.
+    /// Returns the level of our operations on parameters; None for Burn's. On GPUs it has no
+    /// effect.
     pub fn simd_level(self) -> Option<SimdLevel> {
         match self {
             Compute::Plain => None,
@@ -228,7 +228,7 @@ mod gpu {
                     "wgpu<spirv>" => "SPIR-V",
                     "wgpu<msl>" => "MSL",
                     "wgpu<wgsl>" => "WGSL",
-                    other => other,
+                    name => name,
                 },
                 memory: client.properties().memory.max_memory(),
             })

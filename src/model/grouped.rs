@@ -8,7 +8,7 @@ pub struct Grouped {
 }
 
 impl Grouped {
-    /// Groups numbers by their keys below `keys`; those of one key stay in order.
+    /// Groups numbers by keys below `keys`; numbers of one key stay in order.
     pub fn new(keys: usize, entries: impl Iterator<Item = (usize, u32)> + Clone) -> Self {
         let mut starts = vec![0; keys + 1];
         entries.clone().for_each(|(key, _)| starts[key + 1] += 1);

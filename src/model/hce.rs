@@ -1,6 +1,6 @@
 //! The handcrafted evaluation as a model: terms of three kinds, a taper and a tempo. Weights are a
-//! fixed start plus a trained change. So terms without positions, and frozen ones, keep their start
-//! exactly, and decay pulls the evaluation back to its start.
+//! fixed start plus a trained change. So terms without positions, and frozen ones, stay at their
+//! start exactly, and decay moves weights towards their start.
 
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ impl HceModel {
         };
         // As in `NetModel::new`.
         let device = &device.clone().without_autodiff();
-        let [terms, tempo] = [0, 2].map(|behind| [first + behind, first + behind + 1]);
+        let [terms, tempo] = [first, first + 2].map(|start| [start, start + 1]);
         let terms = TunedParam::new(terms, "terms", [shape.terms, 2], true, weights, device)?;
         let tempo = TunedParam::new(tempo, "tempo", [1], shape.tempo, weights, device)?;
         Ok(Self { terms, tempo, shape, level })
@@ -118,17 +118,17 @@ impl HceModel {
 
     /// Panics if the objective has a base.
     pub(super) fn loss_gradients(&self, pieces: &[Arc<TermBatch>], aim: Aim) -> LossGradients {
-        let base = aim.loss_inputs().map_or(&[][..], |judged| judged.base);
+        let base = aim.loss_inputs().map_or(&[][..], |inputs| inputs.base);
         assert!(base.is_empty(), "nets are added to terms, not terms to anything");
         let ((weights, tempo), device) = (self.host_values(), self.model_device());
-        let found = terms_gradients(&weights, tempo, self.terms_job(pieces, aim));
-        let terms = Tensor::from_data(&found.terms[..], &device);
+        let results = terms_gradients(&weights, tempo, self.terms_job(pieces, aim));
+        let terms = Tensor::from_data(&results.terms[..], &device);
         let mut gradients = TensorGradients::from([(self.terms.change.id.val(), terms)]);
         if self.shape.tempo {
-            let tempo = Tensor::from_data([found.tempo], &device);
+            let tempo = Tensor::from_data([results.tempo], &device);
             gradients.insert(self.tempo.change.id.val(), tempo);
         }
-        let loss = Tensor::from_data([found.loss as f32], &device);
+        let loss = Tensor::from_data([results.loss as f32], &device);
         LossGradients { loss, gradients, touched: TouchedRows::default() }
     }
 }

@@ -1,5 +1,5 @@
-//! The operations behind the accumulators by Burn's tensors: the definition of the kernels, and the
-//! training of nets that these do not support.
+//! The operations after the accumulators on Burn's tensors: they define the kernels, and train nets
+//! that kernels do not support.
 
 use std::ops::Range;
 
@@ -11,12 +11,12 @@ use crate::architecture::{Architecture, Combination, Curve, GraphArithmetic, Ope
 /// Weights, `[buckets * outputs * inputs]`, and biases, `[buckets * outputs]`, of an affine map.
 pub type MapTensors = [Tensor<1>; 2];
 
-/// The output before the sigmoid, one a position, and the inputs of the first map.
+/// Computes the outputs before the sigmoid, one per position, and the inputs of the first map.
 ///
 /// # Shapes
-/// - `maps`: those of [`Architecture::maps`]
-/// - `accumulators`: `[batch * views, N]`, the piece-square values behind the neurons
-/// - `buckets`: `[batch]`, or empty where there is one bucket
+/// - `maps`: as [`Architecture::maps`]
+/// - `accumulators`: `[batch * perspectives, N]`, neurons, then piece-square values
+/// - `buckets`: `[batch]`, or empty for one bucket
 pub fn head_outputs(
     net: &Architecture,
     maps: &[MapTensors],
@@ -54,7 +54,7 @@ impl GraphArithmetic for TensorArithmetic<'_> {
     type Values = Tensor<2>;
 
     fn activate(&self, x: Tensor<2>, curves: &[Curve]) -> Tensor<2> {
-        let of = |curve: &Curve| {
+        let apply = |curve: &Curve| {
             if curve.gated {
                 return x.clone() * (x.clone() / 6.0 + 0.5).clamp(0.0, 1.0);
             }
@@ -63,8 +63,8 @@ impl GraphArithmetic for TensorArithmetic<'_> {
             if curve.outer == 2 { clamped.clone() * clamped } else { clamped }
         };
         match curves {
-            [curve] => of(curve),
-            _ => Tensor::cat(curves.iter().map(of).collect(), 1),
+            [curve] => apply(curve),
+            _ => Tensor::cat(curves.iter().map(apply).collect(), 1),
         }
     }
 
@@ -75,8 +75,8 @@ impl GraphArithmetic for TensorArithmetic<'_> {
     }
 
     fn multiply(&self, x: Tensor<2>, parts: usize, factors: [Range<usize>; 2]) -> Tensor<2> {
-        let [one, other] = factors.map(|columns| self.select_columns(&x, parts, columns));
-        one * other
+        let [a, b] = factors.map(|columns| self.select_columns(&x, parts, columns));
+        a * b
     }
 
     fn combine(&self, x: Tensor<2>, y: Tensor<2>, how: Combination) -> Tensor<2> {
@@ -96,8 +96,7 @@ impl GraphArithmetic for TensorArithmetic<'_> {
         let values =
             self.select_columns(&x, 2, hidden..hidden + buckets).reshape([batch, 2, buckets]);
         let halved = values.matmul(self.chosen.clone()).reshape([batch, 2]) / 2.0;
-        let [own, other] = [0, 1].map(|view| halved.clone().narrow(1, view, 1));
-        own - other
+        halved.clone().narrow(1, 0, 1) - halved.narrow(1, 1, 1)
     }
 
     fn apply_map(&self, map: usize, x: Tensor<2>) -> Tensor<2> {

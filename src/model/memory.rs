@@ -1,4 +1,5 @@
-//! Memory that training a net takes on a GPU, from its shapes alone; and the rate of its copies.
+//! Memory that training a net takes on a GPU, from its shapes alone; and copies on a GPU, to measure
+//! their rate.
 
 use burn::tensor::{Device, Tensor};
 
@@ -6,23 +7,23 @@ use super::ops::strips::Strips;
 use crate::architecture::{Architecture, PIECES};
 
 const FLOAT: usize = size_of::<f32>();
-/// Share of a GPU's memory that parts of a batch, and cached lists, may take each.
+/// Share of a GPU's memory for parts of a batch, and for cached lists.
 const SHARE: u64 = 8;
-/// Least and most of it; the most keeps all numbers of a buffer within 32-bit indices.
+/// Bounds of these bytes; the upper one keeps all numbers of a buffer within 32-bit indices.
 const LEAST_ROOM: u64 = 64 << 20;
 const MOST_ROOM: u64 = 4 << 30;
 /// Buffer size where the driver does not say what memory there is: four million cached lists.
 pub const ROOM: usize = 512 << 20;
 
-/// Most bytes for a part of a batch, and for cached lists, on a GPU with so much memory.
+/// Returns the maximum bytes of a part of a batch, and of cached lists, on a GPU with this memory.
 pub fn room_on_gpu(memory: Option<u64>) -> usize {
     let room = memory.map(|memory| (memory / SHARE).clamp(LEAST_ROOM, MOST_ROOM));
     room.and_then(|room| usize::try_from(room).ok()).unwrap_or(ROOM)
 }
 
-/// Numbers of each position on a GPU at a time: gradients of the accumulators; in nets whose graph
-/// kernels walk also accumulators, features and sums of the first map with their gradients, and what
-/// the maps' gradients are made of.
+/// Counts the numbers of a position on a GPU: gradients of the accumulators; in nets whose graph
+/// kernels walk also accumulators, features and sums of the first map with their gradients, and the
+/// numbers whose products are the maps' gradients.
 pub(super) fn floats_of_position(net: &Architecture) -> usize {
     let accumulators = net.views() * net.column_count();
     if !net.walks_graph() {
@@ -31,32 +32,32 @@ pub(super) fn floats_of_position(net: &Architecture) -> usize {
     let maps = net.maps();
     let sums = net.buckets * maps[0][1];
     // The loss, the gradients of the first map's outputs, inputs and gradients of all others.
-    let of_maps: usize = maps[1..].iter().flatten().sum();
-    2 * (accumulators + net.feature_count() + sums) + 1 + maps[0][1] + of_maps + net.psqt_columns()
+    let written: usize = maps[1..].iter().flatten().sum();
+    2 * (accumulators + net.feature_count() + sums) + 1 + maps[0][1] + written + net.psqt_columns()
 }
 
-/// Bytes that training takes at most: `states` arrays of the optimiser for each parameter, batches of
-/// `batch` positions, in parts of at most `room` bytes.
+/// Bounds the bytes that training takes, with `states` arrays of the optimiser per parameter,
+/// batches of `batch` positions, and parts of at most `room` bytes.
 pub fn bytes_on_gpu(net: &Architecture, batch: usize, states: usize, room: usize) -> u64 {
     let arrays: Vec<usize> = net.list_arrays().iter().map(|array| array.len()).collect();
     let (parameters, largest) =
         (arrays.iter().sum::<usize>(), arrays.iter().max().copied().unwrap_or(0));
-    let (rows, columns, views) = (net.row_count(), net.column_count(), net.views());
+    let (rows, columns, perspectives) = (net.row_count(), net.column_count(), net.views());
     let position = floats_of_position(net);
     let part = batch.min((room / (position * FLOAT)).max(1));
-    let lists = part * views;
+    let lists = part * perspectives;
     let sums = match net.inputs.is_pieces() {
         true => {
             let strips = Strips::of_one_king(lists).strip_count() + rows / PIECES;
             strips * PIECES * columns + lists * PIECES / 32
         }
-        // Segments of rows, and what sorts the entries.
+        // Segments of rows, and buffers of the sort.
         false => {
             let entries = lists * net.inputs.max_active();
             (entries / 128 + rows) * columns + 5 * entries
         }
     };
-    let entries = batch * views * net.inputs.max_active();
+    let entries = batch * perspectives * net.inputs.max_active();
     let numbers = [
         // Parameters, gradients and states, and the next ones of an array.
         parameters * (2 + states) + largest * (1 + states),

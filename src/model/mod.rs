@@ -33,7 +33,7 @@ use crate::batch::{ActiveRows, Batch, BatchInputs, RowSet, TermBatch};
 use crate::weights::{Weights, WeightsError};
 
 pub struct LossGradients {
-    /// `[1]`, the mean loss; undefined for forces.
+    /// `[1]`, the mean loss; undefined for upstream gradients.
     pub loss: Tensor<1>,
     pub gradients: TensorGradients,
     pub touched: TouchedRows,
@@ -43,12 +43,11 @@ pub struct LossGradients {
 pub type TensorGradients = BTreeMap<u64, Tensor<1>>;
 /// Names of parameters in [`Weights`] and their shapes, by number.
 pub type NumberedTensors = BTreeMap<u64, (String, Vec<usize>)>;
-/// Parameters of which a batch touches only some rows, by number, and these rows in order:
-/// gradients have only these rows, `[touched, N]`; all others are 0.
+/// Rows that a batch touches in ascending order, by the number of the parameter: gradients have
+/// only these rows, `[touched, N]`; all others are 0.
 pub type TouchedRows = BTreeMap<u64, Arc<[u32]>>;
 
-/// What the integers of arrays in a net's file are of their floats: one factor for all, or one for
-/// each column.
+/// Factors from floats to the integers of arrays in a net's file: one for all, or one per column.
 pub type ArrayUnits = Vec<(ArrayKind, Vec<f32>)>;
 
 impl LossGradients {
@@ -97,7 +96,7 @@ impl Model {
         })
     }
 
-    /// The output before the sigmoid, one a position, `[batch]`.
+    /// Computes the outputs before the sigmoid, one per position, `[batch]`.
     pub fn logits(&self, inputs: &BatchInputs) -> Tensor<1> {
         match self {
             Model::Net(model) => model.logits(inputs),
@@ -106,8 +105,8 @@ impl Model {
         }
     }
 
-    /// The objective, and its derivative by every parameter. Panics if a model of plain tensor
-    /// operations is not on a device for training (`Device::autodiff`).
+    /// Computes the objective and its derivative by every parameter. Panics if a model of plain
+    /// tensor operations is not on a device for training (`Device::autodiff`).
     pub fn loss_gradients(&self, inputs: &BatchInputs, aim: Aim) -> LossGradients {
         match self {
             Model::Net(model) => model.loss_gradients(inputs, aim, None),
@@ -116,7 +115,7 @@ impl Model {
         }
     }
 
-    /// The rows that inputs touch, as in [`LossGradients`].
+    /// Returns the rows that inputs touch, as in [`LossGradients`].
     pub fn touched_rows(&self, inputs: &BatchInputs) -> TouchedRows {
         match self {
             Model::Net(net) | Model::Sum(SumModel { net, .. }) => net.touched_rows(inputs),
@@ -124,12 +123,12 @@ impl Model {
         }
     }
 
-    /// A copy whose numbers are rounded, half away from 0, as a net's file has them: `units` of the
-    /// arrays that are integers there. Rows are rounded with their factor.
+    /// Copies the model with weights rounded as in a net's file, half away from 0. `units` are
+    /// those of the arrays that are integers there. Rows are rounded with their factor.
     pub fn round_weights(&self, units: &[(ArrayKind, Vec<f32>)]) -> Self {
         let factors = self.factors_of_rows();
         self.clone().map_arrays(|id, values| {
-            let Some((_, units)) = units.iter().find(|(part, _)| net::array_id(*part) == id) else {
+            let Some((_, units)) = units.iter().find(|(kind, _)| net::array_id(*kind) == id) else {
                 return values;
             };
             let factor = factors.get(&id).cloned();
@@ -155,9 +154,9 @@ impl Model {
         })
     }
 
-    /// By the number of an array of rows, the factor of each row, flat.
+    /// Returns the factor of each row, flat, by the number of the array of rows.
     fn factors_of_rows(&self) -> BTreeMap<u64, Tensor<1>> {
-        let (mut found, net) = (BTreeMap::new(), self.architecture());
+        let (mut factors_of_rows, net) = (BTreeMap::new(), self.architecture());
         let factors = net.into_iter().flat_map(|net| {
             (0..net.inputs.sets().len()).filter(|set| net.inputs.factor_rows(*set) > 0)
         });
@@ -167,23 +166,23 @@ impl Model {
             let set = factors.iter().find(|set| net::array_id(ArrayKind::Factor(**set)) == id);
             let Some(&number) = set else { return };
             let set = &net.inputs.sets()[number];
-            let places =
-                (0..set.row_count() as u32).map(|row| set.factor_row(row).unwrap_or(0) as i32);
-            let places: Vec<i32> = places.collect();
-            let places = Tensor::<1, Int>::from_data(&places[..], &values.device());
-            let rows = values.reshape([set.factor_rows(), net.hidden]).select(0, places);
-            found.insert(net::array_id(ArrayKind::Rows(number)), flatten(rows));
+            let indices: Vec<i32> = (0..set.row_count() as u32)
+                .map(|row| set.factor_row(row).unwrap_or(0) as i32)
+                .collect();
+            let indices = Tensor::<1, Int>::from_data(&indices[..], &values.device());
+            let rows = values.reshape([set.factor_rows(), net.hidden]).select(0, indices);
+            factors_of_rows.insert(net::array_id(ArrayKind::Rows(number)), flatten(rows));
         });
-        found
+        factors_of_rows
     }
 
-    /// The parameters on the host, in the form of [`Model::new`].
+    /// Copies the parameters to the host, in the form of [`Model::new`].
     pub fn to_weights(&self) -> Weights {
         self.collect_weights(None)
     }
 
-    /// The loss, and the derivative by every parameter in the form of [`Model::to_weights`]. Panics as
-    /// [`Model::loss_gradients`] does.
+    /// Computes the loss, and its derivative by every parameter in the form of
+    /// [`Model::to_weights`]. Panics as [`Model::loss_gradients`] does.
     pub fn compute_gradients(&self, inputs: &BatchInputs, aim: Aim) -> (f32, Weights) {
         let LossGradients { loss, gradients, .. } =
             self.loss_gradients(inputs, aim).expand_rows(self);
@@ -196,7 +195,7 @@ impl Model {
             let (name, shape) = &arrays[&id];
             let values = match &mut gradients {
                 None => values,
-                Some(of) => of.remove(&id).unwrap_or_else(|| values.zeros_like()),
+                Some(gradients) => gradients.remove(&id).unwrap_or_else(|| values.zeros_like()),
             };
             weights.insert(name, shape, to_host(values));
         });
@@ -211,13 +210,13 @@ impl Model {
     }
 
     pub(crate) fn list_arrays(&self) -> NumberedTensors {
-        let of_net = self.architecture().map_or(Vec::new(), Architecture::list_arrays).into_iter();
-        let of_net =
-            of_net.map(|NetArray { part, name, shape, .. }| (net::array_id(part), (name, shape)));
+        let net = self.architecture().map_or(Vec::new(), Architecture::list_arrays).into_iter();
+        let net =
+            net.map(|NetArray { part, name, shape, .. }| (net::array_id(part), (name, shape)));
         match self {
-            Model::Net(_) => of_net.collect(),
+            Model::Net(_) => net.collect(),
             Model::Hce(terms) | Model::Sum(SumModel { terms, .. }) => {
-                of_net.chain(terms.list_arrays()).collect()
+                net.chain(terms.list_arrays()).collect()
             }
         }
     }
@@ -262,7 +261,7 @@ impl<F: FnMut(u64, Tensor<1>) -> Tensor<1>> ModuleMapper for MapArrays<F> {
     }
 }
 
-/// Moves the gradients of a module's parameters out of those of all tensors.
+/// Removes the gradients of a module's parameters from the gradients of all tensors.
 fn collect_gradients(all: &mut burn::tensor::Gradients, module: &impl Module) -> TensorGradients {
     struct Collect<'a>(&'a mut burn::tensor::Gradients, TensorGradients);
     impl ModuleVisitor for Collect<'_> {
@@ -281,13 +280,12 @@ fn flatten<const D: usize>(tensor: Tensor<D>) -> Tensor<1> {
     tensor.reshape([len])
 }
 
-/// The backend's own tensor, for operations that compute their own gradients.
+/// Returns the backend's tensor, for operations that compute their own gradients.
 pub(crate) fn inner_tensor<const D: usize>(tensor: Tensor<D>) -> Tensor<D> {
     if tensor.device().is_autodiff() { tensor.inner() } else { tensor }
 }
 
-/// Values of a tensor, row-major, from a device that may have been lost. Fails with the error that
-/// the device reports.
+/// Reads the values of a tensor, row-major. Fails with the error that a lost device reports.
 pub fn try_to_host<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, DeviceError> {
     let lost = |reason: String| DeviceError::Lost(reason);
     let data = tensor.try_into_data().map_err(|error| lost(error.to_string()))?;
@@ -303,7 +301,7 @@ pub fn on_host<const D: usize>(tensor: Tensor<D>, see: impl FnOnce(&[f32])) {
     }
 }
 
-/// Expands a gradient of some rows, `[touched, N]`, to one of all; all others are 0.
+/// Expands a gradient of touched rows, `[touched, N]`, to all rows; the others are 0.
 pub fn dense_rows(gradient: Tensor<1>, touched: &[u32], shape: &[usize]) -> Tensor<1> {
     let (device, width) = (gradient.device(), shape[1]);
     let mut dense = vec![0.0; shape[0] * width];
@@ -316,19 +314,19 @@ pub fn dense_rows(gradient: Tensor<1>, touched: &[u32], shape: &[usize]) -> Tens
     Tensor::from_data(TensorData::new(dense, [len]), &device)
 }
 
-/// Logits of a batch on the host, including its base. Fails with the error that the device reports.
+/// Computes logits on the host, including the base. Fails with the error that the device reports.
 pub fn host_outputs(model: &Model, batch: &Batch) -> Result<Vec<f32>, DeviceError> {
     let mut logits = try_to_host(model.logits(&batch.inputs))?;
     logits.iter_mut().zip(&batch.base[..]).for_each(|(logit, base)| *logit += base);
     Ok(logits)
 }
 
-/// The values of a tensor, row-major.
+/// Reads the values of a tensor, row-major.
 pub fn to_host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.into_data().try_into_vec().expect("all tensors of these models are f32")
 }
 
-/// A parameter with a fixed number, by which a checkpoint's optimiser state finds it.
+/// Makes a parameter with a fixed number, which identifies it in a checkpoint's optimiser state.
 fn new_param<const D: usize>(
     id: u64,
     values: Vec<f32>,
@@ -339,7 +337,7 @@ fn new_param<const D: usize>(
     if device.is_autodiff() { tensor.map(Tensor::require_grad) } else { tensor }
 }
 
-/// A tensor of the model that is never trained.
+/// Makes a tensor of the model that is never trained.
 fn new_constant<const D: usize>(
     id: u64,
     values: Vec<f32>,
@@ -349,21 +347,21 @@ fn new_constant<const D: usize>(
     Param::initialized(id.into(), Tensor::from_data(TensorData::new(values, shape), device))
 }
 
-/// Counts of the active rows of a perspective, `[batch, rows]`, or `[batch, touched]`.
+/// Counts the active rows of a perspective, `[batch, rows]`, or `[batch, touched]`.
 fn dense_counts(
     active: &ActiveRows,
-    view: usize,
+    perspective: usize,
     touched: Option<&RowSet>,
     device: &Device,
 ) -> Tensor<2> {
-    let ActiveRows { rows, views, width, indices, .. } = active;
+    let ActiveRows { rows, perspectives, width, indices, .. } = active;
     let columns = touched.map_or(*rows, |touched| touched.all_rows().len());
     let mut dense = vec![0.0_f32; active.len() * columns];
     for (entry, row) in indices.iter().enumerate().filter(|(_, row)| row < rows) {
         let list = entry / width;
-        if list % views == view {
+        if list % perspectives == perspective {
             let column = touched.map_or(row, |touched| touched.index_of(row));
-            dense[list / views * columns + column] += 1.0;
+            dense[list / perspectives * columns + column] += 1.0;
         }
     }
     Tensor::from_data(TensorData::new(dense, [active.len(), columns]), device)

@@ -62,7 +62,7 @@ pub struct SetRows {
 struct Fused {
     kernel: Kernel,
     scratch: Arc<Mutex<Scratch>>,
-    kept: GradientMemory,
+    gradients: GradientMemory,
     room: usize,
 }
 
@@ -78,8 +78,8 @@ impl Route {
         // GPUs sum gradients of all rows.
         let kernel =
             if matches!(compute, Compute::Gpu { .. }) { kernel.without_sparsity() } else { kernel };
-        let (scratch, kept) = Default::default();
-        Route::Fused(Fused { kernel, scratch, kept, room })
+        let (scratch, gradients) = Default::default();
+        Route::Fused(Fused { kernel, scratch, gradients, room })
     }
 }
 
@@ -91,11 +91,11 @@ impl Fused {
         done: Option<Done<'a>>,
     ) -> KernelJob<'a> {
         let Self { kernel, room, .. } = self;
-        let (scratch, kept) = (self.scratch.clone(), self.kept.clone());
-        KernelJob { kernel, inputs, touched, aim, scratch, kept, room: *room, done }
+        let (scratch, gradients) = (self.scratch.clone(), self.gradients.clone());
+        KernelJob { kernel, inputs, touched, aim, scratch, gradients, room: *room, done }
     }
 
-    /// Touched rows by the numbers of their arrays.
+    /// Returns touched rows by the numbers of their arrays.
     fn touched_rows(&self, touched: Option<&RowSet>) -> TouchedRows {
         let rows = touched.into_iter().flat_map(|touched| self.kernel.touched_rows(touched));
         rows.map(|(set, rows)| (array_id(ArrayKind::Rows(set)), rows)).collect()
@@ -108,9 +108,9 @@ impl std::fmt::Debug for Fused {
     }
 }
 
-/// Number of an array, by which a checkpoint's optimiser state finds it.
-pub fn array_id(part: ArrayKind) -> u64 {
-    match part {
+/// Returns the number of an array, which identifies it in a checkpoint's optimiser state.
+pub fn array_id(kind: ArrayKind) -> u64 {
+    match kind {
         ArrayKind::Rows(0) => 1,
         ArrayKind::AccumulatorBias => 2,
         ArrayKind::Output => 3,
@@ -125,7 +125,7 @@ pub fn array_id(part: ArrayKind) -> u64 {
 }
 
 impl NetModel {
-    /// Fails if an array is missing or has another shape.
+    /// Makes a net with these weights. Fails if an array is missing or has another shape.
     pub fn new(
         net: &Architecture,
         weights: &Weights,
@@ -150,7 +150,7 @@ impl NetModel {
             Route::Fused(_) => device.clone().without_autodiff(),
             _ => device.clone(),
         };
-        let array = |part| net.find_array(part).expect("every net has it");
+        let array = |kind| net.find_array(kind).expect("every net has it");
         let affine = |weight, bias| {
             let weight = load_param(&array(weight), weights, device)?;
             Ok::<_, WeightsError>(Affine {
@@ -159,10 +159,11 @@ impl NetModel {
             })
         };
         let rows = |set| {
-            let some = |part| {
-                net.find_array(part).map(|array| load_param(&array, weights, device)).transpose()
+            let optional = |kind| {
+                net.find_array(kind).map(|array| load_param(&array, weights, device)).transpose()
             };
-            let (factor, psqt) = (some(ArrayKind::Factor(set))?, some(ArrayKind::Psqt(set))?);
+            let (factor, psqt) =
+                (optional(ArrayKind::Factor(set))?, optional(ArrayKind::Psqt(set))?);
             let weight = load_param(&array(ArrayKind::Rows(set)), weights, device)?;
             Ok::<_, WeightsError>(SetRows { weight, factor, psqt })
         };
@@ -191,7 +192,7 @@ impl NetModel {
         self.outputs_of(self.dense_sums(lists), &lists.buckets).logits
     }
 
-    /// Loss and gradients; `done` is called after each stage on a GPU.
+    /// Computes loss and gradients; on a GPU `done` is called after each stage.
     pub fn loss_gradients(
         &self,
         inputs: &BatchInputs,
@@ -211,11 +212,13 @@ impl NetModel {
         };
         let touched = fused.kernel.find_touched(inputs.one_hot());
         let job = fused.fused_job((inputs, touched.as_ref()), aim, done);
-        let found = Dispatch::net_gradients(self.list_arrays(), job);
+        let results = Dispatch::net_gradients(self.list_arrays(), job);
         let ids = self.net.list_arrays().into_iter().map(|array| array_id(array.part));
         LossGradients {
-            loss: Tensor::from_dispatch(found.loss),
-            gradients: ids.zip(found.gradients.0.into_iter().map(Tensor::from_dispatch)).collect(),
+            loss: Tensor::from_dispatch(results.loss),
+            gradients: ids
+                .zip(results.gradients.0.into_iter().map(Tensor::from_dispatch))
+                .collect(),
             touched: fused.touched_rows(touched.as_ref()),
         }
     }
@@ -225,7 +228,7 @@ impl NetModel {
         fused.touched_rows(fused.kernel.find_touched(inputs.one_hot()).as_ref())
     }
 
-    /// The outputs of the head from sums of weights, `[lists, columns]`.
+    /// Computes the outputs of the head from sums of weights, `[lists, columns]`.
     fn outputs_of(&self, sums: Tensor<2>, buckets: &[u8]) -> HeadOutputs {
         let bias = match self.net.psqt_columns() {
             0 => self.bias.val(),
@@ -237,50 +240,51 @@ impl NetModel {
         head::head_outputs(&self.net, &self.head_maps(), sums + bias.unsqueeze(), buckets)
     }
 
-    /// The arrays in the order of [`Architecture::list_arrays`], for the fused operations.
+    /// Lists the arrays in the order of [`Architecture::list_arrays`], for the fused operations.
     fn list_arrays(&self) -> TensorArrays<Dispatch> {
         let mut arrays = BTreeMap::new();
         self.visit(&mut VisitArrays(|id, values: Tensor<1>| {
             arrays.insert(id, values.into_dispatch());
         }));
-        let of =
+        let take =
             |array: NetArray| arrays.remove(&array_id(array.part)).expect("a net has its arrays");
-        TensorArrays(self.net.list_arrays().into_iter().map(of).collect())
+        TensorArrays(self.net.list_arrays().into_iter().map(take).collect())
     }
 
-    /// The accumulators' weights with their factor, and piece-square values: `[rows, columns]`.
+    /// Joins the accumulators' weights, with their factor, and piece-square values: `[rows,
+    /// columns]`.
     fn accumulator_rows(&self, touched: Option<&RowSet>) -> Tensor<2> {
         let inputs = &self.net.inputs;
-        let of_set = |(place, (rows, set)): (usize, (&SetRows, &Set))| {
-            let (first, device) = (inputs.first_row(place), rows.weight.val().device());
+        let set_rows = |(index, (rows, set)): (usize, (&SetRows, &Set))| {
+            let (first, device) = (inputs.first_row(index), rows.weight.val().device());
             let int = |rows: &[i32]| Tensor::<1, Int>::from_data(rows, &device);
-            let here: Vec<i32> = match touched {
+            let indices: Vec<i32> = match touched {
                 None => (0..set.row_count() as i32).collect(),
                 Some(touched) => {
-                    let here = touched.rows_within(first..first + set.row_count()).iter();
-                    here.map(|row| *row as i32 - first as i32).collect()
+                    let indices = touched.rows_within(first..first + set.row_count()).iter();
+                    indices.map(|row| *row as i32 - first as i32).collect()
                 }
             };
-            let chosen = |all: Tensor<2>| match touched {
+            let select_touched = |all: Tensor<2>| match touched {
                 None => all,
-                Some(_) => all.select(0, int(&here)),
+                Some(_) => all.select(0, int(&indices)),
             };
-            let mut weight = chosen(rows.weight.val());
+            let mut weight = select_touched(rows.weight.val());
             if let Some(factor) = &rows.factor {
                 let row =
                     |row: &i32| set.factor_row(*row as u32).map_or(-1, |factor| factor as i32);
-                let rows = int(&here.iter().map(row).collect::<Vec<_>>());
-                let there = rows.clone().greater_equal_elem(0).float().unsqueeze_dim(1);
-                weight = weight + factor.val().select(0, rows.clamp_min(0)) * there;
+                let rows = int(&indices.iter().map(row).collect::<Vec<_>>());
+                let has_factor = rows.clone().greater_equal_elem(0).float().unsqueeze_dim(1);
+                weight = weight + factor.val().select(0, rows.clamp_min(0)) * has_factor;
             }
-            let psqt = rows.psqt.as_ref().map(|psqt| chosen(psqt.val()));
+            let psqt = rows.psqt.as_ref().map(|psqt| select_touched(psqt.val()));
             Tensor::cat([Some(weight), psqt].into_iter().flatten().collect(), 1)
         };
         let sets = self.sets.iter().zip(inputs.sets()).enumerate();
-        Tensor::cat(sets.map(of_set).collect(), 0)
+        Tensor::cat(sets.map(set_rows).collect(), 0)
     }
 
-    /// Sums of each list by matrix products, `[batch * views, columns]`, without the bias.
+    /// Sums of each list by matrix products, `[batch * perspectives, columns]`, without the bias.
     fn dense_sums(&self, active: &ActiveRows) -> Tensor<2> {
         let is_large = self.net.inputs.is_large();
         let touched = is_large.then(|| {
@@ -289,9 +293,9 @@ impl NetModel {
         let rows = self.accumulator_rows(touched.as_ref());
         let [_, columns] = rows.dims();
         let device = rows.device();
-        let view =
-            |view| dense_counts(active, view, touched.as_ref(), &device).matmul(rows.clone());
-        let side_by_side = Tensor::cat((0..self.net.views()).map(view).collect(), 1);
+        let sums =
+            |side| dense_counts(active, side, touched.as_ref(), &device).matmul(rows.clone());
+        let side_by_side = Tensor::cat((0..self.net.views()).map(sums).collect(), 1);
         side_by_side.reshape([active.len() * self.net.views(), columns])
     }
 
@@ -301,8 +305,8 @@ impl NetModel {
     }
 }
 
-/// Starting weights: normal with deviation `sqrt(2 / fan-in)`; biases and factors zero. Drawn array
-/// by array and row by row, as in other trainers, so that seeds agree.
+/// Draws starting weights: normal with deviation `sqrt(2 / fan-in)`; biases and factors are zero.
+/// The order is array by array and row by row, as in other trainers, so that seeds agree.
 pub fn initial_weights(net: &Architecture, seed: u64) -> Weights {
     let mut random = Xoroshiro128Plus::seed_from_u64(seed);
     let mut weights = Weights::default();
@@ -320,7 +324,7 @@ pub fn initial_weights(net: &Architecture, seed: u64) -> Weights {
     weights
 }
 
-/// Starting weights with those of each feature set multiplied by one of `sizes`.
+/// Draws starting weights, those of each feature set multiplied by one of `sizes`.
 pub fn initial_of_size(net: &Architecture, seed: u64, sizes: &[f64]) -> Weights {
     let mut weights = initial_weights(net, seed);
     for array in net.list_arrays() {

@@ -1,4 +1,4 @@
-//! A net and the handcrafted terms that it is added to, trained together.
+//! A net that is added to handcrafted terms, trained with them.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::architecture::{Architecture, Views};
 use crate::batch::{ActiveRows, BatchInputs, TermBatch};
 use crate::weights::{Weights, WeightsError};
 
-/// First number of the terms' parameters; those of nets are below.
+/// First number of the terms' parameters; those of nets are smaller.
 const FIRST: u64 = 1 << 10;
 
 /// Sum of a net's logits and the terms', with one loss.
@@ -37,7 +37,7 @@ impl SumModel {
         })
     }
 
-    /// +1, or -1 if the net has another point of view than terms, which have White's.
+    /// Returns -1 where the net's point of view is Black's, as that of terms is White's; else 1.
     fn term_signs(&self, pieces: &[Arc<TermBatch>]) -> Vec<f32> {
         let is_white = self.net.architecture().inputs.views == Views::Plain;
         let turns = pieces.iter().flat_map(|piece| &piece.turn);
@@ -51,31 +51,27 @@ impl SumModel {
         inner_tensor(self.net.logits(inputs)) + terms * signs
     }
 
-    /// The terms are the net's base, and then get the forces on the sum.
+    /// Computes loss and gradients: terms are the net's base, then get the gradients of the sum.
     pub fn loss_gradients(&self, inputs: &BatchInputs, aim: Aim) -> LossGradients {
         let (active, pieces) = split_inputs(inputs);
         let signs = self.term_signs(pieces);
-        let seen = |values: &[f32]| -> Vec<f32> {
+        let convert = |values: &[f32]| -> Vec<f32> {
             values.iter().zip(&signs).map(|(value, sign)| value * sign).collect()
         };
-        let Some(judged) = aim.loss_inputs() else {
-            let (net, pulls) =
-                (self.net.loss_gradients(inputs, aim, None), seen(aim.target_numbers()));
-            return Self::join_gradients(
-                net,
-                self.terms.loss_gradients(pieces, Aim::Forces(&pulls)),
-            );
+        let Some(loss_inputs) = aim.loss_inputs() else {
+            let net = self.net.loss_gradients(inputs, aim, None);
+            let upstream = convert(aim.target_numbers());
+            let terms = self.terms.loss_gradients(pieces, Aim::Upstream(&upstream));
+            return Self::join_gradients(net, terms);
         };
-        let mut below = seen(&to_host(self.terms.logits(pieces)));
-        if !judged.base.is_empty() {
-            below.iter_mut().zip(judged.base).for_each(|(below, base)| *below += base);
-        }
-        let judged = LossInputs { base: &below, ..judged };
-        let net = self.net.loss_gradients(inputs, Aim::Losses(judged), None);
-        let above = to_host(inner_tensor(self.net.logits(inputs)));
-        assert_eq!(above.len(), active.len(), "a logit a position");
-        let pulls = seen(&judged.loss_gradients(&above));
-        Self::join_gradients(net, self.terms.loss_gradients(pieces, Aim::Forces(&pulls)))
+        let mut base_logits = convert(&to_host(self.terms.logits(pieces)));
+        base_logits.iter_mut().zip(loss_inputs.base).for_each(|(sum, base)| *sum += base);
+        let loss_inputs = LossInputs { base: &base_logits, ..loss_inputs };
+        let net = self.net.loss_gradients(inputs, Aim::Losses(loss_inputs), None);
+        let net_logits = to_host(inner_tensor(self.net.logits(inputs)));
+        assert_eq!(net_logits.len(), active.len(), "a logit a position");
+        let upstream = convert(&loss_inputs.loss_gradients(&net_logits));
+        Self::join_gradients(net, self.terms.loss_gradients(pieces, Aim::Upstream(&upstream)))
     }
 
     fn join_gradients(mut net: LossGradients, terms: LossGradients) -> LossGradients {

@@ -1,6 +1,6 @@
-//! Complete state of a run in one file, from which it resumes as if it had never stopped. The file
-//! is safetensors: the weights by name, readable by any tool; Burn's record of the optimiser as
-//! bytes; the rest as text in the header.
+//! Complete state of a run in one safetensors file, from which it resumes as if it had never
+//! stopped: the weights by name, readable by any tool; the record of the optimiser as bytes; the
+//! rest as text in the header.
 
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -21,9 +21,9 @@ const STATE: &str = "state";
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunState {
     pub step: u64,
-    /// Positions trained on, behind which the stream of batches continues.
+    /// Positions trained on, after which the stream of batches continues.
     pub positions: u64,
-    /// The same place in streamed data.
+    /// Resume point in streamed data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<ResumePoint>,
     pub best: Option<BestLoss>,
@@ -86,28 +86,28 @@ impl Checkpoint {
 
     /// Parses the bytes of a file; `path` is for errors.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, CheckpointError> {
-        let named = || path.to_path_buf();
+        let path = || path.to_path_buf();
         let WeightsFile { weights, mut facts, blob } = Weights::from_bytes(bytes)
-            .map_err(|error| CheckpointError::Weights { path: named(), error })?;
+            .map_err(|error| CheckpointError::Weights { path: path(), error })?;
         let state =
-            Self::read_state(&facts).ok_or_else(|| CheckpointError::NoState { path: named() })?;
+            Self::read_state(&facts).ok_or_else(|| CheckpointError::NoState { path: path() })?;
         facts.remove(STATE);
         Ok(Self { weights, optimizer: blob, state, facts })
     }
 
-    /// The state in a file's header; none in weights of other programs.
+    /// Reads the state in a file's header; None in weights of other programs.
     pub fn read_state(facts: &BTreeMap<String, String>) -> Option<RunState> {
         serde_json::from_str(facts.get(STATE)?).ok()
     }
 }
 
-/// Writer of checkpoints on a thread, as disks are slow: one at a time. Dropping it waits.
+/// Writer of checkpoints on a thread, as disks are slow, one at a time. Dropping it waits.
 pub(super) struct CheckpointWriter {
     folder: PathBuf,
     under_way: Option<JoinHandle<Result<Checkpoint, OutputError>>>,
-    /// The step of `last.safetensors`, once the thread is done.
+    /// Step of `last.safetensors` after the thread has finished.
     pub handed: Option<u64>,
-    /// The step that it surely has.
+    /// Step of `last.safetensors` on disk.
     pub saved: Option<u64>,
 }
 
@@ -141,15 +141,15 @@ impl CheckpointWriter {
             self.handed = Some(checkpoint.state.step);
         }
         let best = files.best.then(|| self.path_of("best"));
-        let kept = files.kept.map(|name| self.path_of(&format!("{KEPT}/{name}")));
+        let permanent = files.kept.map(|name| self.path_of(&format!("{KEPT}/{name}")));
         let last = files.last.then(|| self.path_of("last"));
         self.under_way = Some(thread::spawn(move || {
             let optimizer = take(&mut checkpoint.optimizer);
-            for path in [best, kept].into_iter().flatten() {
+            for path in [best, permanent].into_iter().flatten() {
                 checkpoint.write_file(&path)?;
             }
             checkpoint.optimizer = optimizer;
-            // The file for resuming is written last, for a run that is killed meanwhile.
+            // The file for resuming is written last, in case the run is killed meanwhile.
             last.map_or(Ok(()), |path| checkpoint.write_file(&path))?;
             Ok(checkpoint)
         }));
@@ -163,7 +163,7 @@ impl CheckpointWriter {
         }
     }
 
-    /// Waits until all is written; returns the checkpoint that was in progress, or its error.
+    /// Waits until the checkpoint in progress is written; returns it, or its error.
     pub fn finish_write(&mut self) -> Result<Option<Checkpoint>, TrainError> {
         let Some(thread) = self.under_way.take() else { return Ok(None) };
         let written = thread.join().unwrap_or_else(|panic| resume_unwind(panic));

@@ -12,12 +12,12 @@ use crate::weights::{Weights, WeightsError};
 
 const WHOLE: &str = "a step gives the model back";
 
-/// The model of a run with its optimiser, and the mean of its weights if that is learnt.
+/// Model of a run with its optimiser, and the mean of its weights if the optimiser averages.
 pub struct Learner<'a> {
     job: &'a Training<'a>,
-    /// The model that takes the steps; none only during a step.
+    /// Model that takes the steps; None only during a step.
     model: Option<Model>,
-    /// The mean that is learnt in its place, if any.
+    /// Running mean of its weights, which is the result, if the optimiser averages.
     average: Option<Model>,
     rule: MeanRule,
 }
@@ -28,21 +28,22 @@ enum MeanRule {
 }
 
 impl<'a> Learner<'a> {
-    /// Creates a learner from weights and their [record](Learner::record_optimizer), empty at the beginning.
-    pub fn new(job: &'a Training, learnt: &Weights, record: Vec<u8>) -> Result<Self, TrainError> {
+    /// Creates a learner from selected weights and a [record](Learner::record_optimizer), empty at
+    /// first.
+    pub fn new(job: &'a Training, selected: &Weights, record: Vec<u8>) -> Result<Self, TrainError> {
         let settings = &job.settings.optimizer;
         let wrong = |error: WeightsError| TrainError::Optimizer(error.into());
         let device = job.device.clone().autodiff();
         let model = |weights: &Weights| Model::new(&job.kind, weights, &device, job.compute);
-        let learnt = model(learnt)?;
-        let (takes, record) = match settings.average_decay.is_some() && !record.is_empty() {
-            false => (learnt.clone(), record),
+        let selected = model(selected)?;
+        let (stepping, record) = match settings.average_decay.is_some() && !record.is_empty() {
+            false => (selected.clone(), record),
             true => {
                 let file = Weights::from_bytes(&record).map_err(wrong)?;
                 (model(&file.weights)?, file.blob)
             }
         };
-        let average = settings.average_decay.map(|_| learnt);
+        let average = settings.average_decay.map(|_| selected);
         let rule = if settings.name.is_direct() {
             Direct::new(settings, &record).map(|direct| MeanRule::Direct(Box::new(direct)))
         } else if record.is_empty() {
@@ -52,7 +53,7 @@ impl<'a> Learner<'a> {
             loaded.map(|optimizer| MeanRule::Gradient(optimizer.into()))
         };
         let rule = rule.map_err(TrainError::Optimizer)?;
-        Ok(Self { job, model: Some(takes), average, rule })
+        Ok(Self { job, model: Some(stepping), average, rule })
     }
 
     pub fn uses_gradients(&self) -> bool {
@@ -63,7 +64,7 @@ impl<'a> Learner<'a> {
         self.model.as_ref().expect(WHOLE)
     }
 
-    /// The learnt model: the mean, if there is one.
+    /// Returns the resulting model: the mean, if the optimiser averages.
     pub fn learnt_model(&mut self) -> &Model {
         self.catch_up(None);
         self.average.as_ref().unwrap_or_else(|| self.model())
@@ -88,7 +89,7 @@ impl<'a> Learner<'a> {
         let MeanRule::Gradient(optimizer) = &mut self.rule else {
             panic!("no gradient is followed")
         };
-        // There is no other reference to the model, so that its tensors change in place.
+        // No other reference to the model exists, so its tensors change in place.
         let model = optimizer.step_model(rate, self.model.take().expect(WHOLE), gradients, touched);
         let decay = self.job.settings.optimizer.average_decay.unwrap_or(0.0);
         // Corrected for the start at zero: the shares of all steps sum to 1.
@@ -117,7 +118,7 @@ impl<'a> Learner<'a> {
         Ok(stepped)
     }
 
-    /// The optimiser's record for resuming, with the weights that take the steps if these differ.
+    /// Serialises the optimiser for resuming, with the weights that take the steps if these differ.
     pub fn record_optimizer(&mut self) -> Result<Vec<u8>, TrainError> {
         self.catch_up(None);
         let wrong = |error: WeightsError| TrainError::Optimizer(error.into());

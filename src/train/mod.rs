@@ -42,7 +42,7 @@ use ranks::Ranks;
 pub use settings::{KeepRule, Rounding, TrainingSettings};
 use target::{blend_targets, measure_losses};
 
-/// Folder of permanent checkpoints in that of a run.
+/// Folder of permanent checkpoints in a run's folder.
 pub const KEPT: &str = "checkpoints";
 
 #[doc(hidden)]
@@ -53,7 +53,8 @@ pub struct Training<'a> {
     pub settings: &'a TrainingSettings,
     /// Rank 0 writes `log.csv`, `last.safetensors`, `best.safetensors` and [`KEPT`] here.
     pub folder: &'a Path,
-    /// May be empty: then there is no held-out loss, and the last checkpoint is the best.
+    /// Validation batches; without any there is no held-out loss, and the last checkpoint is the
+    /// best.
     pub held_out: &'a [Batch],
     /// Step after which the loop returns [`End::Round`].
     pub until: u64,
@@ -148,7 +149,7 @@ struct Trainer<'a> {
     writer: CheckpointWriter,
     /// Seconds and positions at the last row of the log, for positions per second.
     clock: (f64, u64),
-    /// Whether a rank had to stop in the last step.
+    /// Whether a rank requested a stop in the last step.
     stop: bool,
 }
 
@@ -194,11 +195,8 @@ impl<'a> Trainer<'a> {
         self.clock = (watch.elapsed_seconds(), self.state.positions);
         if self.writer.handed.is_none() {
             let best = self.validate_model(watch)?;
-            self.write_checkpoint(CheckpointFiles {
-                best,
-                last: true,
-                ..CheckpointFiles::default()
-            })?;
+            let files = CheckpointFiles { best, last: true, ..CheckpointFiles::default() };
+            self.write_checkpoint(files)?;
         }
         let end = loop {
             let RunState { step, converged, unimproved, .. } = self.state;
@@ -211,7 +209,7 @@ impl<'a> Trainer<'a> {
             } else if step >= self.job.until {
                 break End::Round;
             }
-            // Patience restarts where the run was made longer.
+            // Patience restarts at the step from which the run was extended.
             let is_seam = settings.is_seam(step);
             if !is_seam && settings.patience.is_some_and(|patience| unimproved >= patience) {
                 break End::Early;
@@ -224,7 +222,7 @@ impl<'a> Trainer<'a> {
                 true => self.take_step(&batch, stop),
                 false => rayon::scope(|_| self.take_step(&batch, stop)),
             }?;
-            self.go_to(batch.place.as_ref(), watch);
+            self.set_resume_point(batch.resume_point.as_ref(), watch);
             watch.report_step(&progress);
             let (phase, until) = settings.phase_after(progress.step - 1);
             self.writer.check_writing()?;
@@ -240,18 +238,18 @@ impl<'a> Trainer<'a> {
         Ok((end, written.map_or_else(|| self.make_checkpoint(true), Ok)?))
     }
 
-    /// Moves to a place in the data, and reports the findings once all were read.
-    fn go_to(&mut self, place: Option<&ResumePoint>, watch: &dyn Progress) {
-        if let (Some(now), Some(before)) = (place, &self.state.place)
+    /// Sets the resume point in streamed data, and reports facts once all data were read.
+    fn set_resume_point(&mut self, resume_point: Option<&ResumePoint>, watch: &dyn Progress) {
+        if let (Some(now), Some(before)) = (resume_point, &self.state.place)
             && now.read.is_complete
             && !before.read.is_complete
         {
             watch.report_remark(&now.read.to_summary());
         }
-        self.state.place = place.cloned();
+        self.state.place = resume_point.cloned();
     }
 
-    /// Settings of the next step, and progress of the run.
+    /// Returns the settings of the next step, and the progress of the run.
     fn settings_and_progress(&self) -> (&'a TrainingSettings, f64) {
         let (phase, _) = self.job.settings.phase_after(self.state.step);
         (phase, self.state.step as f64 / phase.steps as f64)
@@ -296,10 +294,11 @@ impl<'a> Trainer<'a> {
         let mut positions = batch.len() as u64;
         self.learner.catch_up(Some(&batch.inputs));
         let (gradients, touched) = if let Some(choices) = &batch.choices {
-            let pulled = self.move_gradients(batch, choices);
-            let (loss, slope) = pulled.map_err(|lost| self.divergence_error(&lost.to_string()))?;
+            let results = self.move_gradients(batch, choices);
+            let (loss, gradients) =
+                results.map_err(|lost| self.divergence_error(&lost.to_string()))?;
             self.count_loss(step, loss)?;
-            (slope.gradients, slope.touched)
+            (gradients.gradients, gradients.touched)
         } else {
             let (shares, targets) = (batch.normalised_weights(), self.batch_targets(batch));
             let (base, weights, loss) = (&batch.base[..], &shares[..], self.job.settings.loss);
@@ -308,15 +307,15 @@ impl<'a> Trainer<'a> {
             let (model, is_alone) = (self.learner.model(), self.job.ranks.is_alone());
             let rounding = self.job.settings.phase_after(step.number - 1).0.rounding.as_ref();
             let rounding = rounding.filter(|rounding| step.number >= rounding.from);
-            let slope = match rounding {
+            let results = match rounding {
                 Some(Rounding { units, .. }) => {
                     model.round_weights(units).loss_gradients(&batch.inputs, aim)
                 }
                 None => model.loss_gradients(&batch.inputs, aim),
             };
             // Ranks touch different rows.
-            let slope = if is_alone { slope } else { slope.expand_rows(model) };
-            let LossGradients { loss, gradients, touched } = slope;
+            let results = if is_alone { results } else { results.expand_rows(model) };
+            let LossGradients { loss, gradients, touched } = results;
             self.unread.push((step, loss));
             if is_alone {
                 let waits = is_gpu(self.job.device) && self.loss.is_some();
@@ -330,8 +329,9 @@ impl<'a> Trainer<'a> {
                     true => batch.len() as f64,
                     false => batch.weights.iter().map(|weight| f64::from(*weight)).sum(),
                 };
-                let own = BatchGradients { loss, gradients, weight, positions, stop };
-                let all = combine_ranks(self.job.ranks, own, self.learner.model(), &mut self.sums);
+                let share = BatchGradients { loss, gradients, weight, positions, stop };
+                let all =
+                    combine_ranks(self.job.ranks, share, self.learner.model(), &mut self.sums);
                 (positions, self.stop) = (all.positions, all.stop);
                 self.count_loss(step, all.loss)?;
                 (all.gradients, touched)
@@ -349,9 +349,9 @@ impl<'a> Trainer<'a> {
         let model = self.learner.model();
         let logits = host_outputs(model, batch)?;
         let [sum, count] = choices.sum_losses(&logits);
-        let forces = choices.logit_gradients(&logits);
+        let upstream = choices.logit_gradients(&logits);
         let loss = if count > 0.0 { sum / count } else { 0.0 };
-        Ok((loss, model.loss_gradients(&batch.inputs, Aim::Forces(&forces))))
+        Ok((loss, model.loss_gradients(&batch.inputs, Aim::Upstream(&upstream))))
     }
 
     fn unread_losses(&mut self) -> Result<Vec<(PendingStep, f64)>, TrainError> {
@@ -384,7 +384,7 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    /// Step of `last.safetensors`, 0 if there is none yet, and its path.
+    /// Returns the step of `last.safetensors`, 0 if there is none yet, and its path.
     fn last_good(&self) -> (u64, PathBuf) {
         (self.writer.saved.unwrap_or(0), self.writer.path_of("last"))
     }
@@ -405,12 +405,8 @@ impl<'a> Trainer<'a> {
         // The phase that ends here, not the one that begins.
         let (phase, _) = settings.phase_after(step.saturating_sub(1));
         let done = step as f64 / phase.steps as f64;
-        let held_out = measure_losses(
-            self.learner.learnt_model(),
-            self.job.held_out,
-            settings,
-            self.job.ranks,
-        );
+        let model = self.learner.learnt_model();
+        let held_out = measure_losses(model, self.job.held_out, settings, self.job.ranks);
         self.compare_ranks()?;
         let elapsed = watch.elapsed_seconds() - self.clock.0;
         let moved = self.state.positions - self.clock.1;
@@ -460,12 +456,12 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// The learnt weights, with the optimiser's record if the checkpoint is for resuming.
+    /// Makes a checkpoint, with the optimiser's record if it is for resuming.
     fn make_checkpoint(&mut self, resumable: bool) -> Result<Checkpoint, TrainError> {
         let weights = self.learner.learnt_model().to_weights();
-        if let Some((name, place, value)) = weights.non_finite() {
+        if let Some((name, index, value)) = weights.non_finite() {
             let ((good, path), step) = (self.last_good(), self.state.step + 1);
-            let what = format!("{name}[{place}] became {value} before step {step}");
+            let what = format!("{name}[{index}] became {value} before step {step}");
             return Err(TrainError::Diverged { what, step, good, path });
         }
         let optimizer = if resumable { self.learner.record_optimizer()? } else { Vec::new() };
@@ -495,7 +491,7 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// Most steps of `batch` positions that the CPU is ahead of a GPU, whose lists stay in memory.
+/// Returns how many steps of `batch` positions the CPU may be ahead of a GPU: lists take memory.
 fn steps_ahead(batch: usize) -> usize {
     ((1 << 19) / batch.max(1)).clamp(1, 64)
 }

@@ -16,7 +16,7 @@ use crate::model::{
 use crate::weights::{Weights, WeightsError};
 
 /// Typical difference of tuned weights from sensible start values; on a million positions of
-/// 300,000 games or of 12,000 it costs nothing where the data are informative.
+/// 300,000 games or of 12,000 it costs nothing if the data are informative.
 const PRIOR: f64 = 50.0;
 
 /// The `[optimizer]` section of a config, complete.
@@ -33,7 +33,7 @@ pub struct OptimizerSettings {
     pub weight_decay: f64,
     /// Whether Adam corrects its means for their start at zero.
     pub bias_correction: bool,
-    /// Decay of the mean that is learnt instead of the weights that take the steps.
+    /// Decay of the running mean of weights, which is then the result.
     pub average_decay: Option<f64>,
     /// Parameters are clamped to `-clip ..= clip`; 0: no clip.
     pub clip: f64,
@@ -74,7 +74,7 @@ impl OptimizerName {
         name.as_str().unwrap_or_default().to_string()
     }
 
-    /// Whether it uses all positions at once and ends by itself, without gradient steps.
+    /// Whether it uses all positions at once, and converges by itself.
     pub fn is_direct(self) -> bool {
         matches!(self, OptimizerName::GaussNewton | OptimizerName::LocalSearch)
     }
@@ -86,7 +86,7 @@ impl OptimizerName {
 }
 
 impl OptimizerSettings {
-    /// Usual values of the method, without clips.
+    /// Returns the usual values of the method, without clips.
     pub fn default_of(name: OptimizerName) -> Self {
         Self {
             name,
@@ -103,7 +103,7 @@ impl OptimizerSettings {
         }
     }
 
-    /// The optimiser, without state. Panics if the method is direct.
+    /// Makes the optimiser, without state. Panics if the method is direct.
     pub fn build_optimizer(&self, compute: Compute) -> ModelOptimizer {
         assert!(!self.name.is_direct(), "direct methods follow no gradient");
         ModelOptimizer {
@@ -113,7 +113,7 @@ impl OptimizerSettings {
         }
     }
 
-    /// Arrays that it keeps for each parameter.
+    /// Returns the number of state arrays per parameter.
     pub fn state_count(&self) -> usize {
         match self.name {
             OptimizerName::Ranger => 3,
@@ -123,7 +123,7 @@ impl OptimizerSettings {
         }
     }
 
-    /// Step number `number`, from 1, of an array at learning rate `rate`.
+    /// Makes step number `number`, from 1, of an array at learning rate `rate`.
     fn step_for(&self, rate: f64, layer: ArraySettings, number: u64) -> OptimizerStep {
         let &Self { name, beta1, beta2, epsilon, bias_correction, .. } = self;
         let rate = rate * layer.rate.unwrap_or(1.0);
@@ -164,7 +164,7 @@ impl OptimizerSettings {
 /// steps after which slow weights move by a share towards the fast ones, which restart there.
 const LOOKAHEAD_STEPS: u64 = 6;
 const LOOKAHEAD_SHARE: f64 = 0.5;
-/// Most steps that rows may miss; then all take them. Their factors fit the first-level cache.
+/// Maximum number of steps that rows may miss. Their factors fit the first-level cache.
 const MOST_MISSED: usize = 256;
 
 #[derive(Clone)]
@@ -194,14 +194,14 @@ pub enum StateError {
 struct ArrayState {
     steps: u64,
     arrays: Vec<DispatchTensor>,
-    /// Steps that some rows have not taken.
+    /// Steps that not all rows have taken.
     missed: Vec<OptimizerStep>,
-    /// How many of them each row took.
+    /// Number of them that each row has taken.
     taken: Vec<u32>,
 }
 
 impl ArrayState {
-    /// The parameter after missed steps of these rows, or all; the last may have their gradient.
+    /// Takes missed steps of these rows, or all; the last step may have a gradient.
     fn take_missed(
         &mut self,
         parameter: Tensor<1>,
@@ -211,15 +211,15 @@ impl ArrayState {
     ) -> Tensor<1> {
         const ON_HOST: &str = "steps are missed on the CPU alone";
         let Self { arrays, missed, taken, .. } = self;
-        let is_behind = |row: &u32| (taken[*row as usize] as usize) < missed.len();
-        let behind: Vec<u32> = match rows {
-            Some(rows) => rows.iter().copied().filter(is_behind).collect(),
-            None => (0..taken.len() as u32).filter(is_behind).collect(),
+        let has_missed = |row: &u32| (taken[*row as usize] as usize) < missed.len();
+        let late_rows: Vec<u32> = match rows {
+            Some(rows) => rows.iter().copied().filter(has_missed).collect(),
+            None => (0..taken.len() as u32).filter(has_missed).collect(),
         };
         let mut parameter = parameter.into_dispatch();
         let p = borrow_mut(&mut parameter).expect(ON_HOST);
         let states = arrays.iter_mut().map(|it| borrow_mut(it).expect(ON_HOST)).collect();
-        let rows_taken = (&behind[..], &mut taken[..]);
+        let rows_taken = (&late_rows[..], &mut taken[..]);
         match gradient {
             Some(gradient) => on_host(gradient, |g| {
                 OptimizerStep::take_missed(missed, level, rows_taken, p, Some(g), states);
@@ -235,7 +235,7 @@ impl ArrayState {
 }
 
 impl ModelOptimizer {
-    /// The model after a step at a learning rate. Parameters without a gradient stay. Untouched
+    /// Takes a step of a model at a learning rate. Parameters without a gradient stay. Untouched
     /// rows miss the step if they can take it later.
     pub fn step_model(
         &mut self,
@@ -254,7 +254,7 @@ impl ModelOptimizer {
         })
     }
 
-    /// The model after the missed steps of the touched rows, or all rows, with the same bits.
+    /// Takes the missed steps of the touched rows, or all rows, with the bits of immediate steps.
     pub fn catch_up(&mut self, model: Model, touched: Option<&TouchedRows>) -> Model {
         if self.states.values().all(|state| state.missed.is_empty()) {
             return model;
@@ -279,21 +279,20 @@ impl ModelOptimizer {
         for (id, state) in &self.states {
             assert!(state.missed.is_empty(), "all rows take their steps before");
             facts.insert(id.to_string(), state.steps.to_string());
-            for (place, array) in state.arrays.iter().enumerate() {
+            for (index, array) in state.arrays.iter().enumerate() {
                 let values = to_host(Tensor::<1>::from_dispatch(array.clone()));
-                weights.insert(&format!("{id}.{place}"), &[values.len()], values);
+                weights.insert(&format!("{id}.{index}"), &[values.len()], values);
             }
         }
         weights.to_bytes(&facts, &[])
     }
 
-    /// The optimiser with the state of a file. Fails if the file does not belong to such an
-    /// optimiser.
+    /// Loads the state of a file. Fails if the file does not belong to such an optimiser.
     pub fn load_state(mut self, bytes: &[u8], device: &Device) -> Result<Self, StateError> {
         let file = Weights::from_bytes(bytes)?;
         for (id, steps) in &file.facts {
-            let array = |place: usize| {
-                let name = format!("{id}.{place}");
+            let array = |index: usize| {
+                let name = format!("{id}.{index}");
                 let array = file.weights.0.get(&name).ok_or(StateError::Missing(name))?;
                 let data = TensorData::new(array.values.clone(), [array.values.len()]);
                 Ok::<_, StateError>(Tensor::<1>::from_data(data, device).into_dispatch())
@@ -308,7 +307,7 @@ impl ModelOptimizer {
         Ok(self)
     }
 
-    /// The parameter after a step; `touched` are its rows with a gradient, and its shape.
+    /// Takes a step of a parameter, given the rows that have a gradient, and its shape.
     fn update_parameter(
         &mut self,
         id: u64,
@@ -319,12 +318,12 @@ impl ModelOptimizer {
     ) -> Tensor<1> {
         let mut state = self.states.remove(&id).unwrap_or_default();
         let is_ranger = self.settings.name == OptimizerName::Ranger;
-        // Rows may take missed steps with gradient 0 by these instructions.
-        let waits = self.level.filter(|_| {
+        // Level at which rows take missed steps later, with gradient 0.
+        let lazy_level = self.level.filter(|_| {
             let averages = self.settings.average_decay.is_some();
             !is_ranger && !averages && !is_gpu(&parameter.device())
         });
-        if let (Some(rows), None) = (touched, waits) {
+        if let (Some(rows), None) = (touched, lazy_level) {
             gradient = dense_rows(gradient, rows, shape);
             touched = None;
         }
@@ -338,7 +337,7 @@ impl ModelOptimizer {
         }
         state.steps += 1;
         let step = self.settings.step_for(rate, layer, state.steps);
-        if let Some(level) = waits.filter(|_| touched.is_some() || !state.missed.is_empty()) {
+        if let Some(level) = lazy_level.filter(|_| touched.is_some() || !state.missed.is_empty()) {
             state.missed.push(step);
             state.taken.resize(shape[0], 0);
             parameter = state.take_missed(parameter, touched, Some(gradient), level);
@@ -361,12 +360,12 @@ impl ModelOptimizer {
     }
 }
 
-/// Settings by names of arrays in checkpoints; a name includes everything below it: `head` for
-/// `head.0`, and `head.0` for `head.0.weight`.
+/// Settings by names of arrays in checkpoints, or of their prefixes: `head` for `head.0`, and
+/// `head.0` for `head.0.weight`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LayerSettings(pub BTreeMap<String, ArraySettings>);
 
-/// Settings of an array; missing ones are as for all others.
+/// Settings of an array; missing ones are those of the optimiser.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArraySettings {
@@ -381,19 +380,19 @@ impl LayerSettings {
         self.0.is_empty()
     }
 
-    /// The settings of an array. The longest matching name takes precedence.
+    /// Returns the settings of an array. The longest matching name takes precedence.
     pub fn layer_of(&self, name: &str) -> ArraySettings {
-        let above = self.0.iter().filter(|(it, _)| stands_for(it, name));
+        let matching = self.0.iter().filter(|(it, _)| stands_for(it, name));
         // In this order longer names come later.
-        above.fold(ArraySettings::default(), |layer, (_, own)| ArraySettings {
-            clip: own.clip.or(layer.clip),
-            rate: own.rate.or(layer.rate),
-            decay: own.decay.or(layer.decay),
+        matching.fold(ArraySettings::default(), |shorter, (_, settings)| ArraySettings {
+            clip: settings.clip.or(shorter.clip),
+            rate: settings.rate.or(shorter.rate),
+            decay: settings.decay.or(shorter.decay),
         })
     }
 }
 
-/// Whether a name is that of an array, or of a group above it.
+/// Whether a name is that of an array, or of a prefix of it.
 pub fn stands_for(name: &str, array: &str) -> bool {
     array.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

@@ -3,20 +3,20 @@
 
 use crate::batch::RankShare;
 
-/// The ranks of a run, from the point of view of one. All of them make the same calls in the same
+/// Ranks of a run, from the point of view of one of them. All ranks make the same calls in the same
 /// order. A rank that exits or hangs ends the process with an error, so that no call fails.
 pub trait Ranks: Sync {
-    /// The number of this rank, below [`Ranks::count`]. Rank 0 writes files and prints.
+    /// Returns the number of this rank, below [`Ranks::count`]. Rank 0 writes files and prints.
     fn rank(&self) -> usize;
-    /// The number of ranks, 1 or more.
+    /// Returns the number of ranks, 1 or more.
     fn count(&self) -> usize;
     /// Replaces each number by its sum over all ranks, with the same bits on each of them.
     fn sum_over_ranks(&self, values: &mut [f32], numbers: &mut [f64]);
-    /// Replaces the bytes by those of rank 0.
+    /// Replaces the bytes by the bytes of rank 0.
     fn broadcast_bytes(&self, bytes: &mut Vec<u8>);
 }
 
-/// The only rank of a run.
+/// Only rank of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SingleRank;
 
@@ -35,7 +35,7 @@ impl Ranks for SingleRank {
 }
 
 impl dyn Ranks + '_ {
-    /// The share of each batch of this rank.
+    /// Returns the share of each batch of this rank.
     pub fn own_share(&self) -> RankShare {
         RankShare { rank: self.rank(), size: self.count() }
     }
@@ -50,13 +50,13 @@ impl dyn Ranks + '_ {
         self.rank() == 0
     }
 
-    /// The first rank whose number differs from rank 0's; the same result on all ranks.
+    /// Returns the first rank whose number differs from rank 0's; all ranks get the same result.
     pub fn first_different(&self, number: u64) -> Option<usize> {
-        let own = number.to_le_bytes().to_vec();
-        let mut first = own.clone();
+        let bytes = number.to_le_bytes().to_vec();
+        let mut first = bytes.clone();
         self.broadcast_bytes(&mut first);
         let mut differs = vec![0.0; self.count()];
-        differs[self.rank()] = if own == first { 0.0 } else { 1.0 };
+        differs[self.rank()] = if bytes == first { 0.0 } else { 1.0 };
         self.sum_over_ranks(&mut [], &mut differs);
         differs.iter().position(|it| *it > 0.0)
     }

@@ -93,7 +93,8 @@ impl Length {
     fn parse_length(text: &str) -> Option<Self> {
         let (number, unit) = text.trim().split_once(char::is_whitespace)?;
         let unit = unit.trim();
-        let (unit, ..) = *UNITS.iter().find(|(_, one, many)| *one == unit || *many == unit)?;
+        let (unit, ..) =
+            *UNITS.iter().find(|(_, singular, plural)| *singular == unit || *plural == unit)?;
         let factors = [("k", 1e3), ("M", 1e6), ("", 1.0)].into_iter();
         let (digits, factor) = factors
             .filter_map(|(suffix, factor)| Some((number.strip_suffix(suffix)?, factor)))
@@ -108,8 +109,8 @@ impl std::fmt::Display for Length {
         match *self {
             Length::Share(share) => write!(f, "{share}"),
             Length::Of(count, unit) => {
-                let (_, one, many) = UNITS[unit as usize];
-                write!(f, "{count} {}", if count == 1.0 { one } else { many })
+                let (_, singular, plural) = UNITS[unit as usize];
+                write!(f, "{count} {}", if count == 1.0 { singular } else { plural })
             }
         }
     }
@@ -122,7 +123,7 @@ impl TryFrom<toml::Value> for Length {
         let length = match &value {
             toml::Value::Float(share) => Some(Self::Share(*share)),
             toml::Value::Integer(share) => Some(Self::Share(*share as f64)),
-            other => other.as_str().and_then(Self::parse_length),
+            text => text.as_str().and_then(Self::parse_length),
         };
         let fits = |length: &Self| match *length {
             Self::Share(share) => share > 0.0 && share <= 1.0,
@@ -157,9 +158,9 @@ pub struct ScheduleStage {
     pub to: Option<f64>,
     /// Factor of each step.
     pub factor: Option<f64>,
-    /// Distance of two steps; a share is one of the stage.
+    /// Distance between steps; a share is one of the stage.
     pub every: Option<Length>,
-    /// A share of the run, or a number of units; stages without one divide evenly what is left.
+    /// Share of the run, or number of units; stages without a length share the rest evenly.
     pub length: Option<Length>,
 }
 
@@ -213,23 +214,23 @@ impl Stages {
         }
         let open = self.0.iter().filter(|stage| stage.length.is_none()).count();
         let rest = (whole - given).max(0.0) / open.max(1) as f64;
-        let mut behind = 0.0;
-        let part = |stage: &ScheduleStage| {
-            let (start, lasts) = (behind, lasts(stage).unwrap_or(rest));
-            behind += lasts;
+        let mut end = 0.0;
+        let fit = |stage: &ScheduleStage| {
+            let (start, lasts) = (end, lasts(stage).unwrap_or(rest));
+            end += lasts;
             let steps = lasts * (steps / whole);
-            stage.stage_in_run(start / whole, behind / whole, lasts / whole, steps, span)
+            stage.stage_in_run(start / whole, end / whole, lasts / whole, steps, span)
         };
-        Ok(RunSchedule(self.0.iter().map(part).collect()))
+        Ok(RunSchedule(self.0.iter().map(fit).collect()))
     }
 
-    /// The value at the end of the run; none if it depends on the length of the run.
+    /// Returns the value at the end of the run; None if it depends on the length of the run.
     pub fn final_value(&self) -> Option<f64> {
         let last = self.0.last().filter(|last| last.every.is_none_or(Length::is_share));
         last.map(|last| last.stage_alone().value_within(1.0))
     }
 
-    /// The smallest and the largest value, as far as they are known without the run's length.
+    /// Returns the smallest and the largest value that are known without the run's length.
     pub fn value_range(&self) -> (f64, f64) {
         value_range(self.0.iter().flat_map(ScheduleStage::end_values))
     }
@@ -246,7 +247,8 @@ impl ScheduleStage {
         Self { shape, from, to: None, factor: None, every: None, length: None }
     }
 
-    /// A stage in a run: its start, end and length as shares of the run, and its length in steps.
+    /// Places a stage in a run: `start`, `end` and `share` are shares of the run, `steps` its
+    /// length.
     fn stage_in_run(
         &self,
         start: f64,
@@ -263,12 +265,12 @@ impl ScheduleStage {
         StageInRun { stage: *self, every, start, end, share }
     }
 
-    /// The stage as the only one of a run of unknown length.
+    /// Makes the stage the only one of a run of unknown length.
     fn stage_alone(&self) -> StageInRun {
         self.stage_in_run(0.0, 1.0, 1.0, 1.0, &Span::UNKNOWN)
     }
 
-    /// The values at both ends; for steps in other units than shares only that at the beginning.
+    /// Returns the values at both ends; for steps in other units than shares only the first.
     fn end_values(&self) -> Vec<f64> {
         match self.every.is_none_or(Length::is_share) {
             true => self.stage_alone().end_values().into(),
@@ -288,10 +290,7 @@ impl ScheduleStage {
         let is_factor = |number: f64| number > 0.0;
         let grows = factor.is_none_or(is_factor)
             && (shape != CurveShape::Exponential || is_factor(from) && to.is_none_or(is_factor));
-        match is_finite && grows {
-            true => Ok(()),
-            false => Err(ScheduleError::Numbers),
-        }
+        if is_finite && grows { Ok(()) } else { Err(ScheduleError::Numbers) }
     }
 }
 
@@ -307,7 +306,7 @@ impl TryFrom<toml::Value> for Stages {
             toml::Value::Array(stages) => {
                 Self::new(stages.into_iter().map(stage).collect::<Result<_, _>>()?)
             }
-            other => Err(ScheduleError::Type(other.type_str())),
+            value => Err(ScheduleError::Type(value.type_str())),
         }
     }
 }
@@ -323,15 +322,15 @@ impl From<Stages> for toml::Value {
     }
 }
 
-/// A number over a run of known length: the learning rate, or the weight of results in the target.
+/// Value over a run of known length: the learning rate, or the weight of results in the target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSchedule(Vec<StageInRun>);
 
-/// A stage in a run; places and lengths are shares of the run, 0 to 1.
+/// Stage in a run; start, end and length are shares of the run, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct StageInRun {
     stage: ScheduleStage,
-    /// Distance of two steps, as a share of the stage.
+    /// Distance between steps, as a share of the stage.
     every: f64,
     start: f64,
     end: f64,
@@ -346,10 +345,10 @@ impl RunSchedule {
         Self(vec![ScheduleStage::constant(value).stage_alone()])
     }
 
-    /// The value at training progress `done` in 0..=1.
+    /// Returns the value at training progress `done` in 0..=1.
     pub fn value_at(&self, done: f64) -> f64 {
         let last = self.0.len() - 1;
-        let now = self.0[..last].iter().find(|part| done < part.end).unwrap_or(&self.0[last]);
+        let now = self.0[..last].iter().find(|stage| done < stage.end).unwrap_or(&self.0[last]);
         let within = if now.share > 0.0 { (done - now.start) / now.share } else { 1.0 };
         now.value_within(within.clamp(0.0, 1.0))
     }
@@ -360,7 +359,7 @@ impl RunSchedule {
 }
 
 impl StageInRun {
-    /// The value at progress `within` of the stage, 0 to 1.
+    /// Returns the value at progress `within` of the stage, 0 to 1.
     fn value_within(&self, within: f64) -> f64 {
         let StageInRun { stage: ScheduleStage { shape, from, to, factor, .. }, every, .. } = *self;
         let to = to.unwrap_or(from);
@@ -381,7 +380,7 @@ impl StageInRun {
         }
     }
 
-    /// Every shape lies between its ends.
+    /// Returns the values at both ends, between which every shape lies.
     fn end_values(&self) -> [f64; 2] {
         [self.value_within(0.0), self.value_within(1.0)]
     }

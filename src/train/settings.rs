@@ -12,12 +12,12 @@ pub struct TrainingSettings {
     pub learning_rate: RunSchedule,
     /// Weight of the result in the target.
     pub wdl: RunSchedule,
-    /// Targets of positions: those without a source, and those of each source.
+    /// Targets of positions without a source, then of each source.
     pub source_targets: Vec<SourceTarget>,
     pub loss: Loss,
     /// See [`LossInputs::sparsity`](crate::model::LossInputs::sparsity).
     pub sparsity: f64,
-    /// Rounding of the weights in the forward pass; none: they are never rounded.
+    /// Rounding of the weights in the forward pass; None: they are never rounded.
     pub rounding: Option<Rounding>,
     pub optimizer: optimizer::OptimizerSettings,
     pub validate_every: u64,
@@ -26,25 +26,25 @@ pub struct TrainingSettings {
     pub patience: Option<u64>,
     /// Permanent checkpoints, besides those for resuming.
     pub keep: Option<KeepRule>,
-    /// Earlier settings of a run that was made longer, with the last step of each.
+    /// Earlier settings of a run that was extended, with the last step of each.
     pub earlier: Vec<(u64, TrainingSettings)>,
 }
 
 impl TrainingSettings {
-    /// The settings for the step after `done` steps, and the last step of their phase.
+    /// Returns the settings for the step after `done` steps, and the last step of their phase.
     pub(super) fn phase_after(&self, done: u64) -> (&Self, u64) {
         let earlier = self.earlier.iter().find(|(until, _)| done < *until);
         earlier.map_or((self, self.steps), |(until, settings)| (settings, *until))
     }
 
-    /// Whether the run ended here before it was made longer.
+    /// Whether the run ended at this step before it was extended.
     pub(super) fn is_seam(&self, step: u64) -> bool {
         self.earlier.iter().any(|(until, _)| *until == step)
     }
 }
 
-/// Training of the integers that a net will have: losses and gradients are those of rounded weights,
-/// and the gradients step the weights themselves.
+/// Training of the integers of the net's file: losses and gradients are those of rounded weights,
+/// and the steps change the weights themselves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounding {
     /// First step, from 1.
@@ -55,7 +55,7 @@ pub struct Rounding {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeepRule {
-    /// Steps between two of them; may have a fraction.
+    /// Steps between two checkpoints; may have a fraction.
     every: f64,
     /// Name of whole units, and their number between two checkpoints.
     units: Option<(&'static str, u64)>,
@@ -80,7 +80,7 @@ impl KeepRule {
         Ok(Self { every: steps, units })
     }
 
-    /// Name of the checkpoint after a step, without its extension; none if none is due.
+    /// Returns the name of the checkpoint after a step, without its extension; None if none is due.
     pub fn checkpoint_name(&self, step: u64) -> Option<String> {
         let number = |step: u64| (step as f64 / self.every + TOLERANCE).floor() as u64;
         let now = number(step);

@@ -25,12 +25,12 @@ pub struct WinRateModel {
 }
 
 impl WinRateModel {
-    /// `sigmoid(score / scale)`
+    /// Makes the model `sigmoid(score / scale)`.
     pub fn from_scale(scale: f64) -> Self {
         Self { scale, offset: 0.0, clamp: f64::INFINITY }
     }
 
-    /// Expected result of a score in centipawns, 0 to 1.
+    /// Returns the expected result of a score in centipawns, 0 to 1.
     pub fn expected_result(self, score: f64) -> f64 {
         let Self { scale, offset, clamp } = self;
         let score = score.clamp(-clamp, clamp);
@@ -47,7 +47,7 @@ impl WinRateModel {
 #[derive(Clone, Debug)]
 pub struct SourceTarget {
     pub(crate) win_rate: WinRateModel,
-    /// Weight of the result in the target; none: the run's.
+    /// Weight of the result in the target; None: the run's.
     pub(crate) wdl: Option<f64>,
     /// Expected results of centipawns from `-NEAR` to `NEAR`, which saves small nets a tenth.
     near: Arc<[f64]>,
@@ -62,7 +62,7 @@ impl SourceTarget {
         Self { win_rate, wdl, near }
     }
 
-    /// The expected result of a score in centipawns, 0 to 1.
+    /// Returns the expected result of a score in centipawns, 0 to 1.
     fn expected_result(&self, score: f32) -> f64 {
         let whole = score as i32;
         match self.near.get(whole.saturating_add(NEAR) as usize) {
@@ -80,9 +80,9 @@ impl From<WinRateModel> for SourceTarget {
 
 const LEAST: usize = 1 << 11;
 
-/// Targets of a batch, 0 to 1, with the point of view of its results. `wdl` is the weight of
-/// results in the run; `source_targets` has an entry for positions without a source, then one for each
-/// source. Positions without a score have their results as targets.
+/// Computes the targets of a batch, 0 to 1, from the point of view of its results. `wdl` is the
+/// weight of results in the run. `source_targets` has an entry for positions without a source, then
+/// one per source. Positions without a score have their results as targets.
 pub fn blend_targets<'a>(
     batch: &'a Batch,
     wdl: f64,
@@ -92,21 +92,23 @@ pub fn blend_targets<'a>(
     if scores.is_empty() || sources.is_empty() && wdl == 1.0 {
         return Cow::Borrowed(results);
     }
-    let of = |result: f32, score: f32, worth: &SourceTarget| {
-        let wdl = worth.wdl.unwrap_or(wdl);
+    let blend = |result: f32, score: f32, target: &SourceTarget| {
+        let wdl = target.wdl.unwrap_or(wdl);
         match wdl == 1.0 || score.is_nan() && !sources.is_empty() {
             true => result,
-            false => (wdl * f64::from(result) + (1.0 - wdl) * worth.expected_result(score)) as f32,
+            false => (wdl * f64::from(result) + (1.0 - wdl) * target.expected_result(score)) as f32,
         }
     };
     let positions = results.par_iter().zip(&scores[..]).with_min_len(LEAST);
     let targets: Vec<f32> = match sources.is_empty() {
-        true => positions.map(|(&result, &score)| of(result, score, &source_targets[0])).collect(),
+        true => {
+            positions.map(|(&result, &score)| blend(result, score, &source_targets[0])).collect()
+        }
         false => {
-            let of = |((&result, &score), &source): ((&f32, &f32), &u8)| {
-                of(result, score, &source_targets[usize::from(source)])
+            let blend = |((&result, &score), &source): ((&f32, &f32), &u8)| {
+                blend(result, score, &source_targets[usize::from(source)])
             };
-            positions.zip(&sources[..]).map(of).collect()
+            positions.zip(&sources[..]).map(blend).collect()
         }
     };
     targets.into()
@@ -114,14 +116,14 @@ pub fn blend_targets<'a>(
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ValidationLosses {
-    /// The loss against the target at the end of the run, weighted as in training; if moves are
-    /// learnt, the [reported loss](crate::batch::Choices::sum_losses).
+    /// The loss against the target at the end of the run, weighted as in training; for moves the
+    /// [reported loss](crate::batch::Choices::sum_losses).
     pub target: f64,
     /// The squared error against the result.
     pub result: Option<f64>,
 }
 
-/// Measures a model on batches, each rank on a share of them; none without positions.
+/// Measures a model on batches, each rank on a share of them; None without positions.
 pub(super) fn measure_losses(
     model: &Model,
     batches: &[Batch],
@@ -143,11 +145,11 @@ pub(super) fn measure_losses(
                 sums[0][0] += error(logits[row], *won);
             }
         } else {
-            let wanted = blend_targets(batch, wdl, source_targets);
-            let labels = logits.into_iter().zip(&wanted[..]).zip(&batch.results[..]);
-            for (position, ((logit, wanted), won)) in labels.enumerate() {
+            let targets = blend_targets(batch, wdl, source_targets);
+            let labels = logits.into_iter().zip(&targets[..]).zip(&batch.results[..]);
+            for (position, ((logit, target), won)) in labels.enumerate() {
                 let weight = batch.weights.get(position).map_or(1.0, |weight| f64::from(*weight));
-                let cost = settings.loss.value_at(logit.into(), f64::from(*wanted));
+                let cost = settings.loss.value_at(logit.into(), f64::from(*target));
                 sums[1] = [sums[1][0] + weight * cost, sums[1][1] + weight];
                 sums[0][0] += error(logit, *won);
             }

@@ -19,18 +19,12 @@ impl FusedOps for Flex {
         let arrays = own_tensors(arrays);
         let (weights, positions) =
             (borrow_weights(&job, &arrays), (job.inputs.one_hot(), job.touched));
-        let mut gradients = reuse_tensors(&job.kept, job.kernel.gradient_lens(job.touched));
-        let into = gradients.iter_mut().map(|it| it.storage_mut());
-        let into = SliceGradients::new(&job.kernel.net, into);
-        let value = loss_and_gradients(
-            job.kernel,
-            &weights,
-            positions,
-            job.aim,
-            into,
-            &mut lock_scratch(&job),
-        );
-        *lock_memory(&job.kept) = Some(Box::new(gradients.clone()));
+        let mut gradients = reuse_tensors(&job.gradients, job.kernel.gradient_lens(job.touched));
+        let slices = gradients.iter_mut().map(|it| it.storage_mut());
+        let slices = SliceGradients::new(&job.kernel.net, slices);
+        let scratch = &mut lock_scratch(&job);
+        let value = loss_and_gradients(job.kernel, &weights, positions, job.aim, slices, scratch);
+        *lock_memory(&job.gradients) = Some(Box::new(gradients.clone()));
         let loss = make_tensor(vec![value as f32]);
         FusedGradients { loss, gradients: TensorArrays(gradients) }
     }
@@ -58,7 +52,7 @@ impl FusedOps for Flex {
     }
 }
 
-/// A buffer left by a panic is usable: each call writes before it reads.
+/// Locks the buffers. A panic leaves them usable: each call writes before it reads.
 fn lock_scratch<'a>(job: &'a KernelJob) -> MutexGuard<'a, Scratch> {
     job.scratch.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -67,11 +61,11 @@ fn lock_memory(memory: &GradientMemory) -> MutexGuard<'_, Option<Box<dyn Any + S
     memory.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tensors with arbitrary values, if possible those of the last step, which need no clearing.
-fn reuse_tensors(of: &GradientMemory, lens: Vec<usize>) -> Vec<FlexTensor> {
-    let before = lock_memory(of).take().and_then(|it| it.downcast::<Vec<FlexTensor>>().ok());
-    let mut before = before.into_iter().flat_map(|it| *it);
-    let room = |len: usize| match before.next().filter(FlexTensor::is_unique) {
+/// Returns tensors with arbitrary values, if possible those of the last step.
+fn reuse_tensors(memory: &GradientMemory, lens: Vec<usize>) -> Vec<FlexTensor> {
+    let unused = lock_memory(memory).take().and_then(|it| it.downcast::<Vec<FlexTensor>>().ok());
+    let mut unused = unused.into_iter().flat_map(|it| *it);
+    let tensor = |len: usize| match unused.next().filter(FlexTensor::is_unique) {
         Some(free) if free.shape().num_elements() == len => free,
         free => {
             let values = free.and_then(|it| it.into_data().try_into_vec().ok());
@@ -80,10 +74,10 @@ fn reuse_tensors(of: &GradientMemory, lens: Vec<usize>) -> Vec<FlexTensor> {
             make_tensor(values)
         }
     };
-    lens.into_iter().map(room).collect()
+    lens.into_iter().map(tensor).collect()
 }
 
-/// A contiguous row-major tensor from the start of its storage; the input may be a view.
+/// Makes a tensor row-major from the start of its storage; the input may be a slice of another.
 fn make_contiguous(tensor: FlexTensor) -> FlexTensor {
     if is_whole(&tensor) { tensor } else { FlexTensor::from_data(tensor.into_data()) }
 }
@@ -94,7 +88,7 @@ fn is_whole(tensor: &FlexTensor) -> bool {
         && tensor.bytes().len() == size_of::<f32>() * tensor.shape().num_elements()
 }
 
-/// Values of a tensor, row-major, if they are so in memory.
+/// Borrows the values of a tensor if they are row-major in memory.
 pub fn borrow_values(tensor: &DispatchTensor) -> Option<&[f32]> {
     match &tensor.kind {
         DispatchTensorKind::Flex(BackendTensor::Float(tensor)) if is_whole(tensor) => {
@@ -104,7 +98,7 @@ pub fn borrow_values(tensor: &DispatchTensor) -> Option<&[f32]> {
     }
 }
 
-/// Mutable values of a tensor on the CPU; of a copy if it is shared.
+/// Borrows the values of a tensor on the CPU mutably; of a copy if it is shared.
 pub fn borrow_mut(tensor: &mut DispatchTensor) -> Option<&mut [f32]> {
     let DispatchTensorKind::Flex(BackendTensor::Float(tensor)) = &mut tensor.kind else {
         return None;

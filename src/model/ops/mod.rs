@@ -1,4 +1,4 @@
-//! Operations of our own on Burn's backends. [`FusedOps`] is a backend extension. The whole loss of
+//! Fused operations on Burn's backends. [`FusedOps`] is a backend extension. The whole loss of
 //! a net is one operation: accumulate, activate, multiply by the layers, sigmoid, error, and all
 //! gradients, in one pass over chunks of the batch that fit the cache. The kernel returns loss and
 //! gradients together, so Burn's autodiff is not involved: tensors are those of the backend itself.
@@ -33,13 +33,13 @@ use steps::OptimizerStep;
 pub struct KernelJob<'a> {
     pub kernel: &'a Kernel,
     pub inputs: &'a BatchInputs,
-    /// Touched rows for gradients; none: all rows.
+    /// Touched rows for gradients; None: all rows.
     pub touched: Option<&'a RowSet>,
-    /// Numbers `[batch]`; none for logits.
+    /// Numbers `[batch]`; empty for logits.
     pub aim: Aim<'a>,
     pub scratch: Arc<Mutex<Scratch>>,
-    pub kept: GradientMemory,
-    /// Most bytes for all from accumulators' gradients on, and for cached lists; batches are split.
+    pub gradients: GradientMemory,
+    /// Maximum bytes from accumulators' gradients on, and of cached lists; batches are split.
     pub room: usize,
     pub done: Option<Done<'a>>,
 }
@@ -60,7 +60,7 @@ pub enum KernelStage {
     Backward,
 }
 
-/// Memory of gradients that a backend reuses in the next step, which has the same shapes.
+/// Gradients of the last step, whose memory a backend reuses: the next step has the same shapes.
 #[derive(Clone, Debug, Default)]
 pub struct GradientMemory(pub Arc<Mutex<Option<Box<dyn Any + Send>>>>);
 
@@ -109,12 +109,12 @@ pub trait FusedOps: Backend {
         #[extension_type] arrays: TensorArrays<Self>,
         job: KernelJob<'_>,
     ) -> FusedGradients<Self>;
-    /// The logits, `[batch]`; no gradients follow from them.
+    /// Computes the logits, `[batch]`, without gradients.
     fn net_logits(
         #[extension_type] arrays: TensorArrays<Self>,
         job: KernelJob<'_>,
     ) -> FloatTensor<Self>;
-    /// A step: parameter, gradient and states to the next parameter and states.
+    /// Takes a step: from parameter, gradient and states to the next parameter and states.
     fn take_step(
         #[extension_type] arrays: TensorArrays<Self>,
         step: OptimizerStep,
@@ -122,7 +122,7 @@ pub trait FusedOps: Backend {
     ) -> TensorArrays<Self>;
 }
 
-/// One step for one parameter with its states, in one pass at a `level` if there is a kernel.
+/// Takes a step of a parameter and its states, in one pass at `level` if there is a kernel.
 pub fn take_step(
     parameter: Tensor<1>,
     gradient: Tensor<1>,

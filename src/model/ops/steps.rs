@@ -50,11 +50,11 @@ impl OptimizerStep {
         with_formula!(self, formula => step_pass(formula, level, p, g, into_array(states)));
     }
 
-    /// Takes missed steps in some rows of `p` and the states, in place. `taken` counts those of
-    /// every row. The gradient is zero, except in the last step if `g` is given, which has these
-    /// rows one after the other. The bits are those of [`OptimizerStep::take_step`], step by step, for any number
-    /// of rayon's threads. Panics if the steps are of several kinds, the rows are not sorted, or
-    /// lengths differ.
+    /// Takes missed steps in `rows` of `p` and the states, in place. `taken` has the steps that
+    /// every row has taken. The gradient is zero, except in the last step if `g` is given, which
+    /// has only these rows. The bits are those of [`OptimizerStep::take_step`], step by step, for
+    /// any number of rayon's threads. Panics if the steps are of several kinds, rows are not
+    /// sorted, or lengths differ.
     pub fn take_missed(
         steps: &[OptimizerStep],
         level: SimdLevel,
@@ -84,8 +84,8 @@ impl OptimizerStep {
 }
 
 fn into_array<T, const N: usize>(states: Vec<T>) -> [T; N] {
-    let found = states.len();
-    states.try_into().unwrap_or_else(|_| panic!("{N} states, not {found}"))
+    let count = states.len();
+    states.try_into().unwrap_or_else(|_| panic!("{N} states, not {count}"))
 }
 
 fn of_kind<F: Copy + 'static>(_: &F, steps: &[OptimizerStep]) -> Vec<F> {
@@ -106,7 +106,7 @@ trait Formula<const STATES: usize>: Copy + Sync + 'static {
         states: [A::V; STATES],
     ) -> (A::V, [A::V; STATES]);
 
-    /// The step for zero gradient and states, if the states then stay zero.
+    /// Returns the step for zero gradient and states, if the states then stay zero.
     fn without_gradient(&self) -> Option<Shrink> {
         None
     }
@@ -323,12 +323,8 @@ impl<F: Formula<N>, const N: usize> Task for StepPiece<'_, F, N> {
             for (now, (_, last)) in now.iter_mut().zip(&states) {
                 *now = simd.partial_load_f32s(last);
             }
-            let (p, now) = formula.step_element(
-                Vectors(simd),
-                simd.partial_load_f32s(last_parameters),
-                g,
-                now,
-            );
+            let p = simd.partial_load_f32s(last_parameters);
+            let (p, now) = formula.step_element(Vectors(simd), p, g, now);
             simd.partial_store_f32s(last_parameters, p);
             for (now, (_, last)) in now.into_iter().zip(&mut states) {
                 simd.partial_store_f32s(last, now);
@@ -349,10 +345,10 @@ fn pass_missed<F: Formula<N>, const N: usize>(
     assert_eq!(len, width * taken.len(), "parameters");
     assert!(states.iter().all(|it| it.len() == len), "states");
     assert!(gradients.is_none_or(|it| it.len() == width * rows.len()), "gradients");
-    let (zeros, many) = (vec![0.0; width], (BLOCK / width.max(1)).max(1));
+    let (zeros, block_rows) = (vec![0.0; width], (BLOCK / width.max(1)).max(1));
     let mut first = 0;
-    let mut blocks = Vec::with_capacity(rows.len() / many + 1);
-    for (i, rows) in rows.chunks(many).enumerate() {
+    let mut blocks = Vec::with_capacity(rows.len() / block_rows + 1);
+    for (i, rows) in rows.chunks(block_rows).enumerate() {
         let count = rows[rows.len() - 1] as usize + 1 - first;
         blocks.push(MissedSteps {
             formulas,
@@ -361,7 +357,7 @@ fn pass_missed<F: Formula<N>, const N: usize>(
             rows,
             taken: cut_front(&mut taken, count),
             parameters: cut_front(&mut parameters, count * width),
-            gradients: gradients.map(|it| &it[i * many * width..][..rows.len() * width]),
+            gradients: gradients.map(|it| &it[i * block_rows * width..][..rows.len() * width]),
             states: states.each_mut().map(|it| cut_front(it, count * width)),
         });
         first += count;
@@ -369,7 +365,7 @@ fn pass_missed<F: Formula<N>, const N: usize>(
     blocks.into_par_iter().for_each(|block| level.run(block));
 }
 
-/// Some rows of an array, and all between them.
+/// Task that takes missed steps in rows of a range of an array.
 struct MissedSteps<'a, F, const N: usize> {
     formulas: &'a [F],
     zeros: &'a [f32],
@@ -390,26 +386,28 @@ impl<F: Formula<N>, const N: usize> Task for MissedSteps<'_, F, N> {
         let MissedSteps { formulas, zeros, first, rows, taken, parameters, gradients, mut states } =
             self;
         let (width, last) = (zeros.len(), formulas.len() - 1);
-        let place = |row: u32| (row as usize - first) * width;
+        let offset = |row: u32| (row as usize - first) * width;
         for (i, &row) in rows.iter().enumerate() {
             if let Some(&next) = rows.get(i + AHEAD) {
-                for line in (place(next)..place(next) + width).step_by(LINE) {
+                for line in (offset(next)..offset(next) + width).step_by(LINE) {
                     prefetch_line(parameters, line, true);
                     states.iter().for_each(|it| prefetch_line(it, line, true));
                 }
             }
-            let (start, taken) = (place(row), &mut taken[row as usize - first]);
+            let (start, taken) = (offset(row), &mut taken[row as usize - first]);
             let mut is_still =
                 *taken as usize != last && states.iter().all(|it| are_zeros(&it[start..][..width]));
             for (step, formula) in formulas.iter().enumerate().skip(*taken as usize) {
-                let own = gradients.filter(|_| step == last);
+                let gradients = gradients.filter(|_| step == last);
                 let parameters = &mut parameters[start..][..width];
-                if let (true, None, Some(formula)) = (is_still, own, formula.without_gradient()) {
+                if let (true, None, Some(formula)) =
+                    (is_still, gradients, formula.without_gradient())
+                {
                     let (formula, gradients) = (&formula, zeros);
                     StepPiece { formula, parameters, gradients, states: [] }.run::<S, R>(simd);
                 } else {
                     is_still = false;
-                    let gradients = own.map_or(zeros, |all| &all[i * width..][..width]);
+                    let gradients = gradients.map_or(zeros, |all| &all[i * width..][..width]);
                     let states = states.each_mut().map(|it| &mut it[start..][..width]);
                     StepPiece { formula, parameters, gradients, states }.run::<S, R>(simd);
                 }
@@ -419,7 +417,7 @@ impl<F: Formula<N>, const N: usize> Task for MissedSteps<'_, F, N> {
     }
 }
 
-/// Rows that are prefetched, as the processor does not predict scattered ones.
+/// Distance at which rows are prefetched, as the processor does not predict scattered ones.
 const AHEAD: usize = 4;
 const LINE: usize = 16;
 
@@ -429,7 +427,8 @@ fn are_zeros(numbers: &[f32]) -> bool {
     numbers.iter().fold(0, |all, number| all | number.to_bits()) == 0
 }
 
-/// Adam's step with decoupled weight decay, and RAdam's. For each parameter `p` with gradient `g` and means `m` and `v`, at step `t` from 1:
+/// Adam's step with decoupled weight decay, and RAdam's. For each parameter `p` with gradient `g`
+/// and means `m` and `v`, at step `t` from 1:
 ///
 /// ```text
 /// g += coupled_decay * p
@@ -444,11 +443,11 @@ fn are_zeros(numbers: &[f32]) -> bool {
 /// division starts once the mean of squares is reliable:
 ///
 /// ```text
-/// most = 2 / (1 - beta2) - 1
-/// rho  = most - 2 t beta2^t / (1 - beta2^t)
-/// p   -= lr * (m / (1 - beta1^t)) * r * sqrt(1 - beta2^t) / (sqrt(v) + epsilon)   if rho > 5
-///        with r = sqrt((rho - 4) (rho - 2) most / ((most - 4) (most - 2) rho))
-/// p   -= lr * (m / (1 - beta1^t))                                                 otherwise
+/// limit = 2 / (1 - beta2) - 1
+/// rho   = limit - 2 t beta2^t / (1 - beta2^t)
+/// p    -= lr * (m / (1 - beta1^t)) * r * sqrt(1 - beta2^t) / (sqrt(v) + epsilon)   if rho > 5
+///         with r = sqrt((rho - 4) (rho - 2) limit / ((limit - 4) (limit - 2) rho))
+/// p    -= lr * (m / (1 - beta1^t))                                                 otherwise
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Adam {
@@ -484,7 +483,7 @@ pub struct AdamFactors {
 }
 
 impl Adam {
-    /// The step number `step`, from 1, with learning rate `lr`. The states are `m` and `v`.
+    /// Makes step number `step`, from 1, with learning rate `lr`. The states are `m` and `v`.
     pub fn step_at(&self, lr: f64, step: u64) -> OptimizerStep {
         let t = step as f64;
         let unbias = |beta: f64| match self.bias_correction || self.rectified {
@@ -515,13 +514,13 @@ impl Adam {
         })
     }
 
-    /// RAdam's `r` at step `t`; none until the mean of squares is reliable.
+    /// Computes RAdam's `r` at step `t`; None until the mean of squares is reliable.
     pub fn rectification(&self, t: f64) -> Option<f64> {
-        let most = 2.0 / (1.0 - self.beta2) - 1.0;
+        let limit = 2.0 / (1.0 - self.beta2) - 1.0;
         let power = self.beta2.powf(t);
-        let rho = most - 2.0 * t * power / (1.0 - power);
-        let of = |rho: f64| (rho - 4.0) * (rho - 2.0) / rho;
-        (rho > 5.0).then(|| (of(rho) / of(most)).sqrt())
+        let rho = limit - 2.0 * t * power / (1.0 - power);
+        let term = |rho: f64| (rho - 4.0) * (rho - 2.0) / rho;
+        (rho > 5.0).then(|| (term(rho) / term(limit)).sqrt())
     }
 }
 

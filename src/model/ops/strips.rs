@@ -1,33 +1,33 @@
-//! The lists of a batch in strips, which a GPU goes through one by one. The gradient of an input's
-//! weights is a sum over the lists that have it. Strip by strip, the addends stay in a cache while
-//! all inputs read them, and a strip's lists of an input are a few words of bits. The processor
-//! assigns lists to strips, so this code is tested without a GPU.
+//! Lists of a batch in strips, which a GPU processes one by one. The gradient of an input's weights
+//! is a sum over the lists that contain it. Strip by strip, the addends stay in a cache while all
+//! inputs read them, and a strip's lists of an input are a few words of bits. The processor assigns
+//! lists to strips, so this code is tested without a GPU.
 
-/// The lists of each strip. They share a king bucket, so that a strip has bits for 768 inputs.
+/// Lists of each strip. They share a king bucket, so that a strip has bits for 768 inputs.
 #[derive(Debug, PartialEq)]
 pub struct Strips {
-    /// Places per strip, a multiple of [`ROUND`].
+    /// Slots per strip, a multiple of [`ROUND`].
     pub length: usize,
-    /// The list at each place of each strip, or `NONE`; empty for one king bucket, in order.
+    /// List of each slot, strip by strip, or `NONE`; empty for one king bucket: lists are in order.
     pub order: Vec<u32>,
-    /// The first strip of each king bucket, and behind the last one their number.
+    /// First strip of each king bucket, then the number of strips.
     pub starts: Vec<u32>,
 }
 
 /// Lists whose bits a cube finds before it adds them up.
 pub const ROUND: usize = 1024;
-/// Most strips of a king bucket. Each has its sum for each input.
+/// Maximum strips of a king bucket. Each has a sum for each input.
 const MOST: usize = 64;
 const NONE: u32 = u32::MAX;
 
 impl Strips {
-    pub fn new(lists: usize, groups: &[u8], kings: usize) -> Self {
+    pub fn new(lists: usize, king_buckets: &[u8], kings: usize) -> Self {
         let length = strip_length(lists);
         if kings == 1 {
             return Self::of_one_king(lists);
         }
         let mut counts = vec![0_usize; kings];
-        groups.iter().for_each(|king| counts[usize::from(*king)] += 1);
+        king_buckets.iter().for_each(|king| counts[usize::from(*king)] += 1);
         let (mut starts, mut next, mut strips) = (Vec::with_capacity(kings + 1), Vec::new(), 0);
         for count in counts {
             starts.push(strips as u32);
@@ -36,7 +36,7 @@ impl Strips {
         }
         starts.push(strips as u32);
         let mut order = vec![NONE; strips * length];
-        for (number, &king) in groups.iter().enumerate() {
+        for (number, &king) in king_buckets.iter().enumerate() {
             let next = &mut next[usize::from(king)];
             order[*next] = number as u32;
             *next += 1;

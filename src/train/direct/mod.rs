@@ -1,5 +1,5 @@
 //! Direct methods: weights of handcrafted terms from all positions at once, in f64. [`newton`]
-//! solves for the weights, step by step; [`search`] tries them one by one.
+//! solves for the weights step by step; [`search`] tries them one by one.
 
 pub mod newton;
 pub mod normal;
@@ -64,7 +64,7 @@ impl Direct {
         serde_json::to_vec(&self.state).expect("numbers have a JSON form")
     }
 
-    /// One step on all positions, with targets and [shares](Goal::Results). Fails with a
+    /// Takes a step on all positions, with targets and [shares](Goal::Results). Fails with a
     /// [`problem::ProblemError`].
     pub fn step_once(
         &mut self,
@@ -105,26 +105,28 @@ impl Direct {
             DirectState::LocalSearch { step } => {
                 let search = match &mut self.search {
                     Some(search) => search,
-                    none => {
-                        none.insert(Search::new(&problem, &point, &movable_weights(pieces, shape))?)
-                    }
+                    empty => empty.insert(Search::new(
+                        &problem,
+                        &point,
+                        &movable_weights(pieces, shape),
+                    )?),
                 };
                 let loss = search.loss();
-                let idle = search.sweep(*step).moved == 0;
+                let unchanged = search.sweep(*step).moved == 0;
                 point = search.point.clone();
                 let finest = *step == 1;
-                if idle {
+                if unchanged {
                     *step = (*step / 2).max(1);
                 }
-                (loss, idle && finest)
+                (loss, unchanged && finest)
             }
         };
         Ok(DirectStep { weights: with_changes(weights, &start, &point), loss, converged })
     }
 }
 
-/// Standard errors of the weights of a run by number, if these have an effect and are determined;
-/// see [`newton::standard_errors`]. `prior` is that of Gauss-Newton, in centipawns. Fails with a
+/// Computes standard errors of weights by number, if these have an effect and are determined; see
+/// [`newton::standard_errors`]. `prior` is that of Gauss-Newton, in centipawns. Fails with a
 /// [`problem::ProblemError`], or for weights of other terms.
 pub fn standard_errors(
     shape: HceShape,
@@ -161,12 +163,12 @@ fn movable_weights(pieces: &[Arc<TermBatch>], shape: HceShape) -> Vec<bool> {
 }
 
 fn to_points(weights: &Weights, shape: HceShape) -> Result<[Point; 2], WeightsError> {
-    let all = |part: &str| -> Result<Vec<f64>, WeightsError> {
+    let weights_of = |part: &str| -> Result<Vec<f64>, WeightsError> {
         let terms = weights.get(&format!("terms.{part}"), &[shape.terms, 2])?;
         let tempo = weights.get(&format!("tempo.{part}"), &[1])?;
         Ok(terms.iter().chain(tempo).map(|value| f64::from(*value)).collect())
     };
-    let (start, mut now) = (all("start")?, all("change")?);
+    let (start, mut now) = (weights_of("start")?, weights_of("change")?);
     now.iter_mut().zip(&start).for_each(|(now, start)| *now += start);
     Ok([Point(start), Point(now)])
 }

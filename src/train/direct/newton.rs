@@ -11,7 +11,7 @@ pub struct Prior {
     pub centipawns: f64,
 }
 
-/// Steps towards the weights that lower the loss most.
+/// Solver that steps towards the weights with the lowest loss.
 ///
 /// With a prior the most probable weights are found. N errors `r` that are normal with variance
 /// `s^2`, and weights that are normal around their start, have the logarithm of probability
@@ -21,15 +21,14 @@ pub struct Prior {
 /// ```
 ///
 /// up to a constant. Multiplied by `-2 s^2 / N` that is `loss + penalty / 2 * sum (w - start)^2`
-/// with the penalty `2 s^2 / (N prior^2)`, where `s^2` is the mean squared error, so the loss
-/// itself.
+/// with the penalty `2 s^2 / (N prior^2)`, where `s^2` is the mean squared error, that is the loss.
 ///
 /// A step uses the previous `s^2`. Since `log` is concave, a step that lowers its objective also
 /// lowers `N / 2 * log(loss) + sum (w - start)^2 / (2 prior^2)`, the objective with the best
-/// `s^2` put in; so steps cannot go round in circles.
+/// `s^2`; so steps cannot cycle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Newton {
-    /// Share of the diagonal that is added to it; tenfold after a failed step, a tenth after
+    /// Share of the diagonal that is added to it: tenfold after a failed step, a tenth after
     /// others.
     pub damping: f64,
     /// Trained weights by number. The others keep their bits.
@@ -49,9 +48,9 @@ pub struct NewtonStep {
 pub const FIRST_DAMPING: f64 = 1e-3;
 const LEAST_DAMPING: f64 = 1e-12;
 const MOST_DAMPING: f64 = 1e9;
-/// Smallest share of the loss that counts as a fall.
+/// Share of the loss below which a fall counts as none.
 const CONVERGED: f64 = 1e-7;
-/// A small fall proves nothing if damping shortened the step and less damping was not tried.
+/// Damping above which a small fall proves nothing, unless less damping was tried.
 const DAMPING_THAT_SHORTENS: f64 = 1e-1;
 
 impl Newton {
@@ -59,8 +58,8 @@ impl Newton {
         Self { damping: FIRST_DAMPING, movable, prior: None }
     }
 
-    /// Takes a step, or none if no step lowers the objective. Fails if the loss is not finite where
-    /// the step starts.
+    /// Takes a step, or none if no step lowers the objective. Fails if the loss at `point` is not
+    /// finite.
     pub fn step(
         &mut self,
         problem: &Problem,
@@ -69,31 +68,31 @@ impl Newton {
         let equations = Equations::of(problem, point)?;
         let penalty = penalty(&equations, problem, self.prior.as_ref());
         let system = System::new(&equations, &self.movable, penalty);
-        // Of the objective.
+        // The gradient of the objective.
         let mut gradient = equations.gradient.clone();
         if let Some(prior) = &self.prior {
             let moved = point.0.iter().zip(&prior.start.0).map(|(now, start)| now - start);
-            gradient.iter_mut().zip(moved).for_each(|(it, moved)| *it += penalty * moved);
+            gradient.iter_mut().zip(moved).for_each(|(sum, moved)| *sum += penalty * moved);
         }
         let downhill: Vec<f64> = gradient.iter().map(|element| -element).collect();
-        let before = equations.loss + self.priced(penalty, point);
-        // With forces there is a direction but no objective: each step is taken, as in the source.
-        // Where the endgame's value is 0, and its sign turns COMPLEXITY, no step is downhill.
+        let before = equations.loss + self.prior_penalty(penalty, point);
+        // With a force there is a direction but no objective: each step is taken, as in the source.
+        // Where the endgame's value is 0, and its sign flips COMPLEXITY, no step is downhill.
         let is_taken = matches!(problem.goal, Goal::Moves(it) if it.force.is_some())
             && gradient.iter().any(|element| *element != 0.0);
         let first_damping = self.damping.clamp(LEAST_DAMPING, MOST_DAMPING);
         self.damping = first_damping;
         while self.damping <= MOST_DAMPING {
             if let Some(step) = system.solve(self.damping, &downhill) {
-                let mut there = point.clone();
-                let moves = there.0.iter_mut().zip(&step).zip(&self.movable);
+                let mut candidate = point.clone();
+                let moves = candidate.0.iter_mut().zip(&step).zip(&self.movable);
                 for ((weight, step), _) in moves.filter(|(_, movable)| **movable) {
                     *weight += step;
                 }
-                let loss = problem.loss(&there);
-                let fell = before - (loss + self.priced(penalty, &there));
+                let loss = problem.loss(&candidate);
+                let fell = before - (loss + self.prior_penalty(penalty, &candidate));
                 if fell > 0.0 || is_taken {
-                    *point = there;
+                    *point = candidate;
                     let shortened = self.damping > DAMPING_THAT_SHORTENS;
                     let needed = self.damping > first_damping;
                     let is_small = fell <= CONVERGED * before && (needed || !shortened);
@@ -115,21 +114,21 @@ impl Newton {
         Ok(NewtonStep { loss_before: loss, loss_after: loss, converged: true })
     }
 
-    /// The penalty in the objective; only for trained weights.
-    fn priced(&self, penalty: f64, point: &Point) -> f64 {
+    /// Computes the penalty in the objective, for trained weights only.
+    fn prior_penalty(&self, penalty: f64, point: &Point) -> f64 {
         let Some(prior) = &self.prior else { return 0.0 };
         let pairs = point.0.iter().zip(&prior.start.0).zip(&self.movable);
         let squares =
-            pairs.filter(|(_, movable)| **movable).map(|((one, other), _)| (one - other).powi(2));
+            pairs.filter(|(_, movable)| **movable).map(|((now, start), _)| (now - start).powi(2));
         0.5 * penalty * squares.sum::<f64>()
     }
 }
 
-/// Standard errors of `movable` weights in centipawns, `None` for the others, infinite for those
-/// that neither data nor prior determine. They are the roots of the diagonal of `(J J / s^2 + 1 /
-/// prior^2)^-1`, where `J` holds the derivatives of the errors and `s^2` is the mean squared error.
-/// They take the errors of all positions to be independent and equally spread; positions of one
-/// game are not, so the truth is larger.
+/// Computes standard errors of `movable` weights in centipawns: `None` for the others, infinite for
+/// weights that neither data nor prior determine. They are the roots of the diagonal of `(J J / s^2
+/// + 1 / prior^2)^-1`, where `J` holds the derivatives of the errors and `s^2` is the mean squared
+/// error. Errors of positions are assumed to be independent and equally spread; within a game they
+/// are not, so true standard errors are larger.
 pub fn standard_errors(
     problem: &Problem,
     equations: &Equations,
@@ -142,7 +141,7 @@ pub fn standard_errors(
     inverse.into_iter().map(|it| it.map(|element| (variance * element).sqrt())).collect()
 }
 
-/// Divisor of the summed loss's curvature that gives that of minus the log probability.
+/// Returns the divisor from the summed loss's curvature to that of the negative log probability.
 fn noise(equations: &Equations, goal: Goal) -> f64 {
     match goal {
         // Softmax is a log probability itself.
@@ -153,13 +152,13 @@ fn noise(equations: &Equations, goal: Goal) -> f64 {
 
 fn penalty(equations: &Equations, problem: &Problem, prior: Option<&Prior>) -> f64 {
     prior.map_or(0.0, |prior| {
-        let witnesses = problem.count * problem.evenness();
-        noise(equations, problem.goal) / (witnesses * prior.centipawns.powi(2))
+        let effective_count = problem.count * problem.evenness();
+        noise(equations, problem.goal) / (effective_count * prior.centipawns.powi(2))
     })
 }
 
 /// The matrix `hessian + penalty` of the trained weights, scaled so that its diagonal is 1. Weights
-/// that change no position and have no penalty are left out as well: they are undetermined.
+/// that change no position and have no penalty are left out, too: they are undetermined.
 struct System {
     free: Vec<usize>,
     /// Divisors of the elements of a row and of a column.
@@ -202,7 +201,8 @@ impl System {
         step.iter().all(|element| element.is_finite()).then_some(step)
     }
 
-    /// Diagonal of the inverse, `None` for fixed weights and infinite for undetermined ones.
+    /// Returns the diagonal of the inverse: `None` for fixed weights, infinite for undetermined
+    /// ones.
     fn inverse_diagonal(&self, weights: usize) -> Vec<Option<f64>> {
         let mut diagonal = vec![None; weights];
         let inverse = self.factors(RIDGE).map(|factors| factors.inverse_diagonal());

@@ -1,6 +1,5 @@
-//! The normal equations of least squares. Each element of the matrix is summed over the positions
-//! in an order that depends on them alone, by the thread of its band of rows: the bits are the same
-//! for any number of threads.
+//! Normal equations of least squares. Each element of the matrix is summed over the positions in
+//! their order, by the thread of its band of rows: the bits are the same for any number of threads.
 
 use rayon::prelude::*;
 
@@ -16,15 +15,15 @@ pub struct Equations {
     pub hessian: Triangle,
 }
 
-/// The lower triangle of a symmetric matrix, in blocks of two terms. The tempo is the last term.
+/// Lower triangle of a symmetric matrix, in blocks of two terms. The tempo is the last term.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Triangle {
     /// Row `i` has the blocks of the terms `0..=i`.
     blocks: Vec<NormalBlock>,
 }
 
-/// `[mg mg, mg eg, eg mg, eg eg]`, the first of the row's term, the second of the column's.
-/// Aligned, so that it crosses no cache line.
+/// Block `[mg mg, mg eg, eg mg, eg eg]`: the first factor of the row's term, the second of the
+/// column's. It is aligned so that it crosses no cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(align(32))]
 struct NormalBlock([f64; 4]);
@@ -34,9 +33,9 @@ impl Triangle {
         Self { blocks: vec![NormalBlock::default(); row(terms + 1)] }
     }
 
-    /// The element of two weights by their numbers.
-    pub fn get(&self, one: usize, other: usize) -> f64 {
-        let (low, high) = (one.min(other), one.max(other));
+    /// Returns the element of two weights by their numbers.
+    pub fn get(&self, row_weight: usize, column_weight: usize) -> f64 {
+        let (low, high) = (row_weight.min(column_weight), row_weight.max(column_weight));
         self.blocks[row(high / 2) + low / 2].0[2 * (high % 2) + low % 2]
     }
 }
@@ -117,24 +116,25 @@ impl<'a> Band<'a> {
     /// Adds the products of a position's derivatives in the rows of this band.
     #[inline(always)]
     fn add(&mut self, position: NormalRow) {
-        let behind = self.first + self.gradient.len();
+        let end = self.first + self.gradient.len();
         let low = position.terms.partition_point(|term| (*term as usize) < self.first);
-        let high = position.terms.partition_point(|term| (*term as usize) < behind);
+        let high = position.terms.partition_point(|term| (*term as usize) < end);
         for entry in low..high {
             let term = position.terms[entry] as usize;
-            let [mg, eg] = position.slopes[entry];
-            let of_band = term - self.first;
-            self.gradient[of_band][0] += position.slope * mg;
-            self.gradient[of_band][1] += position.slope * eg;
+            let [mg, eg] = position.derivatives[entry];
+            let gradient = &mut self.gradient[term - self.first];
+            gradient[0] += position.derivative * mg;
+            gradient[1] += position.derivative * eg;
             let (mg, eg) = (mg * position.curvature, eg * position.curvature);
-            let own = [mg, mg, eg, eg];
+            let row_factors = [mg, mg, eg, eg];
             let start = row(term) - row(self.first);
             let blocks = &mut self.blocks[start..=start + term];
-            let columns = position.terms[..=entry].iter().zip(&position.slopes[..=entry]);
+            let columns = position.terms[..=entry].iter().zip(&position.derivatives[..=entry]);
             for (&column, &[mg, eg]) in columns {
-                let (NormalBlock(block), other) = (&mut blocks[column as usize], [mg, eg, mg, eg]);
+                let NormalBlock(block) = &mut blocks[column as usize];
+                let column_factors = [mg, eg, mg, eg];
                 for k in 0..4 {
-                    block[k] += own[k] * other[k];
+                    block[k] += row_factors[k] * column_factors[k];
                 }
             }
         }
@@ -160,23 +160,23 @@ impl pulp::WithSimd for BlockAddition<'_> {
     }
 }
 
-/// A sparse Jacobian: one row per position of a chunk, or per difference of moves; each row has its
-/// terms in rising order, the tempo as the last one. Zeros are left out.
+/// Sparse Jacobian: one row per position of a chunk, or per difference of moves. Each row has its
+/// terms in ascending order, the tempo last, without zeros.
 #[derive(Clone, Debug, Default)]
 struct Jacobian {
     /// Row `i` has the entries `ends[i]..ends[i + 1]`.
     ends: Vec<usize>,
     terms: Vec<u32>,
     /// Derivatives by middlegame and endgame weight.
-    slopes: Vec<[f64; 2]>,
+    derivatives: Vec<[f64; 2]>,
     /// Derivatives of the cost by the value, one per row.
     costs: Vec<[f64; 2]>,
     loss: f64,
     /// Blocks of the normal equations that a term's row gets from this chunk.
     work: Vec<u64>,
     /// Entries of the current row, unsorted.
-    found: Vec<Entry>,
-    /// For moves the entries of the rows of one position, and their ends.
+    row_entries: Vec<Entry>,
+    /// For moves: entries of the rows of one position, and their ends.
     rows: (Vec<Entry>, Vec<usize>),
 }
 
@@ -185,8 +185,8 @@ type Entry = (u32, [f64; 2]);
 #[derive(Clone, Copy, Debug)]
 struct NormalRow<'a> {
     terms: &'a [u32],
-    slopes: &'a [[f64; 2]],
-    slope: f64,
+    derivatives: &'a [[f64; 2]],
+    derivative: f64,
     curvature: f64,
 }
 
@@ -199,43 +199,42 @@ impl Jacobian {
             return positions.for_each(|it| self.add_moves(problem, chunk, it, choices, point));
         }
         for (position, row) in (chunk.first..).zip(chunk.rows.clone()) {
-            let value = self.find(terms, row, point);
+            let value = self.collect_entries(terms, row, point);
             self.add(problem.cost(position, value));
         }
     }
 
-    /// Finds the entries of a row, the tempo last; returns the row's value.
-    fn find(&mut self, terms: &TermBatch, row: usize, point: &Point) -> f64 {
-        let (value, slopes) = point.value_and_slopes(terms, row);
-        let [mg, eg] = slopes.normal;
-        self.found.clear();
-        self.found.extend(terms.normal.entries_of_row(row).map(|(term, count)| {
+    /// Collects the entries of a row, the tempo last; returns the row's value.
+    fn collect_entries(&mut self, terms: &TermBatch, row: usize, point: &Point) -> f64 {
+        let (value, derivatives) = point.value_and_slopes(terms, row);
+        let [mg, eg] = derivatives.normal;
+        self.row_entries.clear();
+        self.row_entries.extend(terms.normal.entries_of_row(row).map(|(term, count)| {
             let count = f64::from(count);
             (term as u32, [count * mg, count * eg])
         }));
-        let [white, black] = slopes.safety;
-        self.found.extend(terms.safety.entries_of_row(row).map(|(term, counts)| {
-            let [own, other] = counts.map(f64::from);
-            let slope = |phase: usize| own * white[phase] + other * black[phase];
-            (term as u32, [slope(0), slope(1)])
+        let [white, black] = derivatives.safety;
+        self.row_entries.extend(terms.safety.entries_of_row(row).map(|(term, counts)| {
+            let counts = counts.map(f64::from);
+            (term as u32, [0, 1].map(|phase| counts[0] * white[phase] + counts[1] * black[phase]))
         }));
-        let complexity = slopes.complexity;
-        self.found.extend(terms.complexity.entries_of_row(row).map(|(term, count)| {
+        let complexity = derivatives.complexity;
+        self.row_entries.extend(terms.complexity.entries_of_row(row).map(|(term, count)| {
             let count = f64::from(count);
             (term as u32, [0.0, count * complexity])
         }));
-        self.found.push((point.pairs().len() as u32, [f64::from(terms.turn[row]), 0.0]));
+        self.row_entries.push((point.pairs().len() as u32, [f64::from(terms.turn[row]), 0.0]));
         value
     }
 
-    /// Adds a row of the found entries, those of one term added up; zeros are dropped.
+    /// Adds a row of the collected entries, summed by term; zeros are dropped.
     fn add(&mut self, cost: Cost) {
-        if !self.found.is_sorted_by_key(|(term, _)| *term) {
+        if !self.row_entries.is_sorted_by_key(|(term, _)| *term) {
             // Stable, so that entries are always added in the same order.
-            self.found.sort_by_key(|(term, _)| *term);
+            self.row_entries.sort_by_key(|(term, _)| *term);
         }
         let mut blocks = 0;
-        for same in self.found.chunk_by(|one, other| one.0 == other.0) {
+        for same in self.row_entries.chunk_by(|a, b| a.0 == b.0) {
             let (term, mut sum) = same[0];
             for (_, [mg, eg]) in &same[1..] {
                 sum = [sum[0] + mg, sum[1] + eg];
@@ -244,7 +243,7 @@ impl Jacobian {
                 blocks += 1;
                 self.work[term as usize] += blocks;
                 self.terms.push(term);
-                self.slopes.push(sum);
+                self.derivatives.push(sum);
             }
         }
         self.ends.push(self.terms.len());
@@ -273,32 +272,33 @@ impl Jacobian {
         ends.push(0);
         let mut values = Vec::with_capacity(rows.len());
         for row in rows.clone() {
-            values.push(self.find(terms, row, point));
-            entries.append(&mut self.found);
+            values.push(self.collect_entries(terms, row, point));
+            entries.append(&mut self.row_entries);
             ends.push(entries.len());
         }
-        let of = |row: usize| &entries[ends[row]..ends[row + 1]];
-        let ChoiceLoss { loss, slopes, curvatures } = choices.position_loss(position, &values, 1.0);
+        let entries_of = |row: usize| &entries[ends[row]..ends[row + 1]];
+        let ChoiceLoss { loss, gradients, curvatures } =
+            choices.position_loss(position, &values, 1.0);
         self.loss += loss;
         let signs = &choices.signs[choices.move_rows(position)];
         let signed = |row: usize, share: f64| {
             let sign = share * f64::from(signs[row]);
-            of(row).iter().map(move |(term, [mg, eg])| (*term, [sign * mg, sign * eg]))
+            entries_of(row).iter().map(move |(term, [mg, eg])| (*term, [sign * mg, sign * eg]))
         };
         let base = values.len() - 1;
         for row in 0..base {
-            self.found.clear();
-            self.found.extend(signed(row, 1.0));
-            self.found.extend(signed(base, -1.0));
-            self.add(Cost { loss: 0.0, derivative: slopes[row], curvature: curvatures[row] });
+            self.row_entries.clear();
+            self.row_entries.extend(signed(row, 1.0));
+            self.row_entries.extend(signed(base, -1.0));
+            self.add(Cost { loss: 0.0, derivative: gradients[row], curvature: curvatures[row] });
         }
         if choices.force.is_none() {
             let squared = Choices::UNIT * Choices::UNIT;
-            self.found.clear();
+            self.row_entries.clear();
             for (row, curvature) in curvatures[..base].iter().enumerate() {
                 let share = curvature * squared;
-                self.found.extend(signed(row, share));
-                self.found.extend(signed(base, -share));
+                self.row_entries.extend(signed(row, share));
+                self.row_entries.extend(signed(base, -share));
             }
             self.add(Cost { loss: 0.0, derivative: 0.0, curvature: -1.0 / squared });
         }
@@ -309,7 +309,7 @@ impl Jacobian {
         self.ends.clear();
         self.ends.push(0);
         self.terms.clear();
-        self.slopes.clear();
+        self.derivatives.clear();
         self.costs.clear();
         self.loss = 0.0;
         self.work.clear();
@@ -317,10 +317,10 @@ impl Jacobian {
     }
 
     fn rows(&self) -> impl Iterator<Item = NormalRow<'_>> {
-        self.ends.windows(2).zip(&self.costs).map(|(ends, [slope, curvature])| NormalRow {
+        self.ends.windows(2).zip(&self.costs).map(|(ends, [derivative, curvature])| NormalRow {
             terms: &self.terms[ends[0]..ends[1]],
-            slopes: &self.slopes[ends[0]..ends[1]],
-            slope: *slope,
+            derivatives: &self.derivatives[ends[0]..ends[1]],
+            derivative: *derivative,
             curvature: *curvature,
         })
     }

@@ -36,7 +36,7 @@ pub struct ProblemChunk {
     pub rows: Range<usize>,
     /// Number of the first row in the whole problem.
     pub first: usize,
-    /// For moves the positions of the rows.
+    /// For moves: the positions of the rows.
     pub positions: Range<usize>,
 }
 
@@ -49,7 +49,7 @@ pub struct Cost {
     pub curvature: f64,
 }
 
-/// Most terms of [`Equations`](super::normal::Equations), whose matrix has a gigabyte then.
+/// Maximum terms of [`Equations`](super::normal::Equations), whose matrix then takes a gigabyte.
 pub const MOST_TERMS: usize = 8192;
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -79,8 +79,8 @@ impl From<ProblemError> for TrainError {
 const CHUNK: usize = 256;
 
 impl<'a> Problem<'a> {
-    /// A problem of positions whose terms have numbers below `terms`. Fails if there are no
-    /// positions, or no moves to learn from. Panics if the rows of a position are in several
+    /// Makes a problem of positions whose terms have numbers below `terms`. Fails without
+    /// positions, or without alternative moves. Panics if the rows of a position are in several
     /// blocks.
     pub fn new(
         pieces: &'a [Arc<TermBatch>],
@@ -93,15 +93,15 @@ impl<'a> Problem<'a> {
             while start < rows {
                 let (mut end, first) = (rows.min(start + CHUNK), choice);
                 if let Goal::Moves(choices) = goal {
-                    let behind = |choice: usize| choices.move_rows(choice).end - positions;
-                    while choice < choices.ends.len() && behind(choice) <= rows {
+                    let end_of = |choice: usize| choices.move_rows(choice).end - positions;
+                    while choice < choices.ends.len() && end_of(choice) <= rows {
                         choice += 1;
-                        if behind(choice - 1) >= end {
+                        if end_of(choice - 1) >= end {
                             break;
                         }
                     }
                     assert!(choice > first, "the rows of a position lie in one piece");
-                    end = behind(choice - 1);
+                    end = end_of(choice - 1);
                 }
                 let first_row = positions + start;
                 chunks.push(ProblemChunk {
@@ -124,7 +124,8 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Effective share of positions (L. Kish, "Survey Sampling", 1965); less than 1 with weights.
+    /// Computes the effective share of positions (L. Kish, "Survey Sampling", 1965); less than 1
+    /// with weights.
     pub fn evenness(&self) -> f64 {
         let Goal::Results { shares: shares @ [_, ..], .. } = self.goal else { return 1.0 };
         let sum =
@@ -143,7 +144,7 @@ impl<'a> Problem<'a> {
         &self.pieces[chunk.piece]
     }
 
-    /// The loss of a position with this value. Panics if moves are learnt.
+    /// Computes the loss of a position with this value. Panics if the goal is moves.
     pub fn cost(&self, position: usize, value: f64) -> Cost {
         match self.goal {
             Goal::Results { targets, scale, loss, shares } => {
@@ -163,7 +164,7 @@ impl<'a> Problem<'a> {
     }
 
     pub fn loss(&self, point: &Point) -> f64 {
-        let of_chunk = |chunk: &ProblemChunk| {
+        let chunk_loss = |chunk: &ProblemChunk| {
             let terms = self.piece(chunk);
             let Goal::Moves(choices) = self.goal else {
                 let positions = chunk.first..;
@@ -181,11 +182,11 @@ impl<'a> Problem<'a> {
             };
             chunk.positions.clone().map(cost).sum()
         };
-        let sums: Vec<f64> = self.chunks.par_iter().map(of_chunk).collect();
+        let sums: Vec<f64> = self.chunks.par_iter().map(chunk_loss).collect();
         sums.iter().sum::<f64>() / self.count
     }
 
-    /// The rows of a position of moves, in the chunk's block. Panics without moves.
+    /// Returns the rows of a position of moves, in the chunk's block. Panics without moves.
     pub fn rows(&self, chunk: &ProblemChunk, position: usize) -> Range<usize> {
         let Goal::Moves(choices) = self.goal else { panic!("no moves") };
         let Range { start, end } = choices.move_rows(position);
@@ -194,13 +195,13 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// Absolute weights in centipawns by number: `2 * term` is the middlegame weight of a term,
+/// Weights in centipawns by number: `2 * term` is the middlegame weight of a term,
 /// `2 * term + 1` its endgame weight, and `2 * terms` the tempo.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point(pub Vec<f64>);
 
 impl Point {
-    /// Middlegame and endgame weight of each term.
+    /// Returns middlegame and endgame weight of each term.
     pub fn pairs(&self) -> &[[f64; 2]] {
         self.0.as_chunks().0
     }
@@ -209,7 +210,7 @@ impl Point {
         self.0[self.0.len() - 1]
     }
 
-    /// Centipawns for White, the tempo included.
+    /// Computes centipawns for White, the tempo included.
     pub fn value(&self, terms: &TermBatch, row: usize) -> f64 {
         self.with_tempo(
             terms,

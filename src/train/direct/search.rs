@@ -1,4 +1,4 @@
-//! Österlund's local search: tries a step of each weight, and keeps those that lower the loss.
+//! Österlund's local search: tries a step of each weight, and takes it if it lowers the loss.
 
 use rayon::prelude::*;
 
@@ -22,8 +22,8 @@ pub struct Search {
     loss: Loss,
 }
 
-/// Positions of a term in rising order without repetition, and its counts there: for SAFETY White's
-/// and Black's, else one; for the tempo the side to move.
+/// Positions of a term in ascending order without repetition, and its counts there: for SAFETY
+/// White's and Black's, else one; for the tempo the side to move.
 #[derive(Clone, Debug)]
 struct Column {
     kind: Option<TermKind>,
@@ -52,7 +52,7 @@ pub struct SweepCounts {
 
 /// Largest absolute value of a trained weight, in centipawns.
 pub const LIMIT: i32 = 1 << 15;
-/// Smallest share by which a trial must lower the summed loss: less may be rounding.
+/// Minimum share by which a trial must lower the summed loss: less may be rounding.
 const LEAST: f64 = 1e-13;
 /// Positions per partial sum, which determine the order of a sum.
 const SHARD: usize = 2048;
@@ -61,8 +61,8 @@ const NEAR: usize = 32;
 
 impl Search {
     /// Starts from a point, its `movable` weights rounded to whole centipawns. Fails if weights are
-    /// not finite or too large, the loss is not finite, or counts are too large. Panics if moves
-    /// are learnt.
+    /// not finite or too large, the loss is not finite, or counts are too large. Panics if the goal
+    /// is moves.
     pub fn new(problem: &Problem, point: &Point, movable: &[bool]) -> Result<Self, ProblemError> {
         let Goal::Results { targets, scale, loss, shares: counts } = problem.goal else {
             panic!("a local search needs expected results");
@@ -83,7 +83,7 @@ impl Search {
             *weight = weight.round();
             (*moving, *still) = (*weight, 0.0);
         }
-        let of_chunk = |chunk: &ProblemChunk| {
+        let chunk_states = |chunk: &ProblemChunk| {
             let terms = problem.piece(chunk);
             let state = |(position, row): (usize, usize)| {
                 let state = SearchState {
@@ -98,7 +98,7 @@ impl Search {
             };
             (chunk.first..).zip(chunk.rows.clone()).map(state).collect::<Vec<_>>()
         };
-        let chunks = problem.chunks.par_iter().flat_map_iter(of_chunk);
+        let chunks = problem.chunks.par_iter().flat_map_iter(chunk_states);
         let (states, mut still): (Vec<SearchState>, Vec<Sums>) = chunks.unzip();
         if still.iter().all(|sums| *sums == Sums::default()) {
             still = Vec::new();
@@ -122,12 +122,12 @@ impl Search {
         self.states.par_chunks(SHARD).map(shard).collect::<Vec<f64>>().iter().sum()
     }
 
-    /// Tries every trained weight once, in numerical order: one `step` up, or else one down, as the
-    /// others should react first. After a sweep with step 1 and no change, no weight can lower the
-    /// loss.
+    /// Tries every trained weight once, in numerical order: one `step` up, or else one down. A
+    /// single step lets the other weights react. After a sweep with step 1 and no change, no step
+    /// of a single weight lowers the loss.
     pub fn sweep(&mut self, step: u16) -> SweepCounts {
         let step = f64::from(step);
-        let least = -LEAST * self.sum();
+        let threshold = -LEAST * self.sum();
         let (mut tried, mut moved) = (0, 0);
         for number in 0..self.movable.len() {
             if !self.movable[number] {
@@ -137,7 +137,7 @@ impl Search {
             let weight = self.point.0[number];
             let changes = self.trial(number, step);
             let lowers = |(by, change): &(f64, f64)| {
-                *change < least && (weight + by).abs() <= f64::from(LIMIT)
+                *change < threshold && (weight + by).abs() <= f64::from(LIMIT)
             };
             if let Some((by, _)) = [step, -step].into_iter().zip(changes).find(lowers) {
                 self.commit(number, by);
@@ -147,7 +147,8 @@ impl Search {
         SweepCounts { tried, moved, loss: self.loss() }
     }
 
-    /// Changes of the summed loss if the weight moves up by `step`, and if it moves down.
+    /// Computes the changes of the summed loss if the weight moves up by `step`, and if it moves
+    /// down.
     fn trial(&self, number: usize, step: f64) -> [f64; 2] {
         let Column { kind, positions, counts } = &self.columns[number / 2];
         let shard = |(positions, counts): (&[u32], &[[i16; 2]])| {
@@ -187,9 +188,9 @@ impl Search {
     fn cost(&self, position: usize, state: &SearchState) -> f64 {
         let mut sums = state.sums;
         if let Some(still) = self.still.get(position) {
-            let pair = |one: [f64; 2], other: [f64; 2]| [one[0] + other[0], one[1] + other[1]];
-            sums.normal = pair(sums.normal, still.normal);
-            sums.safety = [0, 1].map(|side| pair(sums.safety[side], still.safety[side]));
+            let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
+            sums.normal = add(sums.normal, still.normal);
+            sums.safety = [0, 1].map(|side| add(sums.safety[side], still.safety[side]));
             sums.complexity += still.complexity;
         }
         let value = sums.white_centipawns(state.shares.map(f64::from)) + state.tempo;
@@ -198,7 +199,7 @@ impl Search {
 }
 
 impl SearchState {
-    /// The state after a step of a weight. COMPLEXITY has no middlegame weight.
+    /// Returns the state after a step of a weight. COMPLEXITY has no middlegame weight.
     fn after(mut self, kind: Option<TermKind>, phase: usize, counts: [i16; 2], step: f64) -> Self {
         let by = counts.map(|count| f64::from(count) * step);
         match kind {
@@ -213,7 +214,7 @@ impl SearchState {
     }
 }
 
-/// Columns of terms with a trained weight, empty ones for others; then the tempo's.
+/// Makes columns of terms with a trained weight, empty columns of others, then the tempo's.
 fn columns(problem: &Problem, movable: &[bool]) -> Result<Vec<Column>, ProblemError> {
     let empty = Column { kind: None, positions: Vec::new(), counts: Vec::new() };
     let mut columns = vec![empty; problem.terms + 1];
@@ -221,11 +222,11 @@ fn columns(problem: &Problem, movable: &[bool]) -> Result<Vec<Column>, ProblemEr
     for chunk in &problem.chunks {
         let terms = problem.piece(chunk);
         for (position, row) in (chunk.first..).zip(chunk.rows.clone()) {
-            let one = |kind| move |(term, count)| (Some(kind), term, [count, 0]);
-            let entries = terms.normal.entries_of_row(row).map(one(TermKind::Normal));
+            let single = |kind| move |(term, count)| (Some(kind), term, [count, 0]);
+            let entries = terms.normal.entries_of_row(row).map(single(TermKind::Normal));
             let safety = terms.safety.entries_of_row(row);
             let safety = safety.map(|(term, counts)| (Some(TermKind::Safety), term, counts));
-            let complexity = terms.complexity.entries_of_row(row).map(one(TermKind::Complexity));
+            let complexity = terms.complexity.entries_of_row(row).map(single(TermKind::Complexity));
             let tempo = [(None, problem.terms, [terms.turn[row], 0])];
             for (kind, term, counts) in entries.chain(safety).chain(complexity).chain(tempo) {
                 if !moves(term) {

@@ -14,10 +14,11 @@ use crate::support::listed_rows::near_mut;
 /// Rows of these nets, and those that positions activate: they repeat.
 const ROWS: usize = 768;
 const USED: u16 = 40;
-const PLACES: usize = 32;
+/// Entries per list.
+const WIDTH: usize = 32;
 
-fn net(views: usize, hidden: usize, activation: Activation) -> Architecture {
-    let views = if views == 1 { Views::SideToMove } else { Views::Perspective };
+fn net(perspectives: usize, hidden: usize, activation: Activation) -> Architecture {
+    let views = if perspectives == 1 { Views::SideToMove } else { Views::Perspective };
     Architecture::simple(views, hidden, activation)
 }
 
@@ -73,10 +74,10 @@ impl Case {
             }
         }
         let targets: Vec<f32> = (0..batch).map(|_| rng.random_range(0.0..=1.0)).collect();
-        let mut indices = vec![net.row_count() as u16; batch * net.views() * PLACES];
-        for position in indices.chunks_exact_mut(net.views() * PLACES) {
-            let pieces = rng.random_range(0..=PLACES);
-            for list in position.chunks_exact_mut(PLACES) {
+        let mut indices = vec![net.row_count() as u16; batch * net.views() * WIDTH];
+        for position in indices.chunks_exact_mut(net.views() * WIDTH) {
+            let pieces = rng.random_range(0..=WIDTH);
+            for list in position.chunks_exact_mut(WIDTH) {
                 // Some lists have fewer; inputs may repeat.
                 let pieces = pieces.saturating_sub(rng.random_range(0..20) / 18);
                 for index in &mut list[..pieces] {
@@ -84,7 +85,7 @@ impl Case {
                 }
             }
         }
-        let lists = listed::active(net, indices, PLACES);
+        let lists = listed::active(net, indices, WIDTH);
         Case { kernel: kernel.clone(), weights, lists, targets }
     }
 
@@ -136,33 +137,33 @@ impl Case {
 
     fn right(&self) -> Right {
         let Architecture { hidden, activation, .. } = self.kernel.net;
-        let views = self.kernel.net.views();
+        let perspectives = self.kernel.net.views();
         let weights = &self.weights;
         let mut gradients = Tensors {
             accumulator: vec![0.0; weights.accumulator.len()],
             bias: vec![0.0; hidden],
-            output: vec![0.0; views * hidden],
+            output: vec![0.0; perspectives * hidden],
             output_bias: [0.0],
         };
         let (mut logits, mut loss, mut size, mut nearest) = (vec![], 0.0, 0.0, 1.0);
         let batch = self.targets.len() as f64;
-        let positions = near(&self.lists).chunks_exact(views * PLACES);
+        let positions = near(&self.lists).chunks_exact(perspectives * WIDTH);
         for (position, &target) in positions.zip(&self.targets) {
             let lists: Vec<Vec<usize>> = position
-                .chunks_exact(PLACES)
+                .chunks_exact(WIDTH)
                 .map(|list| {
                     let rows = list.iter().map(|&row| usize::from(row));
                     rows.filter(|&row| row < self.kernel.net.row_count()).collect()
                 })
                 .collect();
-            let accumulator = |view: usize, column: usize| {
-                let rows = lists[view].iter();
+            let accumulator = |list: usize, column: usize| {
+                let rows = lists[list].iter();
                 let sum: f64 =
                     rows.map(|&row| f64::from(weights.accumulator[row * hidden + column])).sum();
                 sum + f64::from(weights.bias[column])
             };
-            let each = || (0..views).flat_map(|v| (0..hidden).map(move |c| (v, c)));
-            let output = |view: usize, c: usize| f64::from(weights.output[view * hidden + c]);
+            let each = || (0..perspectives).flat_map(|v| (0..hidden).map(move |c| (v, c)));
+            let output = |list: usize, c: usize| f64::from(weights.output[list * hidden + c]);
             let rho = |a: f64| match activation {
                 Activation::ReLU => a.max(0.0),
                 Activation::CReLU => a.clamp(0.0, 1.0),
@@ -170,7 +171,7 @@ impl Case {
                 Activation::SqrReLU => a.max(0.0).powi(2),
                 _ => unreachable!("accumulators do not have it"),
             };
-            let slope = |a: f64| match activation {
+            let derivative = |a: f64| match activation {
                 Activation::ReLU => f64::from(u8::from(a > 0.0)),
                 Activation::CReLU => f64::from(u8::from((0.0..=1.0).contains(&a))),
                 Activation::SCReLU => 2.0 * a * f64::from(u8::from((0.0..=1.0).contains(&a))),
@@ -186,17 +187,17 @@ impl Case {
             let dy = 2.0 * error * p * (1.0 - p) / batch;
             size += dy.abs();
             gradients.output_bias[0] += dy;
-            for (view, column) in each() {
-                let a = accumulator(view, column);
+            for (list, column) in each() {
+                let a = accumulator(list, column);
                 for apart in [a, a - 1.0].map(f64::abs) {
                     if apart > 0.0 && apart < nearest {
                         nearest = apart;
                     }
                 }
-                gradients.output[view * hidden + column] += dy * rho(a);
-                let da = dy * output(view, column) * slope(a);
+                gradients.output[list * hidden + column] += dy * rho(a);
+                let da = dy * output(list, column) * derivative(a);
                 gradients.bias[column] += da;
-                for row in &lists[view] {
+                for row in &lists[list] {
                     gradients.accumulator[row * hidden + column] += da;
                 }
             }
@@ -212,17 +213,18 @@ fn errors(got: &[f32], right: &[f64], floor: f64) -> (f64, f64) {
     let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|x| x * x).sum::<f64>().sqrt();
     let size = norm(&mut right.iter().copied()).max(floor);
     let differences = || got.iter().zip(right).map(|(&a, &b)| f64::from(a) - b);
-    let most = largest(differences().map(f64::abs));
+    let largest = largest(differences().map(f64::abs));
     assert!(got.iter().all(|x| x.is_finite()));
-    (most / size, norm(&mut differences()) / size)
+    (largest / size, norm(&mut differences()) / size)
 }
 
 fn nets(precision: Precision) -> impl Iterator<Item = Kernel> {
     let sizes = [1, 3, 8, 16, 31, 32, 64, 100, 128, 256, 257, 512];
     SimdLevel::list_available().into_iter().flat_map(move |level| {
         sizes.into_iter().flat_map(move |hidden| {
-            let nets = crate::support::kit::of_accumulators()
-                .flat_map(move |activation| [1, 2].map(|views| net(views, hidden, activation)));
+            let nets = crate::support::kit::of_accumulators().flat_map(move |activation| {
+                [1, 2].map(|perspectives| net(perspectives, hidden, activation))
+            });
             let nets =
                 nets.filter(move |net| precision == Precision::F32 || net.fits_mixed_precision());
             nets.map(move |net| Kernel::new(&net, precision, level))
@@ -240,20 +242,15 @@ fn compare(precision: Precision, tolerance: f64) {
         for &batch in if kernel.net.hidden <= 31 { &batches[..] } else { few } {
             let turns = (0..50).map(|turn| (seed + 2000 * turn) as u64);
             let mut cases = turns.map(|seed| Case::random(&kernel, batch, seed));
-            let found = cases.find_map(|case| {
+            let decided = cases.find_map(|case| {
                 let right = case.right();
                 right.is_decided().then_some((case, right))
             });
-            let (case, right) = found.expect("there are such cases");
+            let (case, right) = decided.expect("there are such cases");
             let (got_loss, got) = case.run(&mut scratch);
             let mut got_logits = vec![0.0; batch];
-            compute_logits(
-                &case.kernel,
-                &case.weights(),
-                case.positions(),
-                &mut got_logits,
-                &mut scratch,
-            );
+            let (weights, positions) = (case.weights(), case.positions());
+            compute_logits(&case.kernel, &weights, positions, &mut got_logits, &mut scratch);
             let Right { loss: right_loss, gradients, size, .. } = &right;
             let mut all = vec![("loss", ((got_loss - right_loss).abs() / right_loss, 0.0))];
             all.push(("logits", errors(&got_logits, &right.logits, 1.0)));
@@ -262,8 +259,8 @@ fn compare(precision: Precision, tolerance: f64) {
             all.push(("bias", errors(&got.bias, bias, size / 4.0)));
             all.push(("output", errors(&got.output, output, size / 4.0)));
             all.push(("output bias", errors(&got.output_bias, output_bias, size / 4.0)));
-            for (name, (most, norm)) in all {
-                let error = largest([most, norm]);
+            for (name, (element, norm)) in all {
+                let error = largest([element, norm]);
                 if error.is_nan() || error > worst.0 {
                     worst = (error, format!("{name} {kernel:?} batch {batch}"));
                 }
@@ -295,11 +292,11 @@ fn mixed_saturates_at_8() {
             output: vec![1.0],
             output_bias: [0.0],
         };
-        let mut indices = vec![ROWS as u16; 3 * PLACES];
+        let mut indices = vec![ROWS as u16; 3 * WIDTH];
         indices[0] = 0;
-        indices[PLACES..PLACES + 2].copy_from_slice(&[0, 0]);
-        indices[2 * PLACES] = 1;
-        let lists = listed::active(&kernel.net, indices, PLACES);
+        indices[WIDTH..WIDTH + 2].copy_from_slice(&[0, 0]);
+        indices[2 * WIDTH] = 1;
+        let lists = listed::active(&kernel.net, indices, WIDTH);
         let case = Case { lists, kernel, weights, targets: vec![0.0; 3] };
         let got = case.logits(&mut Scratch::default());
         let right = [8.0, 8.0, 0.0];
@@ -342,13 +339,17 @@ fn derivatives_at_kinks() {
                     output: vec![0.5],
                     output_bias: [0.0],
                 };
-                let mut indices = vec![ROWS as u16; PLACES];
+                let mut indices = vec![ROWS as u16; WIDTH];
                 indices[..2].copy_from_slice(&[0, 1]);
-                let lists = listed::active(&kernel.net, indices, PLACES);
+                let lists = listed::active(&kernel.net, indices, WIDTH);
                 let case = Case { lists, kernel, weights, targets: vec![0.0] };
                 let (_, got) = case.run(&mut Scratch::default());
-                let slope = got.bias[0] / (got.output_bias[0] * 0.5);
-                assert!((slope - right).abs() < 1e-3, "{:?} at {bias}: {slope}", case.kernel);
+                let derivative = got.bias[0] / (got.output_bias[0] * 0.5);
+                assert!(
+                    (derivative - right).abs() < 1e-3,
+                    "{:?} {bias}: {derivative}",
+                    case.kernel
+                );
                 assert_eq!(got.accumulator[..2], [got.bias[0]; 2], "{:?}", case.kernel);
                 assert!(got.accumulator[2..].iter().all(|&g| g == 0.0));
             }
@@ -373,7 +374,7 @@ fn nets_of_many_rows() {
                     *row += (rows / USED - 1) * *row;
                 }
                 indices[0] = rows - 1;
-                case.lists = listed::active(&net, indices, PLACES);
+                case.lists = listed::active(&net, indices, WIDTH);
                 let Right { gradients: right, size, .. } = case.right();
                 let (_, got) = case.run(&mut Scratch::default());
                 let worst = errors(&got.accumulator, &right.accumulator, size / 4.0);
@@ -386,11 +387,11 @@ fn nets_of_many_rows() {
 #[test]
 fn lists_of_other_lengths() {
     const FEW: usize = 5;
-    let of_hundred = |it: &Kernel| it.net.hidden == 100 && it.net.views() == 2;
-    let kernel = nets(Precision::F32).find(of_hundred).unwrap();
+    let is_wanted = |it: &Kernel| it.net.hidden == 100 && it.net.views() == 2;
+    let kernel = nets(Precision::F32).find(is_wanted).unwrap();
     let mut case = Case::random(&kernel, 700, 4);
     let mut short = vec![];
-    for list in near_mut(&mut case.lists).chunks_exact_mut(PLACES) {
+    for list in near_mut(&mut case.lists).chunks_exact_mut(WIDTH) {
         list[FEW..].fill(ROWS as u16);
         short.extend_from_slice(&list[..FEW]);
     }
@@ -411,11 +412,11 @@ fn plans_made_before() {
             let same = case.run_on(OneHot::Plans(&case.plans(&[512, 512])), &mut scratch);
             assert!(same == (loss, gradients.clone()), "{kernel:?}");
             let plans = case.plans(&[1, 300, 7, 250, 512]);
-            let (other_loss, other) = case.run_on(OneHot::Plans(&plans), &mut scratch);
+            let (planned_loss, planned) = case.run_on(OneHot::Plans(&plans), &mut scratch);
             let bound = if precision == Precision::F32 { 1e-5 } else { 1e-3 };
             let right: Vec<f64> = gradients.accumulator.iter().map(|it| f64::from(*it)).collect();
-            let (_, norm) = errors(&other.accumulator, &right, 0.0);
-            assert!(norm < bound && (other_loss - loss).abs() < 1e-6, "{norm:.1e} {kernel:?}");
+            let (_, norm) = errors(&planned.accumulator, &right, 0.0);
+            assert!(norm < bound && (planned_loss - loss).abs() < 1e-6, "{norm:.1e} {kernel:?}");
         }
     }
 }
@@ -445,10 +446,10 @@ fn nan_shows_in_the_loss() {
     let nets = nets(Precision::F32).chain(nets(Precision::Mixed));
     for kernel in nets.filter(|kernel| kernel.net.hidden == 31) {
         let cases = [(); 2].map(|()| Case::random(&kernel, 100, 3));
-        let [mut of_row, mut of_bias] = cases;
-        of_row.weights.accumulator[31 * 7 + 5] = f32::NAN;
-        of_bias.weights.bias[30] = f32::NAN;
-        for case in [of_row, of_bias] {
+        let [mut row_case, mut bias_case] = cases;
+        row_case.weights.accumulator[31 * 7 + 5] = f32::NAN;
+        bias_case.weights.bias[30] = f32::NAN;
+        for case in [row_case, bias_case] {
             let (loss, _) = case.run(&mut Scratch::default());
             assert!(loss.is_nan(), "{kernel:?}");
         }
@@ -460,6 +461,6 @@ fn nan_shows_in_the_loss() {
 fn index_beyond_the_inputs_panics() {
     let kernel = nets(Precision::F32).next().unwrap();
     let mut case = Case::random(&kernel, 300, 1);
-    near_mut(&mut case.lists)[299 * PLACES + 3] = 769;
+    near_mut(&mut case.lists)[299 * WIDTH + 3] = 769;
     case.run(&mut Scratch::default());
 }

@@ -29,7 +29,7 @@ fn devices_are_listed_or_named() {
     }
 }
 
-/// What a net takes is known before its first step, and the cures lower it.
+/// The memory of a net is known before its first step, and the remedies lower it.
 #[test]
 fn nets_beyond_a_gpu_are_refused() {
     let config = |hidden: usize, batch: usize| {

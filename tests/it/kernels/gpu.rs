@@ -27,9 +27,9 @@ pub fn net(views: Views, hidden: usize, activation: Activation) -> (ModelKind, W
     (ModelKind::Net(net), weights)
 }
 
-/// A factor of the usual bound: powers and logarithms of a GPU are less exact.
+/// Returns a factor of the usual bound: powers and logarithms of a GPU are less exact.
 pub fn room(aim: Aim) -> f64 {
-    match aim.loss_inputs().map(|judged| judged.loss.shape) {
+    match aim.loss_inputs().map(|inputs| inputs.loss.shape) {
         Some(LossShape::Power | LossShape::CrossEntropy) => 100.0,
         _ => 1.0,
     }
@@ -71,20 +71,19 @@ fn gradients_and_logits_equal_plain_ones() {
                     let what = format!("{} {hidden} {activation:?} {positions}", views.name());
                     let plain = model_of(&kind, &weights, &flex(), Compute::Plain);
                     let fused = model_of(&kind, &weights, &gpu, GPU);
-                    let of = |model: &Model| {
-                        model.compute_gradients(&batch.inputs, Aim::Targets(&batch.results))
-                    };
-                    check(&what, &of(&fused), &of(&plain));
-                    let forces = games::forces(positions);
-                    let of = |model: &Model| {
-                        model.compute_gradients(&batch.inputs, Aim::Forces(&forces)).1
-                    };
-                    check(&what, &(1.0, of(&fused)), &(1.0, of(&plain)));
+                    let compute =
+                        |model: &Model, aim: Aim| model.compute_gradients(&batch.inputs, aim);
+                    let [got, right] =
+                        [&fused, &plain].map(|it| compute(it, Aim::Targets(&batch.results)));
+                    check(&what, &got, &right);
+                    let upstream = games::forces(positions);
+                    let [got, right] =
+                        [&fused, &plain].map(|it| (1.0, compute(it, Aim::Upstream(&upstream)).1));
+                    check(&what, &got, &right);
                     // The error of a single decided position is all rounding.
                     if positions > 1 {
                         games::for_each_aim(&batch.results, |aim| {
-                            let of = |model: &Model| model.compute_gradients(&batch.inputs, aim);
-                            let [mut got, mut right] = [&fused, &plain].map(of);
+                            let [mut got, mut right] = [&fused, &plain].map(|it| compute(it, aim));
                             if aim.loss_inputs().is_none() {
                                 (got.0, right.0) = (1.0, 1.0);
                             }
@@ -122,19 +121,19 @@ fn nan_shows_in_the_loss() {
     }
 }
 
-/// Lists that no game has: without pieces, of any inputs, with the same input in almost all.
+/// Lists that no game has: without pieces, of any inputs, with one input in almost all.
 #[test]
 fn any_lists_in_any_parts() {
     let Some(gpu) = gpu() else { return };
-    let (positions, views, places) = (2500, 2, 32);
-    let indices = any_lists(positions * views, places, 1).concat();
+    let (positions, perspectives, width) = (2500, 2, 32);
+    let indices = any_lists(positions * perspectives, width, 1).concat();
     let (kind, weights) = net(Views::Perspective, 20, Activation::SCReLU);
     let ModelKind::Net(shape) = &kind else { unreachable!("a net") };
-    let active = listed::active(shape, indices, places);
+    let active = listed::active(shape, indices, width);
     let results: Vec<f32> = (0..positions).map(|i| [0.0, 0.5, 1.0][i % 3]).collect();
     for room in [ROOM, 0, 20 * 2 * 4 * 1000] {
         let count = if room == 0 { 100 } else { positions };
-        let indices = Indices::U16(near(&active)[..count * views * places].to_vec());
+        let indices = Indices::U16(near(&active)[..count * perspectives * width].to_vec());
         let inputs = BatchInputs::Active(ActiveRows { indices, ..active.clone() });
         let [got, right] =
             [(&gpu, with_room(room)), (&flex(), fastest())].map(|(device, compute)| {
@@ -148,41 +147,41 @@ fn any_lists_in_any_parts() {
 #[test]
 fn more_positions_than_cubes() {
     let Some(gpu) = gpu() else { return };
-    let (positions, places) = ((1 << 15) * 16 + 40, 2);
-    let indices = (0..positions * places).map(|i| (i * 7919 % 769) as u16).collect();
+    let (positions, width) = ((1 << 15) * 16 + 40, 2);
+    let indices = (0..positions * width).map(|i| (i * 7919 % 769) as u16).collect();
     let (kind, weights) = net(Views::Plain, 1, Activation::CReLU);
     let ModelKind::Net(shape) = &kind else { unreachable!("a net") };
-    let inputs = BatchInputs::Active(listed::active(shape, indices, places));
+    let inputs = BatchInputs::Active(listed::active(shape, indices, width));
     let [got, right] = [(&gpu, GPU), (&flex(), fastest())].map(|(device, compute)| {
         to_host(model_of(&kind, &weights, device, compute).logits(&inputs))
     });
     assert!(distance(&got, &right) < 1e-5);
 }
 
-/// Lists of up to `places` inputs, each of one of the king buckets.
-fn any_lists(lists: usize, places: usize, kings: usize) -> Vec<Vec<u16>> {
+/// Draws lists of up to `width` inputs, each of one of the king buckets.
+fn any_lists(lists: usize, width: usize, kings: usize) -> Vec<Vec<u16>> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut list = |number: usize| {
         let first = 768 * random.random_range(0..kings) as u16;
         let mut inputs: Vec<u16> = Vec::new();
-        for place in 0..number % (places + 1) {
-            let often = place == 0 && !number.is_multiple_of(5);
+        for entry in 0..number % (width + 1) {
+            let often = entry == 0 && !number.is_multiple_of(5);
             inputs.push(first + if often { 700 } else { random.random_range(0..768) });
         }
         inputs.sort_unstable();
         inputs.dedup();
-        inputs.resize(places, 768 * kings as u16);
+        inputs.resize(width, 768 * kings as u16);
         inputs
     };
     (0..lists).map(&mut list).collect()
 }
 
-/// Integers add up exactly, in any order, so a list too many or too few shows. More lists than 64
-/// strips of the usual length have; with king buckets, most strips are partly filled.
+/// Integers sum exactly in any order, so a list too many or too few shows. Lists exceed 64 strips
+/// of the usual length; with king buckets, most strips are partly filled.
 #[test]
-fn slopes_of_inputs() {
+fn gradients_of_inputs() {
     let Some(gpu) = gpu() else { return };
-    let (positions, views, places, hidden) = (40_000, 2, 6, 3);
+    let (positions, perspectives, width, hidden) = (40_000, 2, 6, 3);
     let ranks = std::array::from_fn::<u8, 64, _>(|square| square as u8 / 16);
     let kings = Kings::new(false, &ranks);
     for kings in [Kings::NONE, kings.expect("four buckets")] {
@@ -193,7 +192,8 @@ fn slopes_of_inputs() {
         };
         let mut weights = initial_weights(&net, 4);
         for (name, array) in &mut weights.0 {
-            // Accumulators are positive, and gradients are forces times the perspective's number.
+            // Accumulators are positive; gradients are upstream gradients times the perspective's
+            // number.
             let value = |i: usize| match &name[..] {
                 "accumulator.bias" => 1.0,
                 "output.weight" => (1 + i / hidden) as f32,
@@ -201,22 +201,22 @@ fn slopes_of_inputs() {
             };
             array.values = (0..array.values.len()).map(value).collect();
         }
-        let lists = any_lists(positions * views, places, net.row_count() / 768);
-        let forces: Vec<f32> = (0..positions).map(|i| (i % 7) as f32 - 2.0).collect();
+        let lists = any_lists(positions * perspectives, width, net.row_count() / 768);
+        let upstream: Vec<f32> = (0..positions).map(|i| (i % 7) as f32 - 2.0).collect();
         let mut right = vec![0.0; net.row_count() * hidden];
         for (number, list) in lists.iter().enumerate() {
-            let slope = forces[number / views] * (1 + number % views) as f32;
+            let gradient = upstream[number / perspectives] * (1 + number % perspectives) as f32;
             for input in list.iter().filter(|input| usize::from(**input) < net.row_count()) {
                 let row = &mut right[usize::from(*input) * hidden..][..hidden];
-                row.iter_mut().for_each(|sum| *sum += slope);
+                row.iter_mut().for_each(|sum| *sum += gradient);
             }
         }
-        let active = listed::active(&net, lists.concat(), places);
+        let active = listed::active(&net, lists.concat(), width);
         let inputs = BatchInputs::Active(active);
-        // All at once, and in parts of which the last is small.
-        for room in [ROOM, 4 * hidden * views * 13_328] {
+        // In one part, and in parts of which the last is small.
+        for room in [ROOM, 4 * hidden * perspectives * 13_328] {
             let model = model_of(&ModelKind::Net(net.clone()), &weights, &gpu, with_room(room));
-            let gradients = model.compute_gradients(&inputs, Aim::Forces(&forces)).1;
+            let gradients = model.compute_gradients(&inputs, Aim::Upstream(&upstream)).1;
             assert!(gradients.0["accumulator.weight"].values == right, "{net}, {room} bytes");
         }
     }

@@ -38,22 +38,22 @@ fn resident_lists_equal_sent_ones() {
         drawn::shake(&mut weights, 0.1, 7);
         let kind = ModelKind::Net(net.clone());
         let model = |compute| model_of(&kind, &weights, &gpu, compute);
-        let of = |model: &Model, inputs: &BatchInputs, batch: &Batch| {
+        let gradients = |model: &Model, inputs: &BatchInputs, batch: &Batch| {
             let (loss, gradients) = model.compute_gradients(inputs, Aim::Targets(&batch.results));
             (loss.to_bits(), bits(&gradients))
         };
         // The batch in one part, and memory for the lists of half of the data.
         let narrow = with_room(BATCHES * BATCH / 2 * net.views() * 64);
-        let (all, some) = (model(GPU), model(narrow));
+        let (all, half) = (model(GPU), model(narrow));
         for batch in batches(&net, pairs, 3) {
             let BatchInputs::Planned(plans) = &batch.inputs else { panic!("no plans") };
-            let got = of(&all, &batch.inputs, &batch);
+            let got = gradients(&all, &batch.inputs, &batch);
             // A new model needs all of them.
-            assert!(got == of(&model(GPU), &batch.inputs, &batch), "{net}");
-            assert!(got == of(&some, &batch.inputs, &batch), "{net}: half of them stay");
+            assert!(got == gradients(&model(GPU), &batch.inputs, &batch), "{net}");
+            assert!(got == gradients(&half, &batch.inputs, &batch), "{net}: half of them stay");
             if pairs == 0 {
                 let listed = BatchInputs::Active(unplanned(plans));
-                assert!(got == of(&all, &listed, &batch), "{net}: listed");
+                assert!(got == gradients(&all, &listed, &batch), "{net}: listed");
             }
         }
     }

@@ -15,8 +15,8 @@ use crate::kernels::steps::RULES;
 use crate::support::kit::*;
 use crate::{kernels::layers, kernels::optimizers, nets::graphs};
 
-/// A net with the number of its draw: with and without buckets, a factoriser, a head, and
-/// piece-square values; and heads whose layers do not just follow one another.
+/// Nets with the seed of their draw: with and without buckets, a factoriser, a head, and
+/// piece-square values; and heads whose layers are not a chain.
 fn nets() -> Vec<(Architecture, u64)> {
     let mut kinds = BTreeSet::new();
     let drawn = (0..1000).map(|seed| (drawn::net(seed, 40), seed));
@@ -41,8 +41,8 @@ fn nets() -> Vec<(Architecture, u64)> {
     nets
 }
 
-/// Nets of each feature set, and of several: with factors, repeated rows, king buckets, of 16 and of 32
-/// bits.
+/// Nets of each feature set, and of several: with factors, repeated rows, king buckets, of 16 and
+/// of 32 bits.
 fn nets_of_sets() -> Vec<(Architecture, u64)> {
     let squares: Vec<u8> = (0..32).map(|square| square / 4).collect();
     let kings = Kings::new(true, &squares).expect("the buckets have no gaps");

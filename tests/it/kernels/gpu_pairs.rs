@@ -1,4 +1,4 @@
-//! Lists that name pairs of inputs, on a GPU: against those of inputs alone, and against the CPU.
+//! Lists with pairs of inputs on a GPU: against lists of inputs alone, and against the CPU.
 
 use nnuance::batch::{
     ActiveRows, BatchInputs, ChunkPlan, Indices, InputPairs, ListShape, Planner, expand_lists,
@@ -9,7 +9,7 @@ use crate::support::kit::*;
 
 const CONFIG: &str = include_str!("../../../configs/quickstart-net.toml");
 
-/// Some recorded positions as lists, as plans that name pairs, and as such lists.
+/// Recorded positions as lists of inputs, and as plans with pairs.
 pub struct Positions {
     pub active: ActiveRows,
     pub plans: Vec<Arc<ChunkPlan>>,
@@ -17,35 +17,36 @@ pub struct Positions {
 }
 
 impl Positions {
-    /// In chunks of 150, of which the last is smaller.
+    /// Plans chunks of 150 positions; the last is smaller.
     pub fn new(net: &Architecture) -> Self {
         let active = listed::lists(net, 700);
-        let (views, places) = (active.views, active.width);
+        let (perspectives, width) = (active.perspectives, active.width);
         let pairs = Arc::new(InputPairs::select_most_frequent(net, &active, 120));
         let mut planner = Planner::default();
         let mut plan = |(number, lists): (usize, &[u16])| {
-            let positions = lists.len() / places / views;
+            let positions = lists.len() / width / perspectives;
             let chosen: Vec<u32> = (0..positions as u32).collect();
             let mut plan = ChunkPlan::default();
             let buckets = match active.buckets.is_empty() {
                 true => &[],
                 false => &active.buckets[150 * number..][..positions],
             };
-            let lists = listed::active(net, lists.to_vec(), places);
+            let lists = listed::active(net, lists.to_vec(), width);
             let mut lists = ActiveRows { buckets: buckets.to_vec(), ..lists };
             pairs.shorten_lists(&mut lists, &mut vec![]);
             planner.order_items(net, &lists, &chosen, &pairs, &mut plan);
             planner.invert_lists(&mut plan);
             Arc::new(plan)
         };
-        let chunks = near(&active).chunks(150 * views * places);
+        let chunks = near(&active).chunks(150 * perspectives * width);
         let plans = chunks.enumerate().map(&mut plan).collect();
         Self { plans, pairs, active }
     }
 }
 
 fn nets() -> Vec<Architecture> {
-    let simple = |views, hidden| Architecture::simple(views, hidden, Activation::SCReLU);
+    let simple =
+        |perspectives, hidden| Architecture::simple(perspectives, hidden, Activation::SCReLU);
     let layer = Layer::new(4, Activation::ReLU);
     vec![
         simple(Views::Perspective, 40),
@@ -55,11 +56,11 @@ fn nets() -> Vec<Architecture> {
     ]
 }
 
-/// The lists of plans of one king bucket, position after position.
+/// Expands plans of one king bucket to lists.
 pub fn unplanned(plans: &[Arc<ChunkPlan>]) -> ActiveRows {
-    let ListShape { rows, views, width, buckets, .. } = ListShape::of_plans(plans);
+    let ListShape { rows, perspectives, width, buckets, .. } = ListShape::of_plans(plans);
     let indices = Indices::U16(expand_lists(plans, width));
-    ActiveRows { rows, views, width, indices, king_buckets: Vec::new(), buckets }
+    ActiveRows { rows, perspectives, width, indices, king_buckets: Vec::new(), buckets }
 }
 
 #[test]
@@ -67,7 +68,7 @@ fn plans_are_lists_again() {
     for net in nets() {
         let Positions { active, plans, pairs } = Positions::new(&net);
         let listed = unplanned(&plans);
-        assert_eq!((listed.rows, listed.views), (pairs.row_count(), net.views()));
+        assert_eq!((listed.rows, listed.perspectives), (pairs.row_count(), net.views()));
         assert_eq!(listed.buckets, active.buckets);
         assert!(listed.width < active.width);
         let mut shortened = active.clone();
@@ -76,9 +77,9 @@ fn plans_are_lists_again() {
         for (list, right) in
             near(&listed).chunks(listed.width).zip(near(&shortened).chunks(active.width))
         {
-            let (right, behind) = right.split_at(listed.width);
+            let (right, padding) = right.split_at(listed.width);
             assert_eq!(list, right);
-            assert!(behind.iter().all(|row| *row == blank));
+            assert!(padding.iter().all(|row| *row == blank));
         }
     }
 }
@@ -93,33 +94,33 @@ fn gradients_of_pairs_equal_their_inputs() {
         let mut weights = initial_weights(&net, 3);
         drawn::shake(&mut weights, 0.1, 7);
         let kind = ModelKind::Net(net.clone());
-        let of = |device: &Device, compute, inputs| {
+        let gradients = |device: &Device, compute, inputs| {
             model_of(&kind, &weights, device, compute)
                 .compute_gradients(inputs, Aim::Targets(&targets))
         };
-        let right = of(&flex(), fastest(), &planned);
-        let without = of(&gpu, GPU, &listed);
+        let right = gradients(&flex(), fastest(), &planned);
+        let without = gradients(&gpu, GPU, &listed);
         // In one part, and in parts of 16 positions.
         for compute in [GPU, with_room(0)] {
-            let got = of(&gpu, compute, &planned);
+            let got = gradients(&gpu, compute, &planned);
             for (what, right) in [("the CPU", &right), ("lists without pairs", &without)] {
                 assert!((got.0 / right.0 - 1.0).abs() < 1e-5, "{net}: {} for {}", got.0, right.0);
                 assert_close(what, &got.1, &right.1, 1e-5);
             }
-            let again = of(&gpu, compute, &planned);
+            let again = gradients(&gpu, compute, &planned);
             assert_eq!(bits(&got.1), bits(&again.1), "{net}");
         }
     }
 }
 
-/// Where the CPU plans nothing but an order, or pairs of several king buckets, a GPU uses lists.
+/// A GPU uses lists where the CPU plans an order alone, or pairs of several king buckets.
 #[test]
 fn pairs_of_gpu_and_cpu() {
     let mut kings = [0; 32];
     kings[31] = 1;
     let kings = format!("net.king_buckets={kings:?}");
     let wide = "net.hidden=128";
-    for (sets, of_cpu, of_gpu) in [
+    for (sets, cpu, gpu) in [
         (vec!["net.hidden=127"], (true, 0), (true, 0)),
         (vec![wide], (true, 256), (true, 256)),
         (vec![wide, "net.mirror=true", &kings], (true, 256), (false, 0)),
@@ -134,7 +135,7 @@ fn pairs_of_gpu_and_cpu() {
                 _ => (false, 0),
             }
         };
-        assert_eq!(planned(fastest()), of_cpu);
-        assert_eq!(planned(GPU), of_gpu);
+        assert_eq!(planned(fastest()), cpu);
+        assert_eq!(planned(GPU), gpu);
     }
 }

@@ -101,9 +101,9 @@ fn diverged_run_leaves_the_checkpoint() {
     let run = run.from(fresh(weights), batches, &SilentProgress);
     let Err(error) = run else { panic!("it must fail") };
     assert!(matches!(error, TrainError::Diverged { step: 3, good: 2, .. }), "{error}");
-    let kept =
+    let last =
         Checkpoint::read_file(&folder.path().join("last.safetensors")).expect("a checkpoint");
-    assert_eq!((kept.state.step, kept.weights.non_finite()), (2, None));
+    assert_eq!((last.state.step, last.weights.non_finite()), (2, None));
 }
 
 struct Thief(burn_cubecl::cubecl::wgpu::WgpuSetup);
@@ -150,9 +150,9 @@ fn the_device_is_lost() {
     let Err(error) = run.from(fresh(weights), batches, &thief) else { panic!("it must fail") };
     println!("{error}");
     assert!(matches!(error, TrainError::Device { good: 4, .. }), "{error}");
-    let kept =
+    let last =
         Checkpoint::read_file(&folder.path().join("last.safetensors")).expect("a checkpoint");
-    assert_eq!((kept.state.step, kept.weights.non_finite()), (4, None));
+    assert_eq!((last.state.step, last.weights.non_finite()), (4, None));
 }
 
 #[test]

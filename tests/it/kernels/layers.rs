@@ -33,7 +33,7 @@ head = { clip = 0.11, rate = 3.0 }
 
 const DECAYS: [(&str, f64); 2] = [("accumulator.weight", 0.0), ("factoriser.weight", 2.5)];
 
-/// The clip and the rate of each array, where all others have 0.15.
+/// Clip and rate of each array; the clip of the others is 0.15.
 const HELD: [(&str, f64, f64); 9] = [
     ("accumulator.weight", 0.15, 0.25),
     ("accumulator.bias", 0.15, 0.25),
@@ -51,12 +51,12 @@ pub fn config(layers: &str, optimizer: &str, clip: f64) -> Config {
     Config::parse_text(&text, "layers", &[]).expect("a config")
 }
 
-/// Ranger's lookahead comes after six.
+/// Number of steps: the lookahead of Ranger comes after six.
 fn steps(settings: &OptimizerSettings) -> u64 {
     if settings.name == OptimizerName::Ranger { 8 } else { 4 }
 }
 
-/// A net, and gradients for some steps that do not depend on the steps.
+/// A net, and gradients that do not depend on the steps.
 struct Walk<'a> {
     net: Architecture,
     device: &'a Device,
@@ -79,8 +79,8 @@ impl Walk<'_> {
         let still = self.model();
         for seed in seeds {
             let batch = Encoder::for_net(&self.net).encode_samples(&games::samples(60, seed));
-            let slope = still.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
-            model = optimizer.step_model(rate, model, slope.gradients, &slope.touched);
+            let results = still.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
+            model = optimizer.step_model(rate, model, results.gradients, &results.touched);
         }
         (optimizer, model)
     }
@@ -103,7 +103,7 @@ pub const OPTIMIZERS: [&str; 8] = [
     "name = \"sgd\"\nbeta1 = 0.0",
 ];
 
-/// Each array steps as if all had its clip, rate and decay, bit by bit; and so does a reread state.
+/// Each array steps as if all had its clip, rate and decay, with the same bits; also when resumed.
 pub fn check(device: &Device, compute: Compute) {
     for optimizer in OPTIMIZERS {
         let rate = if optimizer.contains("sgd") { 4.0 } else { 0.02 };
@@ -111,23 +111,23 @@ pub fn check(device: &Device, compute: Compute) {
         let net = config_with("", 0.0).architecture().expect("a net").clone();
         let walk = Walk { net, device, compute };
         let settings = config_with(LAYERS, 0.15).optimizer.clone();
-        let held = walk.weights(&settings, rate);
+        let stepped = walk.weights(&settings, rate);
         let before = walk.model().to_weights();
-        assert_eq!(held.0.len(), HELD.len());
+        assert_eq!(stepped.0.len(), HELD.len());
         for (name, clip, factor) in HELD {
             let what = format!("{compute:?}, {optimizer}: {name}");
             let mut alone = config_with("", clip).optimizer.clone();
             let decay = DECAYS.iter().find(|(it, _)| *it == name);
             alone.weight_decay = decay.map_or(alone.weight_decay, |(_, decay)| *decay);
             let alone = walk.weights(&alone, rate * factor);
-            assert!(held.0[name] == alone.0[name], "{what}: other bits");
-            let most = |weights: &Weights| {
+            assert!(stepped.0[name] == alone.0[name], "{what}: other bits");
+            let size = |weights: &Weights| {
                 largest(weights.0[name].values.iter().map(|it| f64::from(it.abs())))
             };
             let bound = if clip == 0.0 { 2.0 } else { f64::from(clip as f32) };
-            assert!(most(&held) <= bound, "{what} is up to {}", most(&held));
+            assert!(size(&stepped) <= bound, "{what} is up to {}", size(&stepped));
             let few = name == "output.bias";
-            assert!(clip == 0.0 || few || most(&before) > bound, "{what} needs no clip");
+            assert!(clip == 0.0 || few || size(&before) > bound, "{what} needs no clip");
         }
         let (first, model) =
             walk.steps(settings.build_optimizer(compute), walk.model(), 0..2, rate);
@@ -135,7 +135,10 @@ pub fn check(device: &Device, compute: Compute) {
         let second =
             settings.build_optimizer(compute).load_state(&state, device).expect("its own record");
         let (_, resumed) = walk.steps(second, model, 2..steps(&settings), rate);
-        assert!(resumed.to_weights() == held, "{compute:?}, {optimizer}: other bits when resumed");
+        assert!(
+            resumed.to_weights() == stepped,
+            "{compute:?}, {optimizer}: other bits when resumed"
+        );
     }
 }
 

@@ -23,12 +23,12 @@ fn solutions_and_inverse() {
     for size in SIZES {
         let matrix = definite(size);
         let right = random(size, 3, 5);
-        let mut found = right.clone();
+        let mut solution = right.clone();
         let factors = Cholesky::new(matrix.clone()).unwrap();
-        factors.solve_in_place(&mut found);
+        factors.solve_in_place(&mut solution);
         for i in 0..size {
             for column in 0..3 {
-                let left: f64 = (0..size).map(|j| matrix[(i, j)] * found[(j, column)]).sum();
+                let left: f64 = (0..size).map(|j| matrix[(i, j)] * solution[(j, column)]).sum();
                 assert!((left - right[(i, column)]).abs() < 1e-9, "{size}: {left}");
             }
         }
@@ -44,10 +44,10 @@ fn solutions_and_inverse() {
 
 #[test]
 fn indefinite_matrices_have_no_factors() {
-    for (at, value) in [(0, 0.0), (70, -1.0), (99, f64::NAN), (99, f64::INFINITY)] {
+    for (i, value) in [(0, 0.0), (70, -1.0), (99, f64::NAN), (99, f64::INFINITY)] {
         let mut matrix = definite(100);
-        matrix[(at, at)] = value;
-        assert!(Cholesky::new(matrix).is_none(), "{at} {value}");
+        matrix[(i, i)] = value;
+        assert!(Cholesky::new(matrix).is_none(), "{i} {value}");
     }
 }
 
@@ -55,8 +55,8 @@ fn indefinite_matrices_have_no_factors() {
 fn same_bits_for_any_threads() {
     same_for_threads(&[2, 3, 8], "Cholesky", || {
         let factors = Cholesky::new(definite(201)).unwrap();
-        let mut found = random(201, 2, 7);
-        factors.solve_in_place(&mut found);
-        (found, factors.inverse_diagonal())
+        let mut solution = random(201, 2, 7);
+        factors.solve_in_place(&mut solution);
+        (solution, factors.inverse_diagonal())
     });
 }

@@ -8,17 +8,17 @@ use nnuance::train::direct::{
 use crate::support::kit::*;
 use crate::support::term_positions::{ALL, SCALE, Shape, pieces, point, targets};
 
-/// The search that evaluates all positions for every trial.
-fn sweep_slowly(problem: &Problem, here: &mut Point, movable: &[bool], step: f64) -> usize {
+/// Sweeps over the weights, evaluating all positions for every trial.
+fn sweep_slowly(problem: &Problem, point: &mut Point, movable: &[bool], step: f64) -> usize {
     let mut moved = 0;
-    let mut least = problem.loss(here);
+    let mut lowest = problem.loss(point);
     for number in (0..movable.len()).filter(|number| movable[*number]) {
         for by in [step, -step] {
-            let mut there = here.clone();
-            there.0[number] += by;
-            let loss = problem.loss(&there);
-            if loss < least * (1.0 - 1e-13) {
-                (*here, least, moved) = (there, loss, moved + 1);
+            let mut candidate = point.clone();
+            candidate.0[number] += by;
+            let loss = problem.loss(&candidate);
+            if loss < lowest * (1.0 - 1e-13) {
+                (*point, lowest, moved) = (candidate, loss, moved + 1);
                 break;
             }
         }
@@ -33,11 +33,11 @@ fn rounded(mut point: Point, movable: &[bool]) -> Point {
     point
 }
 
-/// Ends of searches and what they were searched on.
-fn checked(shape: Shape, loss: Loss, seed: u64) {
+/// Compares each sweep of a search with the slow one.
+fn check_search(shape: Shape, loss: Loss, seed: u64) {
     let pieces = pieces(shape, 600, seed);
     let targets = targets(&pieces, &point(shape, 40.0, seed + 1), 0.1, seed + 2);
-    // In some of them positions have rising weights.
+    // Some searches have rising weights of positions.
     let shares: Vec<f32> = match seed.is_multiple_of(20) {
         true => (0..600).map(|position| (2 * position + 1) as f32 / 600.0).collect(),
         false => Vec::new(),
@@ -68,9 +68,9 @@ fn checked(shape: Shape, loss: Loss, seed: u64) {
     }
     for number in (0..movable.len()).filter(|number| movable[*number]) {
         for by in [1.0, -1.0] {
-            let mut there = search.point.clone();
-            there.0[number] += by;
-            assert!(problem.loss(&there) >= search.loss() * (1.0 - 1e-12), "weight {number}");
+            let mut candidate = search.point.clone();
+            candidate.0[number] += by;
+            assert!(problem.loss(&candidate) >= search.loss() * (1.0 - 1e-12), "weight {number}");
         }
     }
 }
@@ -83,7 +83,7 @@ fn incremental_search_equals_full_evaluation() {
         Shape { normal: 3, safety: 2, complexity: 3, frozen: true },
     ];
     for (seed, shape) in (200..).step_by(10).zip(shapes) {
-        checked(shape, Loss::SQUARED, seed);
+        check_search(shape, Loss::SQUARED, seed);
     }
 }
 

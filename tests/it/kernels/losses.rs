@@ -5,7 +5,7 @@ use nnuance::loader::{PositionWeights, Store};
 use crate::support::kit::*;
 
 #[test]
-fn slopes_of_losses_are_differences() {
+fn derivatives_of_losses_are_differences() {
     for loss in games::LOSSES {
         for target in [0.0, 0.3, 0.5, 1.0] {
             let at_target =
@@ -14,8 +14,8 @@ fn slopes_of_losses_are_differences() {
                 let step = 1e-5;
                 let difference =
                     loss.value_at(logit + step, target) - loss.value_at(logit - step, target);
-                let (slope, right) = (loss.derivative(logit, target), difference / (2.0 * step));
-                assert!((slope - right).abs() < 1e-8, "{loss:?} {logit} {target}: {slope} {right}");
+                let (got, right) = (loss.derivative(logit, target), difference / (2.0 * step));
+                assert!((got - right).abs() < 1e-8, "{loss:?} {logit} {target}: {got} {right}");
                 assert!(loss.value_at(logit, target) > at_target, "{loss:?} {logit} {target}");
             }
         }
@@ -129,21 +129,21 @@ fn batches_carry_weights() {
             all
         };
         let batches = [(); 4].map(|()| weighed.next().expect("no end").expect("good data"));
-        let found = sorted(batches.each_ref().map(|batch| &batch.weights[..]));
-        assert!(found == sorted([&right, &[], &[], &[]]), "window {window}");
+        let weights = sorted(batches.each_ref().map(|batch| &batch.weights[..]));
+        assert!(weights == sorted([&right, &[], &[], &[]]), "window {window}");
         for batch in batches {
-            let other = plain.next().expect("no end").expect("good data");
-            assert!(other.weights.is_empty() && batch.inputs == other.inputs);
+            let unweighted = plain.next().expect("no end").expect("good data");
+            assert!(unweighted.weights.is_empty() && batch.inputs == unweighted.inputs);
             let mean = batch.normalised_weights().iter().sum::<f32>() / 5_000.0;
             assert!((mean - 1.0).abs() < 1e-4, "{mean}");
         }
     }
     // Terms in memory.
     let plan = ReadPlan { check_view: false, ..plan() };
-    let found = scan(&plan, u64::MAX, &|_| {}).expect("games");
+    let scan = scan(&plan, u64::MAX, &|_| {}).expect("games");
     let Encoder::Hce(terms) = games::all_terms() else { panic!("terms") };
-    let store = Store::encode_records(found.kept.expect("room for all"), &terms);
+    let store = Store::encode_records(scan.kept.expect("room for all"), &terms);
     assert!(store.whole_batch().weights == right);
-    let some = store.batch_of(&[3, 19_000, 4]);
-    assert_eq!(some.weights[..], [right[3], right[19_000], right[4]]);
+    let batch = store.batch_of(&[3, 19_000, 4]);
+    assert_eq!(batch.weights[..], [right[3], right[19_000], right[4]]);
 }

@@ -58,24 +58,19 @@ fn check(rule: Rule, level: SimdLevel, (rows, width, steps): (usize, usize, u64)
         }
         let mut gradients = vec![0.0; rows * width];
         let size = *[1e-3, 1e-20, 10.0].choose(&mut random).expect("there are sizes");
-        let mut of_touched = Vec::new();
+        let mut touched_gradients = Vec::new();
         for row in touched.iter().map(|row| *row as usize * width) {
             let gradient = &mut gradients[row..][..width];
             gradient.fill_with(|| random.random_range(-size..size));
-            of_touched.extend_from_slice(gradient);
+            touched_gradients.extend_from_slice(gradient);
         }
         let (p, states) = dense.parts(step);
         step.take_step(level, p, &gradients, states);
         missed.push(step);
         let (p, states) = lazy.parts(step);
-        OptimizerStep::take_missed(
-            &missed,
-            level,
-            (&touched, &mut taken),
-            p,
-            Some(&of_touched),
-            states,
-        );
+        let rows_taken = (&touched[..], &mut taken[..]);
+        let g = Some(&touched_gradients[..]);
+        OptimizerStep::take_missed(&missed, level, rows_taken, p, g, states);
         if t == steps || random.random_bool(0.05) {
             let all: Vec<u32> = (0..rows as u32).collect();
             let (p, states) = lazy.parts(step);
@@ -112,21 +107,15 @@ fn same_bits_much_later() {
         let mut dense = Numbers::drawn(3, 17, &mut Xoshiro256PlusPlus::seed_from_u64(1));
         let mut lazy = dense.clone();
         let steps: Vec<OptimizerStep> = (1..=2000).map(|t| rule.at(t)).collect();
+        let level = SimdLevel::detect_fastest();
         let (mut gradients, mut taken) = (vec![1e-4; 3 * 17], [0; 3]);
         for (steps, gradients) in [(&steps[..1], Some(&gradients[..])), (&steps, None)] {
             let (rows, (p, states)) = ((&[0, 1, 2][..], &mut taken[..]), lazy.parts(steps[0]));
-            OptimizerStep::take_missed(
-                steps,
-                SimdLevel::detect_fastest(),
-                rows,
-                p,
-                gradients,
-                states,
-            );
+            OptimizerStep::take_missed(steps, level, rows, p, gradients, states);
         }
         for step in &steps {
             let (p, states) = dense.parts(*step);
-            step.take_step(SimdLevel::detect_fastest(), p, &gradients, states);
+            step.take_step(level, p, &gradients, states);
             gradients.fill(0.0);
         }
         assert!(dense.bits() == lazy.bits(), "{rule:?}");
@@ -146,18 +135,18 @@ impl Walk {
         Self { start: model(net, &drawn::weights(net, 5), compute), device: flex(), compute }
     }
 
-    fn slope(&self, seed: u64) -> LossGradients {
+    fn gradients(&self, seed: u64) -> LossGradients {
         let Model::Net(net) = &self.start else { panic!("it is a net") };
         let batch = Encoder::for_net(net.architecture()).encode_samples(&games::samples(2, seed));
         self.start.loss_gradients(&batch.inputs, Aim::Targets(&batch.results))
     }
 
-    /// The same without those of rows that are 0.
-    fn few(&self, seed: u64) -> LossGradients {
+    /// Returns the gradients without rows that are 0.
+    fn sparse_gradients(&self, seed: u64) -> LossGradients {
         let Model::Net(net) = &self.start else { panic!("it is a net") };
-        let (rows, mut slope) = (&net.sets[0], self.slope(seed));
+        let (rows, mut results) = (&net.sets[0], self.gradients(seed));
         for id in [rows.weight.id, rows.factor.as_ref().expect("it has one").id] {
-            let gradient = slope.gradients.remove(&id.val()).expect("it is trained");
+            let gradient = results.gradients.remove(&id.val()).expect("it is trained");
             let (width, values) = (net.architecture().hidden, to_host(gradient));
             let (touched, rows): (Vec<u32>, Vec<&[f32]>) = (0..)
                 .zip(values.chunks(width))
@@ -165,13 +154,13 @@ impl Walk {
                 .unzip();
             assert!((1..200).contains(&touched.len()), "{} rows", touched.len());
             let gradient = Tensor::from_data(&rows.concat()[..], &self.device);
-            slope.gradients.insert(id.val(), gradient);
-            slope.touched.insert(id.val(), touched.into());
+            results.gradients.insert(id.val(), gradient);
+            results.touched.insert(id.val(), touched.into());
         }
-        slope
+        results
     }
 
-    /// Weights and state after these steps. `few` selects gradients of few rows.
+    /// Returns weights and state after these steps. `few` selects gradients of few rows.
     fn end(
         &self,
         settings: &OptimizerSettings,
@@ -181,9 +170,11 @@ impl Walk {
         let (mut optimizer, mut model) =
             (settings.build_optimizer(self.compute), self.start.clone());
         for step in 1..=steps {
-            let slope = if few(step) { self.few(step % 7) } else { self.slope(step % 7) };
-            model = optimizer.catch_up(model, Some(&slope.touched));
-            model = optimizer.step_model(0.02, model, slope.gradients, &slope.touched);
+            let seed = step % 7;
+            let results =
+                if few(step) { self.sparse_gradients(seed) } else { self.gradients(seed) };
+            model = optimizer.catch_up(model, Some(&results.touched));
+            model = optimizer.step_model(0.02, model, results.gradients, &results.touched);
             if step == steps / 2 {
                 model = optimizer.catch_up(model, None);
                 let state = optimizer.to_bytes().expect("a record");
@@ -203,9 +194,9 @@ fn check_ends(compute: Compute, lines: &str, steps: u64) {
     let settings = layers::config(layers, lines, 0.5).optimizer.clone();
     let walk = Walk::new(compute);
     let right = walk.end(&settings, steps, |_| false);
-    let found = walk.end(&settings, steps, |_| true);
+    let sparse = walk.end(&settings, steps, |_| true);
     let mixed = walk.end(&settings, steps, |step| step % 3 > 0);
-    for (what, (weights, state)) in [("few", found), ("few and all", mixed)] {
+    for (what, (weights, state)) in [("few", sparse), ("few and all", mixed)] {
         let what = format!("{compute:?}, {lines}, gradients of {what} rows");
         assert!(bits(&weights) == bits(&right.0), "{what}: other weights");
         assert!(state == right.1, "{what}: another state");

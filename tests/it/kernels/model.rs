@@ -1,4 +1,4 @@
-//! The Burn models against slow, obvious ones in f64: values, gradients, symmetries.
+//! The Burn models against slow, obvious models in f64: values, gradients, symmetries.
 
 use nnuance::batch::{BatchInputs, TermBatch};
 use nnuance::features::input_index;
@@ -9,7 +9,7 @@ use crate::support::kit::*;
 
 const HIDDEN: usize = 5;
 
-/// Every net kind there is, with random weights large enough to reach all parts of an activation.
+/// Nets of every kind, with random weights that reach all segments of an activation.
 fn nets() -> Vec<(Encoder, ModelKind, Weights)> {
     let mut nets = Vec::new();
     for views in Views::ALL {
@@ -38,8 +38,8 @@ fn hce() -> (Encoder, ModelKind, Weights) {
 
 /// Nets of either point of view that are trained together with terms.
 fn sums() -> Vec<(Encoder, ModelKind, Weights)> {
-    let (terms, of_terms, weights) = hce();
-    let (Encoder::Hce(terms), ModelKind::Hce(shape)) = (terms, of_terms) else { panic!("terms") };
+    let (terms, kind, weights) = hce();
+    let (Encoder::Hce(terms), ModelKind::Hce(shape)) = (terms, kind) else { panic!("terms") };
     let joined = |views| {
         let net = Architecture::simple(views, HIDDEN, Activation::SCReLU);
         let mut both = initial_weights(&net, 7);
@@ -50,7 +50,7 @@ fn sums() -> Vec<(Encoder, ModelKind, Weights)> {
     vec![joined(Views::Perspective), joined(Views::Plain)]
 }
 
-/// The logits of positions, straight from the definitions, in f64.
+/// Computes the logits of positions from the definitions, in f64.
 fn reference(
     kind: &ModelKind,
     weights: &Weights,
@@ -87,24 +87,24 @@ fn reference(
             rows.map(|(piece, row)| position(piece, row)).collect()
         }
         (ModelKind::Sum(net, shape), BatchInputs::Both(_, pieces)) => {
-            let above = reference(&ModelKind::Net(net.clone()), weights, inputs, samples);
+            let net_logits = reference(&ModelKind::Net(net.clone()), weights, inputs, samples);
             let terms = BatchInputs::Terms(pieces.clone());
-            let below = reference(&ModelKind::Hce(*shape), weights, &terms, samples);
+            let base_logits = reference(&ModelKind::Hce(*shape), weights, &terms, samples);
             let turns = pieces.iter().flat_map(|piece| &piece.turn);
             let sign = |turn: &i8| match net.inputs.views.point_of_view() {
                 PointOfView::White => 1.0,
                 PointOfView::SideToMove => f64::from(*turn),
             };
-            let rows = above.iter().zip(below).zip(turns);
-            rows.map(|((above, below), turn)| above + below * sign(turn)).collect()
+            let rows = net_logits.iter().zip(base_logits).zip(turns);
+            rows.map(|((logit, base), turn)| logit + base * sign(turn)).collect()
         }
         _ => unreachable!("a net takes lists, terms take terms"),
     }
 }
 
-fn reference_loss(judged: LossInputs, logits: Vec<f64>) -> f64 {
-    let LossInputs { targets, base, weights: counts, loss, .. } = judged;
-    let of = |(i, logit): (usize, f64)| {
+fn reference_loss(inputs: LossInputs, logits: Vec<f64>) -> f64 {
+    let LossInputs { targets, base, weights: factors, loss, .. } = inputs;
+    let position_loss = |(i, logit): (usize, f64)| {
         let (t, base) = (f64::from(targets[i]), base.get(i).map_or(0.0, |base| f64::from(*base)));
         let error = sigmoid(logit + base) - t;
         let cost = match loss.shape {
@@ -115,10 +115,10 @@ fn reference_loss(judged: LossInputs, logits: Vec<f64>) -> f64 {
                 -t * p.ln() - (1.0 - t) * (1.0 - p).ln()
             }
         };
-        let count = counts.get(i).map_or(1.0, |count| f64::from(*count));
-        cost * count * if error > 0.0 { 1.0 + loss.asymmetry } else { 1.0 }
+        let factor = factors.get(i).map_or(1.0, |factor| f64::from(*factor));
+        cost * factor * if error > 0.0 { 1.0 + loss.asymmetry } else { 1.0 }
     };
-    logits.into_iter().enumerate().map(of).sum::<f64>() / targets.len() as f64
+    logits.into_iter().enumerate().map(position_loss).sum::<f64>() / targets.len() as f64
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn gradients_equal_central_differences() {
     }
 }
 
-/// By its definition: the mean of the activations that enter the first map of a deep net.
+/// Computes the mean of the activations that enter the first map of a deep net, by definition.
 fn mean_activation(kind: &ModelKind, weights: &Weights, samples: &[Sample]) -> f64 {
     let (ModelKind::Net(net) | ModelKind::Sum(net, _)) = kind else { return 0.0 };
     if !net.is_deep() {
@@ -175,17 +175,18 @@ fn check_gradients(
         ModelKind::Net(_) | ModelKind::Sum(..) => games::bases(batch.len()),
         ModelKind::Hce(_) => Vec::new(),
     };
-    let counts = games::weights(batch.len());
-    let weighed = if loss == Loss::SQUARED { &[][..] } else { &counts };
-    let judged = LossInputs { targets: &targets, base: &base, weights: weighed, loss, sparsity };
+    let factors = games::weights(batch.len());
+    let weighed = if loss == Loss::SQUARED { &[][..] } else { &factors };
+    let loss_inputs =
+        LossInputs { targets: &targets, base: &base, weights: weighed, loss, sparsity };
     let model = model_of(&kind, &weights, &flex(), compute);
-    let (found, gradients) = model.compute_gradients(&batch.inputs, Aim::Losses(judged));
+    let (got, gradients) = model.compute_gradients(&batch.inputs, Aim::Losses(loss_inputs));
     let loss_of = |weights: &Weights| {
         let penalty = f64::from(sparsity) * mean_activation(&kind, weights, &samples);
-        reference_loss(judged, reference(&kind, weights, &batch.inputs, &samples)) + penalty
+        reference_loss(loss_inputs, reference(&kind, weights, &batch.inputs, &samples)) + penalty
     };
     let expected = loss_of(&weights);
-    assert!((f64::from(found) - expected).abs() < 1e-6, "{kind:?}, {loss:?}: {found} {expected}");
+    assert!((f64::from(got) - expected).abs() < 1e-6, "{kind:?}, {loss:?}: {got} {expected}");
 
     // The weights are f32, so the step is the actual difference of the two neighbours.
     let mut moving = 0;
@@ -193,24 +194,24 @@ fn check_gradients(
     for (name, array) in weights.0.iter().filter(|(name, _)| !name.ends_with(".start")) {
         // Centipawns of terms, or weights of a net.
         let step = if name.ends_with(".change") { 1e-2 } else { 1e-4 };
-        for place in 0..array.values.len() {
-            let value = array.values[place];
-            let at = |moved: f32| {
+        for index in 0..array.values.len() {
+            let value = array.values[index];
+            let loss_at = |moved: f32| {
                 let mut weights = weights.clone();
-                weights.0.get_mut(name).expect("it stands there").values[place] = moved;
+                weights.0.get_mut(name).expect("it stands there").values[index] = moved;
                 loss_of(&weights)
             };
-            let derivative = gradients.0[name].values[place];
-            if derivative == 0.0 && place % 7 != 0 {
+            let derivative = gradients.0[name].values[index];
+            if derivative == 0.0 && index % 7 != 0 {
                 // Most inputs are inactive in a small batch; a seventh of them will do.
                 continue;
             }
             let (up, down) = (value + step, value - step);
-            let expected = (at(up) - at(down)) / (f64::from(up) - f64::from(down));
+            let expected = (loss_at(up) - loss_at(down)) / (f64::from(up) - f64::from(down));
             let error = (f64::from(derivative) - expected).abs();
             assert!(
                 error < 1e-7 + 1e-3 * expected.abs(),
-                "{kind:?}, {loss:?}: {name}[{place}] {derivative}, difference {expected}"
+                "{kind:?}, {loss:?}: {name}[{index}] {derivative}, difference {expected}"
             );
             moving += usize::from(derivative != 0.0);
         }
@@ -222,18 +223,18 @@ fn check_gradients(
 fn lists_hold_every_piece() {
     for position in games::positions(500, 6) {
         let turn = position.turn();
-        let views: [(Views, &[Color]); 3] = [
+        let cases: [(Views, &[Color]); 3] = [
             (Views::Plain, &[Color::White]),
             (Views::SideToMove, &[turn]),
             (Views::Perspective, &[turn, !turn]),
         ];
-        for (seen, views) in views {
-            let mut lists = vec![0; 32 * views.len()];
-            Architecture::simple(seen, 1, Activation::ReLU)
+        for (views, colors) in cases {
+            let mut lists = vec![0; 32 * colors.len()];
+            Architecture::simple(views, 1, Activation::ReLU)
                 .inputs
                 .write_rows(&position, &mut lists);
-            for (list, view) in lists.chunks_exact(32).zip(views) {
-                let pieces = position.pieces().map(|piece| input_index(*view, piece) as u16);
+            for (list, color) in lists.chunks_exact(32).zip(colors) {
+                let pieces = position.pieces().map(|piece| input_index(*color, piece) as u16);
                 let padding = std::iter::repeat(768);
                 let expected: Vec<u16> = pieces.chain(padding).take(32).collect();
                 assert_eq!(list, expected, "{position:?}");

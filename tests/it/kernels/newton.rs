@@ -30,21 +30,22 @@ fn dense_rows(pieces: &[Arc<TermBatch>], point: &Point) -> Vec<Vec<f64>> {
     for piece in pieces {
         for row in 0..piece.len() {
             let mut derivatives = vec![0.0; point.0.len()];
-            let (_, slopes) = point.value_and_slopes(piece, row);
+            let (_, derivatives_of_sums) = point.value_and_slopes(piece, row);
             for (term, count) in piece.normal.entries_of_row(row) {
                 for phase in 0..2 {
-                    derivatives[2 * term + phase] += slopes.normal[phase] * f64::from(count);
+                    derivatives[2 * term + phase] +=
+                        derivatives_of_sums.normal[phase] * f64::from(count);
                 }
             }
             for (term, counts) in piece.safety.entries_of_row(row) {
                 for phase in 0..2 {
-                    for (side, count) in slopes.safety.iter().zip(counts) {
+                    for (side, count) in derivatives_of_sums.safety.iter().zip(counts) {
                         derivatives[2 * term + phase] += side[phase] * f64::from(count);
                     }
                 }
             }
             for (term, count) in piece.complexity.entries_of_row(row) {
-                derivatives[2 * term + 1] += slopes.complexity * f64::from(count);
+                derivatives[2 * term + 1] += derivatives_of_sums.complexity * f64::from(count);
             }
             derivatives[point.0.len() - 1] = f64::from(piece.turn[row]);
             rows.push(derivatives);
@@ -54,9 +55,9 @@ fn dense_rows(pieces: &[Arc<TermBatch>], point: &Point) -> Vec<Vec<f64>> {
 }
 
 #[track_caller]
-fn assert_close(one: f64, other: f64, tolerance: f64) {
-    let size = one.abs().max(other.abs()).max(1e-300);
-    assert!((one - other).abs() <= tolerance * size, "{one} against {other}");
+fn assert_close(got: f64, right: f64, tolerance: f64) {
+    let size = got.abs().max(right.abs()).max(1e-300);
+    assert!((got - right).abs() <= tolerance * size, "{got} against {right}");
 }
 
 #[test]
@@ -72,23 +73,24 @@ fn equations_equal_a_dense_jacobian() {
         .enumerate()
         .map(|(position, value)| problem.cost(position, value))
         .collect();
-    let mean = |of: &dyn Fn(usize) -> f64| (0..1500).map(of).sum::<f64>() / 1500.0;
-    assert_close(equations.loss, mean(&|at| costs[at].loss), 1e-12);
+    let mean = |value: &dyn Fn(usize) -> f64| (0..1500).map(value).sum::<f64>() / 1500.0;
+    assert_close(equations.loss, mean(&|i| costs[i].loss), 1e-12);
     assert_close(equations.loss, problem.loss(&here), 1e-12);
     // Elements near zero are compared with the largest.
-    let size = largest(equations.gradient.iter().map(|one| one.abs()));
+    let size = largest(equations.gradient.iter().map(|element| element.abs()));
     let weights = 0..here.0.len();
-    let diagonal: Vec<f64> = weights.map(|at| equations.hessian.get(at, at)).collect();
-    let steepest = largest(diagonal.iter().map(|one| one.abs()));
-    for one in 0..here.0.len() {
-        let gradient = mean(&|at| costs[at].derivative * rows[at][one]);
-        assert!((equations.gradient[one] - gradient).abs() < 1e-12 * size);
-        for other in 0..here.0.len() {
-            let element = mean(&|at| costs[at].curvature * rows[at][one] * rows[at][other]);
-            assert!((equations.hessian.get(one, other) - element).abs() < 1e-12 * steepest);
+    let diagonal: Vec<f64> = weights.map(|weight| equations.hessian.get(weight, weight)).collect();
+    let largest_curvature = largest(diagonal.iter().map(|element| element.abs()));
+    for row in 0..here.0.len() {
+        let gradient = mean(&|i| costs[i].derivative * rows[i][row]);
+        assert!((equations.gradient[row] - gradient).abs() < 1e-12 * size);
+        for column in 0..here.0.len() {
+            let element = mean(&|i| costs[i].curvature * rows[i][row] * rows[i][column]);
+            let error = (equations.hessian.get(row, column) - element).abs();
+            assert!(error < 1e-12 * largest_curvature);
         }
     }
-    assert!(size > 1e-6 && diagonal.iter().filter(|one| **one > 0.0).count() > 25);
+    assert!(size > 1e-6 && diagonal.iter().filter(|element| **element > 0.0).count() > 25);
 }
 
 /// Positions with weights 3, 1 or 0; equal weights are as strong against the prior.
@@ -96,26 +98,31 @@ fn equations_equal_a_dense_jacobian() {
 fn weights_equal_repeated_positions() {
     let (once, shape) = (pieces(ALL, 900, 31), ALL);
     let (truth, here) = (point(ALL, 40.0, 32), point(ALL, 30.0, 33));
-    let wanted = targets(&once, &truth, 0.2, 34);
+    let once_targets = targets(&once, &truth, 0.2, 34);
     let rows = |piece: usize| (0..once[piece].len()).map(move |row| (piece, row));
-    let places: Vec<(usize, usize)> = (0..once.len()).flat_map(rows).collect();
+    let rows_of_positions: Vec<(usize, usize)> = (0..once.len()).flat_map(rows).collect();
     for (pattern, centipawns) in [([3, 1, 0], None), ([0, 1, 0], Some(20.0))] {
         let often = |position: usize| pattern[position % 3];
         let mean = (0..900).map(often).sum::<usize>() as f32 / 900.0;
         let shares: Vec<f32> = (0..900).map(|position| often(position) as f32 / mean).collect();
         let repeated = |position: usize| std::iter::repeat_n(position, often(position));
-        let rows = (0..900).flat_map(repeated).map(|position| places[position]);
+        let rows = (0..900).flat_map(repeated).map(|position| rows_of_positions[position]);
         let copies =
             [Arc::new(TermBatch::gather_rows(rows.map(|(piece, row)| (&*once[piece], row))))];
-        let many: Vec<f32> = (0..900).flat_map(repeated).map(|position| wanted[position]).collect();
-        let weighed =
-            Goal::Results { targets: &wanted, scale: SCALE, loss: Loss::SQUARED, shares: &shares };
+        let many: Vec<f32> =
+            (0..900).flat_map(repeated).map(|position| once_targets[position]).collect();
+        let weighed = Goal::Results {
+            targets: &once_targets,
+            scale: SCALE,
+            loss: Loss::SQUARED,
+            shares: &shares,
+        };
         let both = [problem(&once, shape, weighed), problem(&copies, shape, results(&many))];
         assert_close(both[0].loss(&here), both[1].loss(&here), 1e-6);
-        let [one, other] = both.each_ref().map(|it| Equations::of(it, &here).unwrap());
-        let size = largest(other.gradient.iter().map(|one| one.abs()));
-        for (one, other) in one.gradient.iter().zip(&other.gradient) {
-            assert!((one - other).abs() < 1e-6 * size, "{one} {other}");
+        let [weighted, repeated] = both.each_ref().map(|it| Equations::of(it, &here).unwrap());
+        let size = largest(repeated.gradient.iter().map(|element| element.abs()));
+        for (got, right) in weighted.gradient.iter().zip(&repeated.gradient) {
+            assert!((got - right).abs() < 1e-6 * size, "{got} {right}");
         }
         let ends = both.map(|problem| {
             let mut newton = Newton::new(all(shape));
@@ -126,8 +133,8 @@ fn weights_equal_repeated_positions() {
             }
             point
         });
-        for (one, other) in ends[0].0.iter().zip(&ends[1].0) {
-            assert!((one - other).abs() < 1e-2, "{one} {other}");
+        for (got, right) in ends[0].0.iter().zip(&ends[1].0) {
+            assert!((got - right).abs() < 1e-2, "{got} {right}");
         }
     }
 }

@@ -62,9 +62,9 @@ pub fn check(device: &Device, compute: Compute) {
             model =
                 optimizer.step_model(rate(step), model, gradients(step), &TouchedRows::default());
         }
-        for (found, right) in model.to_weights().0[ARRAY].values.iter().zip(right) {
-            let error = (f64::from(*found) - right).abs();
-            assert!(error < 2e-6, "{compute:?}, {name}: {found} for {right}");
+        for (got, right) in model.to_weights().0[ARRAY].values.iter().zip(right) {
+            let error = (f64::from(*got) - right).abs();
+            assert!(error < 2e-6, "{compute:?}, {name}: {got} for {right}");
         }
     }
 }

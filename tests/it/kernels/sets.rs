@@ -38,14 +38,15 @@ fn nets() -> Vec<Architecture> {
     ]
 }
 
-fn some(lists: &ActiveRows, positions: std::ops::Range<usize>) -> ActiveRows {
-    let (of_position, views) = (lists.views * lists.width, lists.views);
-    let range = positions.start * of_position..positions.end * of_position;
+fn select(lists: &ActiveRows, positions: std::ops::Range<usize>) -> ActiveRows {
+    let (entries, perspectives) = (lists.perspectives * lists.width, lists.perspectives);
+    let range = positions.start * entries..positions.end * entries;
     let indices = match &lists.indices {
         Indices::U16(all) => Indices::U16(all[range].to_vec()),
         Indices::U32(all) => Indices::U32(all[range].to_vec()),
     };
-    let kings = lists.king_buckets.get(positions.start * views..positions.end * views);
+    let kings =
+        lists.king_buckets.get(positions.start * perspectives..positions.end * perspectives);
     let king_buckets = kings.unwrap_or_default().to_vec();
     let buckets = lists.buckets.get(positions).unwrap_or_default().to_vec();
     ActiveRows { indices, king_buckets, buckets, ..lists.clone() }
@@ -59,7 +60,7 @@ fn shortened(pairs: &InputPairs, lists: &ActiveRows) -> ActiveRows {
         list.retain(|row| *row < lists.rows);
         list.sort_unstable();
         let row = |same: &[usize]| Row { number: same[0] as u32, times: same.len() as u32 };
-        rows.extend(list.chunk_by(|one, other| one == other).map(row));
+        rows.extend(list.chunk_by(|a, b| a == b).map(row));
         ends.push(rows.len());
     }
     let mut short = lists.clone();
@@ -67,17 +68,17 @@ fn shortened(pairs: &InputPairs, lists: &ActiveRows) -> ActiveRows {
     short
 }
 
-/// The same as chunks of 150 positions, with pairs and multiples of all.
+/// Plans chunks of 150 positions, with pairs and multiples of all lists.
 fn planned(net: &Architecture, lists: &ActiveRows) -> Vec<Arc<ChunkPlan>> {
     let pairs = Arc::new(InputPairs::select_most_frequent(net, lists, 150));
     assert!(pairs.has_pairs());
     let mut planner = Planner::default();
     let plan = |start: usize| {
-        let mut lists = some(lists, start..(start + 150).min(lists.len()));
-        let names = lists.indices.iter().filter(|row| *row < lists.rows).count();
+        let mut lists = select(lists, start..(start + 150).min(lists.len()));
+        let before = lists.indices.iter().filter(|row| *row < lists.rows).count();
         lists = shortened(&pairs, &lists);
-        let fewer = lists.indices.iter().filter(|row| *row < pairs.row_count()).count();
-        assert!(fewer * 10 < names * 9, "{fewer} of {names}");
+        let after = lists.indices.iter().filter(|row| *row < pairs.row_count()).count();
+        assert!(after * 10 < before * 9, "{after} of {before}");
         let (chosen, mut plan): (Vec<u32>, _) =
             ((0..lists.len() as u32).collect(), ChunkPlan::default());
         planner.order_items(net, &lists, &chosen, &pairs, &mut plan);
@@ -89,10 +90,10 @@ fn planned(net: &Architecture, lists: &ActiveRows) -> Vec<Arc<ChunkPlan>> {
 
 /// Pairs and multiples come from a few positions, and others have larger counts.
 #[test]
-fn large_counts_take_several_places() {
+fn large_counts_take_several_entries() {
     for net in nets() {
         let lists = lists(&net, 500);
-        let pairs = InputPairs::select_most_frequent(&net, &some(&lists, 0..12), 40);
+        let pairs = InputPairs::select_most_frequent(&net, &select(&lists, 0..12), 40);
         let short = shortened(&pairs, &lists);
         assert_same_inputs(&short, &lists, &pairs);
         assert!(!net.inputs.has_repeats() || short.width < lists.width, "{net}");
@@ -110,15 +111,15 @@ fn gradients_of_several_sets() {
             // Numbers that fixed point represents exactly.
             array.values.iter_mut().for_each(|it| *it = (*it * 0.3 * 128.0).round() / 128.0);
         }
-        let of = |compute, inputs: &BatchInputs| {
+        let gradients = |compute, inputs: &BatchInputs| {
             model(&net, &weights, compute).compute_gradients(inputs, Aim::Targets(&targets))
         };
         let listed = BatchInputs::Active(lists);
-        let right = of(Compute::Plain, &listed);
+        let right = gradients(Compute::Plain, &listed);
         for (precision, bound) in [(Precision::F32, 2e-5), (Precision::Mixed, 1e-2)] {
             for level in SimdLevel::list_available() {
                 for inputs in [&listed, &BatchInputs::Planned(plans.clone())] {
-                    let got = of(fused(level, precision), inputs);
+                    let got = gradients(fused(level, precision), inputs);
                     assert_near(&net.to_string(), &got, &right, [bound / 10.0, bound]);
                 }
             }
@@ -126,7 +127,7 @@ fn gradients_of_several_sets() {
     }
 }
 
-/// Loss and gradients of the kernel, array by array: those of touched rows, or of all.
+/// Computes loss and gradients, array by array, of touched rows or of all.
 fn run(kernel: &Kernel, positions: OneHot, scratch: &mut Scratch) -> (f64, Vec<Vec<f32>>) {
     let weights = drawn::weights(&kernel.net, 3);
     let arrays = kernel.net.list_arrays();
@@ -135,11 +136,11 @@ fn run(kernel: &Kernel, positions: OneHot, scratch: &mut Scratch) -> (f64, Vec<V
     let lens = kernel.gradient_lens(touched.as_ref()).into_iter();
     let mut gradients: Vec<Vec<f32>> = lens.map(|len| vec![f32::NAN; len]).collect();
     let targets = eighths(positions.len());
-    let into = SliceGradients::new(&kernel.net, gradients.iter_mut().map(|it| &mut it[..]));
+    let slices_mut = SliceGradients::new(&kernel.net, gradients.iter_mut().map(|it| &mut it[..]));
     let slices = Slices::new(&kernel.net, slices);
     let positions = (positions, touched.as_ref());
     let loss =
-        loss_and_gradients(kernel, &slices, positions, Aim::Targets(&targets), into, scratch);
+        loss_and_gradients(kernel, &slices, positions, Aim::Targets(&targets), slices_mut, scratch);
     (loss, gradients)
 }
 
@@ -192,8 +193,8 @@ fn touched_rows_equal_the_lists() {
         let none = InputPairs::without_pairs(net.row_count());
         assert_eq!(RowSet::of_positions(OneHot::Lists(&lists), &none).all_rows(), rows);
         let plans = planned(&net, &lists);
-        let of_plans = RowSet::of_positions(OneHot::Plans(&plans), plans[0].pairs());
-        assert_eq!(of_plans.rows_within(0..net.row_count()), rows);
+        let touched = RowSet::of_positions(OneHot::Plans(&plans), plans[0].pairs());
+        assert_eq!(touched.rows_within(0..net.row_count()), rows);
     }
 }
 

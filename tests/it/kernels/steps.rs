@@ -56,11 +56,11 @@ impl Rule {
         }
     }
 
-    /// Next parameter and states, by the formulas of the sources.
+    /// Computes the next parameter and states by the formulas of the sources.
     fn next(self, t: u64, p: f64, g: f64, [a, b]: [f64; 2]) -> (f64, [f64; 2]) {
         // The rules take betas in 32 bits, as other trainers do.
         let narrow = |beta: f64| f64::from(beta as f32);
-        let held = |p: f64, clip: f64| if clip > 0.0 { p.clamp(-clip, clip) } else { p };
+        let clip_to = |p: f64, clip: f64| if clip > 0.0 { p.clamp(-clip, clip) } else { p };
         match self {
             Rule::Adam(rule) => {
                 let [beta1, beta2] = [rule.beta1, rule.beta2].map(narrow);
@@ -69,13 +69,13 @@ impl Rule {
                 let [c1, c2] = [rule.beta1, rule.beta2].map(|beta| 1.0 - beta.powi(t as i32));
                 let step = match (rule.rectified, rule.bias_correction) {
                     (true, _) => {
-                        let most = 2.0 / (1.0 - rule.beta2) - 1.0;
-                        let rho = most - 2.0 * t as f64 * (1.0 - c2) / c2;
+                        let limit = 2.0 / (1.0 - rule.beta2) - 1.0;
+                        let rho = limit - 2.0 * t as f64 * (1.0 - c2) / c2;
                         match rho > 5.0 {
                             false => m / c1,
                             true => {
-                                let r = (rho - 4.0) * (rho - 2.0) * most
-                                    / ((most - 4.0) * (most - 2.0) * rho);
+                                let r = (rho - 4.0) * (rho - 2.0) * limit
+                                    / ((limit - 4.0) * (limit - 2.0) * rho);
                                 m / c1 * r.sqrt() * c2.sqrt() / (v.sqrt() + rule.epsilon)
                             }
                         }
@@ -83,12 +83,12 @@ impl Rule {
                     (_, true) => m / c1 / ((v / c2).sqrt() + rule.epsilon),
                     (_, false) => m / (v.sqrt() + rule.epsilon),
                 };
-                (held(p * (1.0 - RATE * rule.decay) - RATE * step, rule.clip), [m, v])
+                (clip_to(p * (1.0 - RATE * rule.decay) - RATE * step, rule.clip), [m, v])
             }
             Rule::AdaGrad(clip) => {
                 let g = g + 0.1 * p;
                 let s = a + g * g;
-                (held(p - RATE * g / (s.sqrt() + 1e-8), clip), [s, 0.0])
+                (clip_to(p - RATE * g / (s.sqrt() + 1e-8), clip), [s, 0.0])
             }
             Rule::Sgd(beta) => {
                 let m = beta * a + g + 0.1 * p;

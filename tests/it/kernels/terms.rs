@@ -1,4 +1,4 @@
-//! The fused operation for handcrafted terms against sums and slopes taken row by row in f64.
+//! The fused operation for handcrafted terms against sums and derivatives, row by row in f64.
 
 use nnuance::batch::{TermBatch, TermColumn, TermRows};
 use nnuance::model::ops::cpu::{
@@ -35,9 +35,9 @@ struct Right {
 
 fn job(case: &Case, level: SimdLevel) -> TermsJob<'_> {
     let Case { pieces, targets, scale, loss, counts, .. } = case;
-    let judged =
+    let loss_inputs =
         LossInputs { weights: counts, loss: *loss, ..LossInputs::with_squared_error(targets) };
-    TermsJob { pieces, aim: Aim::Losses(judged), scale: *scale, tempo: true, level }
+    TermsJob { pieces, aim: Aim::Losses(loss_inputs), scale: *scale, tempo: true, level }
 }
 
 fn random(sizes: &[usize], entries: usize, frozen: bool, seed: u64) -> Case {
@@ -46,8 +46,8 @@ fn random(sizes: &[usize], entries: usize, frozen: bool, seed: u64) -> Case {
         let mut piece = TermBatch::default();
         for row in 0..size {
             let (terms, counts) = (0..TERMS as u16, -3i8..=3);
-            let mut list = |most: usize| -> Vec<(u16, i8)> {
-                (0..rng.random_range(0..=most))
+            let mut list = |max_entries: usize| -> Vec<(u16, i8)> {
+                (0..rng.random_range(0..=max_entries))
                     .map(|_| (rng.random_range(terms.clone()), rng.random_range(counts.clone())))
                     .filter(|(_, count)| *count != 0)
                     .collect()
@@ -55,9 +55,9 @@ fn random(sizes: &[usize], entries: usize, frozen: bool, seed: u64) -> Case {
             let (normal, safety, black, complexity) =
                 (list(entries), list(entries / 4), list(entries), list(entries / 8));
             piece.normal.push(row, normal.into_iter());
-            let other = black.iter().map(|(_, count)| *count).chain(std::iter::repeat(0));
+            let black = black.iter().map(|(_, count)| *count).chain(std::iter::repeat(0));
             let both =
-                safety.iter().zip(other).map(|(&(term, white), black)| (term, [white, black]));
+                safety.iter().zip(black).map(|(&(term, white), black)| (term, [white, black]));
             piece.safety.push(row, both);
             piece.complexity.push(row, complexity.into_iter());
             let share: f32 = rng.random_range(0.0..=1.0);
@@ -137,23 +137,23 @@ impl Case {
                 let count = self.counts.get(logits.len()).map_or(1.0, |count| f64::from(*count));
                 logits.push(logit);
                 loss += count * self.loss.value_at(logit, target);
-                let slope = count * self.loss.derivative(logit, target) / scale;
-                tempo_gradient += slope * turn;
-                tempo_size += slope.abs();
-                let slopes = sums.derivatives(shares);
+                let upstream = count * self.loss.derivative(logit, target) / scale;
+                tempo_gradient += upstream * turn;
+                tempo_size += upstream.abs();
+                let derivatives = sums.derivatives(shares);
                 for (term, count) in piece.normal.entries_of_row(row) {
                     let count = f64::from(count);
-                    (0..2).for_each(|k| add(term, k, slope * slopes.normal[k] * count));
+                    (0..2).for_each(|k| add(term, k, upstream * derivatives.normal[k] * count));
                 }
                 for (term, [white, black]) in piece.safety.entries_of_row(row) {
-                    let [by_white, by_black] = slopes.safety;
+                    let [by_white, by_black] = derivatives.safety;
                     let (white, black) = (f64::from(white), f64::from(black));
                     (0..2).for_each(|k| {
-                        add(term, k, slope * (by_white[k] * white + by_black[k] * black));
+                        add(term, k, upstream * (by_white[k] * white + by_black[k] * black));
                     });
                 }
                 for (term, count) in piece.complexity.entries_of_row(row) {
-                    add(term, 1, slope * slopes.complexity * f64::from(count));
+                    add(term, 1, upstream * derivatives.complexity * f64::from(count));
                 }
             }
         }
@@ -283,13 +283,13 @@ fn extreme_and_nan_weights() {
         for loss in LOSSES {
             for size in [-1e9, 1e9, f32::NAN] {
                 let case = Case { loss, ..single([size, 1.0], [0.0; 4], 0.0) };
-                let TermsGradients { loss: found, terms, tempo } =
+                let TermsGradients { loss: got, terms, tempo } =
                     terms_gradients(&case.weights, case.tempo, job(&case, level));
-                assert_eq!(found.is_nan(), size.is_nan(), "{}", level.name());
+                assert_eq!(got.is_nan(), size.is_nan(), "{}", level.name());
                 if !size.is_nan() {
                     // The gradient of cross entropy does not vanish.
-                    let most = if loss.shape == LossShape::CrossEntropy { 1.0 } else { 1e-30 };
-                    assert!(terms.iter().chain([&tempo]).all(|gradient| gradient.abs() < most));
+                    let bound = if loss.shape == LossShape::CrossEntropy { 1.0 } else { 1e-30 };
+                    assert!(terms.iter().chain([&tempo]).all(|gradient| gradient.abs() < bound));
                 }
             }
         }

@@ -31,9 +31,9 @@ fn is_planned(batch: &Batch) -> bool {
 }
 
 /// Checks that two batches have the same labels, and outputs within a share of the largest.
-fn assert_alike(model: &Model, [found, listed]: [&Batch; 2], share: f64) {
-    assert_eq!((&found.results, &found.scores), (&listed.results, &listed.scores));
-    let [got, right] = [found, listed].map(|it| host_outputs(model, it).expect("flex"));
+fn assert_alike(model: &Model, [planned, listed]: [&Batch; 2], share: f64) {
+    assert_eq!((&planned.results, &planned.scores), (&listed.results, &listed.scores));
+    let [got, right] = [planned, listed].map(|it| host_outputs(model, it).expect("flex"));
     let [error, size] = error_and_size(&got, &right);
     assert!(error <= share * size, "{error:.1e} of {size:.1e}");
 }
@@ -42,7 +42,7 @@ fn net(seed: u64) -> Architecture {
     drawn::net(seed, 40)
 }
 
-/// Planned chunks equal lists, cached or not: in each pass, for all nets, from any place on.
+/// Planned chunks equal lists, cached or not: in each pass, for all nets, from any resume point.
 #[test]
 fn planned_chunks_equal_lists() {
     let mut planned = 0;
@@ -59,24 +59,25 @@ fn planned_chunks_equal_lists() {
         assert!(!listed.iter().any(is_planned));
         // Plans that exceed the buffer are made again. Sums over pairs are rounded differently.
         for (room, pairs) in [(MAX_PLAN_BYTES, 0), (100_000, 0), (1, 0), (MAX_PLAN_BYTES, 30)] {
-            let found = batches(all(cached(room, pairs)), &net, 0, BATCHES);
-            for (found, listed) in found.iter().zip(&listed) {
-                planned += usize::from(is_planned(found));
-                assert_alike(&model, [found, listed], if pairs > 0 { 1e-5 } else { 0.0 });
+            let cached = batches(all(cached(room, pairs)), &net, 0, BATCHES);
+            for (cached, listed) in cached.iter().zip(&listed) {
+                planned += usize::from(is_planned(cached));
+                assert_alike(&model, [cached, listed], if pairs > 0 { 1e-5 } else { 0.0 });
             }
         }
         let from = batches(all(cached(MAX_PLAN_BYTES, 0)), &net, 4 * BATCH, 3);
-        for (found, listed) in from.iter().zip(&listed[4..]) {
-            assert_alike(&model, [found, listed], 0.0);
+        for (later, listed) in from.iter().zip(&listed[4..]) {
+            assert_alike(&model, [later, listed], 0.0);
         }
     }
     assert!(planned > 24 * BATCHES, "{planned} planned batches");
 }
 
-/// The same for streamed chunks with pairs: across windows, for several ranks, from any place on.
+/// Streamed chunks with pairs equal lists: across windows, for several ranks, from any resume
+/// point.
 #[test]
 fn streamed_chunks_equal_lists() {
-    let mut named = 0;
+    let mut chunks = 0;
     for seed in (0..40).filter(|seed| net(*seed).inputs.kings().bucket_count() == 1).take(8) {
         let net = net(seed);
         let model = model(&net, &drawn::weights(&net, seed), fastest());
@@ -93,27 +94,27 @@ fn streamed_chunks_equal_lists() {
             };
             let streamed = || all(InputLayout::for_streamed_data(&net, pairs.clone()));
             let listed = batches(all(InputLayout::Lists), &net, 0, BATCHES);
-            let found = batches(streamed(), &net, 0, BATCHES);
+            let streams = batches(streamed(), &net, 0, BATCHES);
             let later = batches(streamed(), &net, 3 * BATCH, 3);
-            assert!(later == found[3..6], "from any place on");
-            for (found, listed) in found.iter().zip(&listed) {
-                match &found.inputs {
+            assert!(later == streams[3..6], "from any resume point");
+            for (batch, listed) in streams.iter().zip(&listed) {
+                match &batch.inputs {
                     BatchInputs::Planned(plans) => {
                         assert!(plans.iter().all(|plan| plan.len() <= 64));
-                        named += plans.len();
+                        chunks += plans.len();
                     }
-                    BatchInputs::First(views) => named += views.lists.len().div_ceil(64),
+                    BatchInputs::First(it) => chunks += it.lists.len().div_ceil(64),
                     _ => panic!("no plans"),
                 }
                 assert!(!is_planned(listed));
                 // A rank's share may end between two chunks.
                 if of_rank.size == 1 {
-                    assert_alike(&model, [found, listed], 1e-5);
+                    assert_alike(&model, [batch, listed], 1e-5);
                 }
             }
         }
     }
-    assert!(named > 700, "{named} chunks");
+    assert!(chunks > 700, "{chunks} chunks");
 }
 
 /// Without king buckets the first pass is a shuffle of positions. Later ones show each position
@@ -126,7 +127,7 @@ fn chunks_stay_together_across_epochs() {
         let batches = batches(plan(chunk, InputLayout::Lists), &net, 0, BATCHES);
         let rows = batches.iter().flat_map(|batch| match &batch.inputs {
             BatchInputs::Active(active) => {
-                let lists = near(active).chunks(active.views * active.width);
+                let lists = near(active).chunks(active.perspectives * active.width);
                 lists.zip(&batch.scores[..]).map(|(rows, score)| (rows.to_vec(), *score as i32))
             }
             _ => panic!("lists"),
@@ -147,18 +148,18 @@ fn chunks_stay_together_across_epochs() {
     assert!(sorted(&chunked[0]) == sorted(&chunked[1]), "each position once");
     let whole = POSITIONS / CHUNK * CHUNK;
     let chunks =
-        |places: &[(Vec<u16>, i32)]| places.chunks(CHUNK).map(<[_]>::to_vec).collect::<Vec<_>>();
-    // The second pass fills up a chunk first; the others keep their places in the run.
+        |pass: &[(Vec<u16>, i32)]| pass.chunks(CHUNK).map(<[_]>::to_vec).collect::<Vec<_>>();
+    // The second pass first completes a chunk; the others stay where they are.
     let head = CHUNK - POSITIONS % CHUNK;
     let second = &chunked[1];
     let mut cut = second[..head].to_vec();
     cut.extend_from_slice(&second[head + whole - CHUNK..whole]);
-    let mut found = chunks(&second[head..head + whole - CHUNK]);
-    found.push(cut);
-    found.sort();
-    let mut known = chunks(&chunked[0][..whole]);
-    known.sort();
-    assert!(found == known, "the same neighbours");
+    let mut later = chunks(&second[head..head + whole - CHUNK]);
+    later.push(cut);
+    later.sort();
+    let mut first = chunks(&chunked[0][..whole]);
+    first.sort();
+    assert!(later == first, "the same neighbours");
     assert!(chunked[0][whole..] == second[whole..], "the rest comes last");
 }
 

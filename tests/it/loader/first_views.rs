@@ -30,13 +30,13 @@ fn first_views(net: &Architecture, samples: &[Sample], pairs: &Arc<InputPairs>) 
 
 type Plans = Vec<Arc<ChunkPlan>>;
 
-fn plans(net: &Architecture, views: &FirstViews, sizes: &[usize], by: FirstPlanner) -> Plans {
+fn plans(net: &Architecture, first: &FirstViews, sizes: &[usize], by: FirstPlanner) -> Plans {
     let (mut plans, mut start, mut planner) = (Vec::new(), 0, by);
     // The previous contents of the plan are overwritten.
     let mut plan = ChunkPlan::default();
     for &size in sizes.iter().chain([&usize::MAX]) {
-        let end = views.lists.len().min(start + size.min(MOST_IN_CHUNK));
-        planner.plan_chunk(net, views, start..end, &mut plan);
+        let end = first.lists.len().min(start + size.min(MOST_IN_CHUNK));
+        planner.plan_chunk(net, first, start..end, &mut plan);
         plans.push(Arc::new(plan.clone()));
         start = end;
     }
@@ -53,16 +53,16 @@ fn first_views_equal_the_encoders() {
         else {
             panic!("lists")
         };
-        let all = near(&active).chunks(active.views * active.width);
+        let all = near(&active).chunks(active.perspectives * active.width);
         let pairs = Arc::new(InputPairs::without_pairs(net.row_count()));
-        for (found, right) in first_views(&net, &samples, &pairs).lists.iter().zip(all) {
-            assert_eq!(found[..], right[..active.width]);
+        for (list, right) in first_views(&net, &samples, &pairs).lists.iter().zip(all) {
+            assert_eq!(list[..], right[..active.width]);
         }
     }
 }
 
-/// They name the same inputs as the encoder's lists, and give the same gradients up to rounding:
-/// with and without pairs, output buckets and vector instructions, in chunks of any size.
+/// Plans have the inputs of the encoder's lists, and the same gradients up to rounding: with and
+/// without pairs, output buckets and vector instructions, in chunks of any size.
 #[test]
 fn plans_of_first_views_equal_lists() {
     let samples: Vec<Sample> = games::recorded(36_000).into_iter().step_by(12).collect();
@@ -72,14 +72,14 @@ fn plans_of_first_views_equal_lists() {
         let active = listed.one_hot().lists();
         let model = model(&net, &initial_weights(&net, 3), fastest());
         let targets = eighths(samples.len());
-        let of =
+        let gradients =
             |inputs: &batch::BatchInputs| model.compute_gradients(inputs, Aim::Targets(&targets));
-        let right = of(&listed);
+        let right = gradients(&listed);
         let assert_alike =
-            |inputs| assert_near(&net.to_string(), &of(&inputs), &right, [1e-6, 1e-5]);
-        for most in [0, 101, 256] {
-            let pairs = Arc::new(select_pairs(&net, &samples, most));
-            assert!(pairs.parents().len() + 3 >= most, "{most} pairs");
+            |inputs| assert_near(&net.to_string(), &gradients(&inputs), &right, [1e-6, 1e-5]);
+        for max_pairs in [0, 101, 256] {
+            let pairs = Arc::new(select_pairs(&net, &samples, max_pairs));
+            assert!(pairs.parents().len() + 3 >= max_pairs, "{max_pairs} pairs");
             let first = first_views(&net, &samples, &pairs);
             for sizes in [&[1, 3, 64, 150, 512, 700][..], &[2048]] {
                 let planned = plans(&net, &first, sizes, FirstPlanner::default());
@@ -92,9 +92,9 @@ fn plans_of_first_views_equal_lists() {
                     assert!(**plan == plan_first_views_slowly(&net, &first, range), "{net}");
                 }
                 assert_eq!(start, samples.len());
-                let named =
+                let lists =
                     listed::active(&net, expand_lists(&planned, active.width), active.width);
-                assert_same_inputs(&named, active, &pairs);
+                assert_same_inputs(&lists, active, &pairs);
                 assert_alike(batch::BatchInputs::Planned(planned));
             }
             assert_alike(batch::BatchInputs::First(first));

@@ -25,15 +25,15 @@ fn plan(path: &Path) -> ReadPlan {
 
 pub fn games(count: usize) -> Vec<Vec<u8>> {
     let bytes = fs::read(GAMES).expect("the games");
-    let (mut games, mut at) = (Vec::new(), 0);
+    let (mut games, mut end) = (Vec::new(), 0);
     while games.len() < count {
-        let from = at;
-        at += 32;
-        while bytes[at..at + 4] != [0; 4] {
-            at += 4;
+        let from = end;
+        end += 32;
+        while bytes[end..end + 4] != [0; 4] {
+            end += 4;
         }
-        at += 4;
-        games.push(bytes[from..at].to_vec());
+        end += 4;
+        games.push(bytes[from..end].to_vec());
     }
     games
 }
@@ -51,7 +51,7 @@ fn subsets(path: &Path, plan: &ReadPlan) -> Vec<Subset> {
 }
 
 /// Reverses the result of a game; a draw becomes a win.
-fn turned(game: &[u8]) -> Vec<u8> {
+fn with_other_result(game: &[u8]) -> Vec<u8> {
     const RESULT: usize = 30;
     let mut game = game.to_vec();
     game[RESULT] = if game[RESULT] == 0 { 2 } else { 0 };
@@ -93,22 +93,22 @@ fn validation_and_test_are_disjoint() {
     // Within four standard deviations of a fair coin.
     let spread = 4.0 * (held_out.len() as f64 / 4.0).sqrt();
     assert!((test.len() as f64 - held_out.len() as f64 / 2.0).abs() < spread, "{}", test.len());
-    let found = scan(&whole, 0, &|_| {}).expect("good data");
-    assert_eq!(found.validation.group_count(), validation.len());
-    assert_eq!(found.test.group_count(), test.len());
+    let scanned = scan(&whole, 0, &|_| {}).expect("good data");
+    assert_eq!(scanned.validation.group_count(), validation.len());
+    assert_eq!(scanned.test.group_count(), test.len());
     // Without a test all of them validate.
     let old =
         scan(&ReadPlan { test: TestShare(0.0), ..whole.clone() }, 0, &|_| {}).expect("good data");
     assert_eq!((old.validation.group_count(), old.test.total), (held_out.len(), 0));
-    assert_eq!(old.counts.train, found.counts.train);
-    assert_eq!(old.sketch, found.sketch);
+    assert_eq!(old.counts.train, scanned.counts.train);
+    assert_eq!(old.sketch, scanned.sketch);
 }
 
 #[test]
 fn test_is_independent_of_other_draws() {
     let (sample, mut smaller) = (&mut first(GAMES, 1)[0], 0);
     // Test games among those drawn by others, and among the rest.
-    let (mut counts, mut of) = ([[0u32; 2]; 2], [[0u32; 2]; 2]);
+    let (mut counts, mut totals) = ([[0u32; 2]; 2], [[0u32; 2]; 2]);
     for number in 1..=200_000 {
         sample.game = std::num::NonZeroU64::new(mix_hash(7, number));
         let taken = TestShare(0.5).takes_group(sample.split_group());
@@ -118,20 +118,20 @@ fn test_is_independent_of_other_draws() {
         ];
         for (i, draw) in draws.into_iter().enumerate() {
             counts[i][usize::from(draw)] += u32::from(taken);
-            of[i][usize::from(draw)] += 1;
+            totals[i][usize::from(draw)] += 1;
         }
-        let part = TestShare(0.3).takes_group(sample.split_group());
-        assert!(taken || !part, "a smaller test is a part of a larger one");
-        smaller += u32::from(part);
+        let in_smaller = TestShare(0.3).takes_group(sample.split_group());
+        assert!(taken || !in_smaller, "a smaller test is a part of a larger one");
+        smaller += u32::from(in_smaller);
         assert!(
             TestShare(1.0).takes_group(sample.split_group())
                 && !TestShare(0.0).takes_group(sample.split_group())
         );
     }
     assert!((f64::from(smaller) / 200_000.0 - 0.3).abs() < 0.005, "{smaller}");
-    for (count, of) in counts.iter().flatten().zip(of.iter().flatten()) {
-        let spread = 4.0 * (f64::from(*of) / 4.0).sqrt();
-        assert!((f64::from(*count) - f64::from(*of) / 2.0).abs() < spread, "{counts:?} {of}");
+    for (count, total) in counts.iter().flatten().zip(totals.iter().flatten()) {
+        let spread = 4.0 * (f64::from(*total) / 4.0).sqrt();
+        assert!((f64::from(*count) - f64::from(*total) / 2.0).abs() < spread, "{counts:?} {total}");
     }
 }
 
@@ -143,9 +143,13 @@ fn training_ignores_the_test() {
     let plan = plan(&path);
     let subsets = subsets(&path, &plan);
     assert_eq!(subsets.len(), games.len());
-    let changed = |name: &str, of: Subset, every: usize| {
+    let changed = |name: &str, changed_subset: Subset, every: usize| {
         let changed = games.iter().zip(&subsets).enumerate().map(|(i, (game, subset))| {
-            if *subset == of && i % every == 0 { turned(game) } else { game.clone() }
+            if *subset == changed_subset && i % every == 0 {
+                with_other_result(game)
+            } else {
+                game.clone()
+            }
         });
         write(&folder, name, &changed.collect::<Vec<_>>())
     };
@@ -159,18 +163,18 @@ fn training_ignores_the_test() {
     assert_eq!(log(&runs[0]), log(&runs[1]));
     assert_ne!(log(&runs[0]), log(&runs[2]), "the log shows the validation loss");
     for name in ["best.safetensors", "last.safetensors"] {
-        let [one, other] = [&runs[0], &runs[1]].map(|run| checkpoint(run, name));
-        assert!(one.weights == other.weights && one.state == other.state, "{name}");
+        let [first, second] = [&runs[0], &runs[1]].map(|run| checkpoint(run, name));
+        assert!(first.weights == second.weights && first.state == second.state, "{name}");
     }
     let read = |run: &Path, name: &str| fs::read(run.join(name)).expect("a file");
     assert!(read(&runs[0], "net.bin") == read(&runs[1], "net.bin"));
     // And the test changes with them.
-    let [one, other] = [&runs[0], &runs[1]].map(|run| compared(&[], run));
-    assert_eq!(one["noun"], "test games");
-    assert_eq!(one["measured_on"], other["measured_on"]);
+    let [first, second] = [&runs[0], &runs[1]].map(|run| compared(&[], run));
+    assert_eq!(first["noun"], "test games");
+    assert_eq!(first["measured_on"], second["measured_on"]);
     let test = collect_samples(&plan, Some(Subset::Test), &|_| {}).expect("games").len();
-    assert_eq!(one["measured_on"]["positions"], test);
-    assert_ne!(one["evaluations"], other["evaluations"]);
+    assert_eq!(first["measured_on"]["positions"], test);
+    assert_ne!(first["evaluations"], second["evaluations"]);
 }
 
 #[test]
@@ -197,10 +201,10 @@ fn split_depends_on_its_seed() {
             .collect()
     };
     let games: BTreeSet<u64> = samples.iter().map(Sample::split_group).collect();
-    let [one, other] = [held(0), held(1)];
-    assert!(one == held(0));
+    let [first, second] = [held(0), held(1)];
+    assert!(first == held(0));
     // A quarter of a quarter of the games, within four standard deviations.
-    let (both, expected) = (one.intersection(&other).count() as f64, games.len() as f64 / 16.0);
+    let (both, expected) = (first.intersection(&second).count() as f64, games.len() as f64 / 16.0);
     assert!((both - expected).abs() < 4.0 * expected.sqrt(), "{both} for {expected}");
 }
 
@@ -218,9 +222,9 @@ fn sketch_has_the_smallest_hashes() {
     );
     // In halves too.
     let (mut joined, mut half) = (Sketch::default(), Sketch::default());
-    let (one, other) = samples.split_at(samples.len() / 2);
-    joined.add_hashes(one.iter().map(Sample::split_group));
-    half.add_hashes(other.iter().map(Sample::split_group));
+    let (first, second) = samples.split_at(samples.len() / 2);
+    joined.add_hashes(first.iter().map(Sample::split_group));
+    half.add_hashes(second.iter().map(Sample::split_group));
     joined.join_sketch(&half);
     assert!(joined == sketch);
 }
@@ -243,10 +247,10 @@ fn unscored_positions_are_skipped() {
     let mut sparse = samples.to_vec();
     sparse.iter_mut().step_by(3).for_each(|sample| sample.score = None);
     let scored: Vec<Sample> = sparse.iter().filter(|it| it.score.is_some()).copied().collect();
-    let none: Vec<Sample> =
+    let unscored: Vec<Sample> =
         samples.iter().map(|sample| Sample { score: None, ..*sample }).collect();
-    let [sparse, scored, none] =
-        [("sparse", sparse), ("scored", scored), ("none", none)].map(|(name, samples)| {
+    let [sparse, scored, unscored] = [("sparse", sparse), ("scored", scored), ("none", unscored)]
+        .map(|(name, samples)| {
             let path = folder.path().join(format!("{name}.plain"));
             write_all(&path, &plain::FORMAT, &samples).expect("a file");
             path
@@ -277,13 +281,16 @@ fn unscored_positions_are_skipped() {
         // The order of streamed data depends on the blocks of their files.
         if !window.starts_with("window") {
             assert_eq!(log(&with), log(&without), "{model} {window}");
-            let [one, other] = [&with, &without].map(|out| checkpoint(out, "last.safetensors"));
-            assert!(one.weights == other.weights && one.state == other.state, "{model} {window}");
+            let [first, second] = [&with, &without].map(|out| checkpoint(out, "last.safetensors"));
+            assert!(
+                first.weights == second.weights && first.state == second.state,
+                "{model} {window}"
+            );
         }
         // Results alone need no scores.
         let (fine, said, _) = run(&sparse, model, window, "1.0", "results");
         assert!(fine, "{said}");
-        let (fine, said, _) = run(&none, model, window, wdl, "none");
+        let (fine, said, _) = run(&unscored, model, window, wdl, "none");
         assert!(!fine && said.contains("none.plain"), "{said}");
     }
 }
@@ -292,33 +299,33 @@ fn unscored_positions_are_skipped() {
 #[test]
 fn some_held_out_games_are_kept() {
     let folder = tempfile::tempdir().expect("a folder");
-    let part = |path: &Path| ReadPlan {
+    let plan = |path: &Path| ReadPlan {
         split: Split { share: 0.9, seed: 0 },
         test: TestShare(0.0),
         ..ReadPlan::new(vec![path.to_path_buf()])
     };
     let all =
-        collect_samples(&part(Path::new(GAMES)), Some(Subset::Validation), &|_| {}).expect("games");
+        collect_samples(&plan(Path::new(GAMES)), Some(Subset::Validation), &|_| {}).expect("games");
     let mut files = Vec::new();
     while files.len() * all.len() < 3 * HeldOut::MOST {
         let path = folder.path().join(format!("{}.vf", files.len()));
         fs::copy(GAMES, &path).expect("a file");
         files.push(path);
     }
-    let scan = scan(&ReadPlan { files: files.clone(), ..part(Path::new(GAMES)) }, 0, &|_| {});
-    let found = scan.expect("games").validation;
-    assert_eq!(found.total, (files.len() * all.len()) as u64);
-    let mut wanted: Vec<Sample> = files.iter().flat_map(|_| all.clone()).collect();
-    wanted.sort_by_key(|sample| mix_hash(1, sample.split_group()));
-    wanted.truncate(HeldOut::MOST);
-    assert!(found.samples == wanted);
+    let scan = scan(&ReadPlan { files: files.clone(), ..plan(Path::new(GAMES)) }, 0, &|_| {});
+    let validation = scan.expect("games").validation;
+    assert_eq!(validation.total, (files.len() * all.len()) as u64);
+    let mut expected: Vec<Sample> = files.iter().flat_map(|_| all.clone()).collect();
+    expected.sort_by_key(|sample| mix_hash(1, sample.split_group()));
+    expected.truncate(HeldOut::MOST);
+    assert!(validation.samples == expected);
 }
 
 fn validated_by(path: &Path) -> String {
     format!("data.validation=[\"{}\"]", path.display())
 }
 
-/// Games as files: those for validation, and the others, in their order.
+/// Writes the validation games, and the others, to files.
 fn cut(folder: &TempDir, games: &[Vec<u8>], path: &Path) -> [PathBuf; 2] {
     let pairs = games.iter().cloned().zip(subsets(path, &plan(path)));
     let (validation, rest): (Vec<_>, Vec<_>) = pairs.partition(|it| it.1 == Subset::Validation);
@@ -335,28 +342,30 @@ fn own_files_validate_like_drawn_games() {
     let whole = write(&folder, "games.vf", &games);
     let [validation, rest] = cut(&folder, &games, &whole);
     let plans = ReadPlan { validation: vec![validation.clone()], ..plan(&rest) };
-    let [found, drawn] = [&plans, &plan(&whole)].map(|it| scan(it, 0, &|_| {}).expect("good data"));
-    assert_eq!((&found.validation, &found.test), (&drawn.validation, &drawn.test));
-    assert_eq!((found.counts.train, &found.some), (drawn.counts.train, &drawn.some));
-    assert_eq!((found.files.len(), found.validating.files.len()), (1, 1));
-    assert_eq!(found.validating.counts.games, found.validation.group_count() as u64);
-    assert_eq!(found.sketch.count_shared(&found.validating.sketch), 0);
-    let collected = |plan: &ReadPlan, part| collect_samples(plan, part, &|_| {}).expect("games");
-    for part in [Some(Subset::Validation), Some(Subset::Test)] {
-        assert_eq!(collected(&plans, part), collected(&plan(&whole), part));
+    let [separate, drawn] =
+        [&plans, &plan(&whole)].map(|it| scan(it, 0, &|_| {}).expect("good data"));
+    assert_eq!((&separate.validation, &separate.test), (&drawn.validation, &drawn.test));
+    assert_eq!((separate.counts.train, &separate.some), (drawn.counts.train, &drawn.some));
+    assert_eq!((separate.files.len(), separate.validating.files.len()), (1, 1));
+    assert_eq!(separate.validating.counts.games, separate.validation.group_count() as u64);
+    assert_eq!(separate.sketch.count_shared(&separate.validating.sketch), 0);
+    let collected =
+        |plan: &ReadPlan, subset| collect_samples(plan, subset, &|_| {}).expect("games");
+    for subset in [Some(Subset::Validation), Some(Subset::Test)] {
+        assert_eq!(collected(&plans, subset), collected(&plan(&whole), subset));
     }
 
     let drawn = train(&folder, &whole, "drawn", &[]);
-    let own = train(&folder, &rest, "own", &["--set", &validated_by(&validation)]);
-    assert_eq!(log(&own), log(&drawn));
+    let separate = train(&folder, &rest, "own", &["--set", &validated_by(&validation)]);
+    assert_eq!(log(&separate), log(&drawn));
     for name in ["best.safetensors", "last.safetensors"] {
-        let [one, other] = [&own, &drawn].map(|run| checkpoint(run, name));
-        assert!(one.weights == other.weights && one.state == other.state, "{name}");
+        let [first, second] = [&separate, &drawn].map(|run| checkpoint(run, name));
+        assert!(first.weights == second.weights && first.state == second.state, "{name}");
     }
-    let [one, other] = [&drawn, &own].map(|run| compared(&[], run));
-    assert_eq!(one["measured_on"], other["measured_on"]);
-    assert_eq!(one["evaluations"][0], other["evaluations"][0]);
-    let doubted = compared(&["--data", &validation.to_string_lossy()], &own).to_string();
+    let [first, second] = [&drawn, &separate].map(|run| compared(&[], run));
+    assert_eq!(first["measured_on"], second["measured_on"]);
+    assert_eq!(first["evaluations"][0], second["evaluations"][0]);
+    let doubted = compared(&["--data", &validation.to_string_lossy()], &separate).to_string();
     assert!(doubted.contains("checkpoint"), "{doubted}");
 }
 
@@ -372,13 +381,13 @@ fn validation_games_are_not_trained_on() {
         command.args(["--overwrite", "--set", "data.test=1", "--set", &validated_by(validation)]);
         command
     };
-    // Some of the same games, and none of them.
+    // Validation games that are training games, and games that are not.
     for (from, shares) in [(90, true), (100, false)] {
         let [_, remarks] = said(&mut run(&write(&folder, "some.vf", &games[from..])));
         assert_eq!(remarks.contains("share games"), shares, "{remarks}");
     }
-    let mut own = ReadPlan { validation: vec![data.clone()], ..plan(&data) };
-    own.reading.filter.min_ply = Some(u16::MAX);
-    let error = scan(&own, 0, &|_| {}).expect_err("none is left").to_string();
+    let mut same = ReadPlan { validation: vec![data.clone()], ..plan(&data) };
+    same.reading.filter.min_ply = Some(u16::MAX);
+    let error = scan(&same, 0, &|_| {}).expect_err("none is left").to_string();
     assert!(error.contains("`data.validation`"), "{error}");
 }

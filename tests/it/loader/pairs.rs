@@ -12,22 +12,22 @@ fn net(views: Views, hidden: usize) -> Architecture {
     Architecture::simple(views, hidden, Activation::SCReLU)
 }
 
-fn slowly(lists: &ActiveRows, most: usize) -> Vec<[u32; 2]> {
-    let there =
+fn select_slowly(lists: &ActiveRows, max_pairs: usize) -> Vec<[u32; 2]> {
+    let active =
         |list: &[u16]| list.iter().copied().map(u32::from).filter(|it| *it < ROWS).collect();
-    let mut lists: Vec<Vec<u32>> = near(lists).chunks(lists.width).map(there).collect();
+    let mut lists: Vec<Vec<u32>> = near(lists).chunks(lists.width).map(active).collect();
     let mut pairs = Vec::new();
-    for number in 0..most {
+    for number in 0..max_pairs {
         let mut counts = BTreeMap::new();
         for list in &lists {
-            for &one in list {
-                for &other in list.iter().filter(|other| **other > one) {
-                    *counts.entry([one, other]).or_insert(0) += 1;
+            for &first in list {
+                for &second in list.iter().filter(|second| **second > first) {
+                    *counts.entry([first, second]).or_insert(0) += 1;
                 }
             }
         }
-        let most = *counts.values().max().expect("lists have pairs");
-        let (pair, _) = counts.iter().find(|(_, count)| **count == most).expect("the first");
+        let largest = *counts.values().max().expect("lists have pairs");
+        let (pair, _) = counts.iter().find(|(_, count)| **count == largest).expect("the first");
         pairs.push(*pair);
         for list in lists.iter_mut().filter(|list| pair.iter().all(|it| list.contains(it))) {
             list.retain(|it| !pair.contains(it));
@@ -42,7 +42,7 @@ fn pairs_are_the_most_frequent() {
     let net = net(Views::Perspective, 1);
     let lists = lists(&net, 300);
     let pairs = InputPairs::select_most_frequent(&net, &lists, 60);
-    assert_eq!(pairs.parents(), slowly(&lists, 60));
+    assert_eq!(pairs.parents(), select_slowly(&lists, 60));
     // Without inputs that occur together there are no pairs.
     let lonely: Vec<u16> = (0..ROWS as u16).collect();
     for lists in [lonely, Vec::new()] {
@@ -57,8 +57,8 @@ fn pairs_are_the_most_frequent() {
 /// Each king bucket has the pairs of its own lists, as if there were no others.
 #[test]
 fn pairs_live_inside_a_king_bucket() {
-    let (one, four) = (net(Views::Perspective, 1), of_kings(4));
-    let listed = lists(&one, 300);
+    let (single, four) = (net(Views::Perspective, 1), of_kings(4));
+    let listed = lists(&single, 300);
     let king = |list: usize| [2, 0, 2][list % 3];
     let mut apart = vec![Vec::new(); 4];
     let mut all = near(&listed).to_vec();
@@ -76,8 +76,11 @@ fn pairs_live_inside_a_king_bucket() {
             None => row + 768 * king as u32,
             Some(pair) => first + pair,
         };
-        let alone =
-            InputPairs::select_most_frequent(&one, &listed::active(&one, lists, listed.width), 30);
+        let alone = InputPairs::select_most_frequent(
+            &single,
+            &listed::active(&single, lists, listed.width),
+            30,
+        );
         right.extend(alone.parents().iter().map(|parents| parents.map(row)));
     }
     assert_eq!(right.len(), 60);
@@ -98,20 +101,20 @@ fn of_kings(kings: u8) -> Architecture {
     Architecture { inputs, ..net(Views::Perspective, 1) }
 }
 
-/// Short lists name the same inputs as often, pairs for two; blanks come last.
+/// Asserts that short lists have the same inputs as often, pairs counting as two, and blanks last.
 pub fn assert_same_inputs(short: &ActiveRows, lists: &ActiveRows, pairs: &InputPairs) {
     let rows = |lists: &ActiveRows| lists.indices.iter().map(|row| row as u32).collect::<Vec<_>>();
     let (inputs, blank) = (pairs.input_count() as u32, pairs.row_count() as u32);
     assert_eq!(short.len(), lists.len());
     for (short, list) in rows(short).chunks(short.width).zip(rows(lists).chunks(lists.width)) {
-        let named = short.iter().take_while(|row| **row < blank).count();
-        assert!(short[named..].iter().all(|row| *row == blank), "blanks come last: {short:?}");
-        let mut found: Vec<u32> =
-            short[..named].iter().flat_map(|row| inputs_of(*row, pairs)).collect();
+        let length = short.iter().take_while(|row| **row < blank).count();
+        assert!(short[length..].iter().all(|row| *row == blank), "blanks come last: {short:?}");
+        let mut inputs_of_list: Vec<u32> =
+            short[..length].iter().flat_map(|row| inputs_of(*row, pairs)).collect();
         let mut right: Vec<u32> = list.iter().copied().filter(|row| *row < inputs).collect();
-        found.sort();
+        inputs_of_list.sort();
         right.sort();
-        assert_eq!(found, right);
+        assert_eq!(inputs_of_list, right);
     }
 }
 
@@ -122,23 +125,23 @@ fn inputs_of(row: u32, pairs: &InputPairs) -> Vec<u32> {
     }
 }
 
-/// Lists of other positions than those from which the pairs were learnt, any number of them.
+/// Pairs are selected from other positions.
 #[test]
 fn shortened_lists_name_the_same_inputs() {
     let net = net(Views::Perspective, 1);
     let lists = lists(&net, 900);
-    let some = |indices: &[u16]| listed::active(&net, indices.to_vec(), lists.width);
-    let (seen, others) = near(&lists).split_at(near(&lists).len() / 2);
-    let pairs = InputPairs::select_most_frequent(&net, &some(seen), 200);
+    let list_rows = |indices: &[u16]| listed::active(&net, indices.to_vec(), lists.width);
+    let (sample, others) = near(&lists).split_at(near(&lists).len() / 2);
+    let pairs = InputPairs::select_most_frequent(&net, &list_rows(sample), 200);
     for count in [0, 2, 254, 256, 258, 800] {
-        let whole = some(&others[..count * lists.width]);
+        let whole = list_rows(&others[..count * lists.width]);
         let mut short = whole.clone();
         pairs.shorten_lists(&mut short, &mut vec![]);
         assert_same_inputs(&short, &whole, &pairs);
         if count == 800 {
-            let there =
+            let count =
                 |lists: &ActiveRows, blank| lists.indices.iter().filter(|it| *it < blank).count();
-            let [short, whole] = [there(&short, pairs.row_count()), there(&whole, net.row_count())];
+            let [short, whole] = [count(&short, pairs.row_count()), count(&whole, net.row_count())];
             assert!(short * 5 < whole * 4, "{short} of {whole}");
         }
     }
@@ -150,30 +153,31 @@ fn gradients_of_pairs_reach_their_inputs() {
     for (views, hidden) in [(Views::Perspective, 40), (Views::SideToMove, 24)] {
         let net = net(views, hidden);
         let lists = lists(&net, 700);
-        let (places, positions) = (lists.width, lists.len());
+        let (width, positions) = (lists.width, lists.len());
         let pairs = Arc::new(InputPairs::select_most_frequent(&net, &lists, 120));
         let targets: Vec<f32> = (0..positions).map(|it| (it % 9) as f32 / 8.0).collect();
         let mut planner = Planner::default();
         let mut plan = |(number, lists): (usize, &[u16])| {
-            let positions = lists.len() / places / net.views();
+            let positions = lists.len() / width / net.views();
             let chosen: Vec<u32> = (0..positions as u32).collect();
             let (mut lists, mut plan) =
-                (listed::active(&net, lists.to_vec(), places), ChunkPlan::default());
+                (listed::active(&net, lists.to_vec(), width), ChunkPlan::default());
             pairs.shorten_lists(&mut lists, &mut vec![]);
             planner.order_items(&net, &lists, &chosen, &pairs, &mut plan);
             planner.invert_lists(&mut plan);
             assert_eq!(plan.len(), positions, "chunk {number}");
             Arc::new(plan)
         };
-        let size = 150 * places * net.views();
+        let size = 150 * width * net.views();
         let planned =
             BatchInputs::Planned(near(&lists).chunks(size).enumerate().map(&mut plan).collect());
         let listed = BatchInputs::Active(lists);
         for (precision, bound) in [(Precision::F32, 1e-5), (Precision::Mixed, 2e-3)] {
             for level in SimdLevel::list_available() {
                 let model = model(&net, &initial_weights(&net, 3), fused(level, precision));
-                let of = |inputs| model.compute_gradients(inputs, Aim::Targets(&targets));
-                assert_near(level.name(), &of(&planned), &of(&listed), [1e-6, bound]);
+                let gradients = |inputs| model.compute_gradients(inputs, Aim::Targets(&targets));
+                let [got, right] = [&planned, &listed].map(gradients);
+                assert_near(level.name(), &got, &right, [1e-6, bound]);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Passes over streamed data: each position once, well mixed, from any place on.
+//! Passes over streamed data: each position once, well mixed, from any resume point.
 
 use nnuance::format::{bulletformat, text, viriformat};
 use nnuance::loader::Passes;
@@ -27,10 +27,9 @@ fn plan(folder: &TempDir) -> StreamPlan {
     let mut rest = &samples[..];
     let shares = [25_000, 25_000, 7_000, 3_000];
     let files = formats.iter().zip(shares).map(|((name, format), count)| {
-        let (own, left) = rest.split_at(count);
-        rest = left;
+        let samples = rest.split_off(..count).expect("samples for all files");
         let path = folder.path().join(name);
-        write_all(&path, format, own).expect("a file");
+        write_all(&path, format, samples).expect("a file");
         path
     });
     let files = files.collect();
@@ -38,9 +37,9 @@ fn plan(folder: &TempDir) -> StreamPlan {
     StreamPlan::new(ReadPlan { check_view: false, ..ReadPlan::new(files) }, order)
 }
 
-fn batches(plan: &StreamPlan, place: Option<ResumePoint>, count: usize) -> Vec<Batch> {
+fn batches(plan: &StreamPlan, resume_point: Option<ResumePoint>, count: usize) -> Vec<Batch> {
     let encoder = games::lists(Views::SideToMove);
-    let stream = Stream::resume_stream(plan.clone(), encoder, 0, None, place).take(count);
+    let stream = Stream::resume_stream(plan.clone(), encoder, 0, None, resume_point).take(count);
     stream.collect::<Result<_, _>>().expect("good data")
 }
 
@@ -73,8 +72,8 @@ fn threads_do_not_change_the_order() {
     let bins = || {
         let mut passes = Passes::new(&plan, &ResumePoint::default()).unwrap();
         let bin = |_| {
-            let (records, place) = passes.take_bin().unwrap();
-            (format!("{records:?}"), format!("{place:?}"))
+            let (records, resume_point) = passes.take_bin().unwrap();
+            (format!("{records:?}"), format!("{resume_point:?}"))
         };
         (0..40).map(bin).collect::<Vec<_>>()
     };
@@ -87,13 +86,13 @@ fn pass_resumes_from_any_place() {
     let plan = plan(&folder);
     let all = batches(&plan, None, 150);
     for end in [0, 1, 7, 30, 58, 59, 60, 61, 90, 119, 120] {
-        let place = all[end].place.clone().expect("data that stream by");
-        let json = serde_json::to_string(&place).expect("plain data");
-        let place = serde_json::from_str(&json).expect("the same");
-        let on = batches(&plan, Some(place), 20);
-        assert!(on == all[end + 1..end + 21], "behind batch {end}");
+        let resume_point = all[end].resume_point.clone().expect("data that stream by");
+        let json = serde_json::to_string(&resume_point).expect("plain data");
+        let resume_point = serde_json::from_str(&json).expect("the same");
+        let rest = batches(&plan, Some(resume_point), 20);
+        assert!(rest == all[end + 1..end + 21], "after batch {end}");
     }
-    let read = |batch: usize| all[batch].place.clone().expect("a place").read;
+    let read = |batch: usize| all[batch].resume_point.clone().expect("a resume point").read;
     let (first, last) = (read(0), read(149));
     assert!(!first.is_complete && first.train < POSITIONS as u64 && !first.sketch.is_empty());
     assert!(last.is_complete && last.train == POSITIONS as u64);
@@ -102,8 +101,8 @@ fn pass_resumes_from_any_place() {
     assert_eq!(last.files, files);
     // By the number of batches alone, too.
     let encoder = games::lists(Views::SideToMove);
-    let on = Stream::new(plan.clone(), encoder, 70_000).take(20);
-    assert!(on.collect::<Result<Vec<_>, _>>().expect("good data") == all[70..90]);
+    let rest = Stream::new(plan.clone(), encoder, 70_000).take(20);
+    assert!(rest.collect::<Result<Vec<_>, _>>().expect("good data") == all[70..90]);
 }
 
 /// Neighbours in a file move by two thirds of the memory on average, and few meet in a batch.
@@ -111,14 +110,14 @@ fn pass_resumes_from_any_place() {
 fn neighbours_come_far_apart() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut plan = plan(&folder);
-    // One file, in which scores are places.
+    // One file, in which scores are indices.
     plan.read.files.truncate(1);
     let count = 25_000;
     // The first pass begins before the memory is full.
     let order = scores(&batches(&plan, None, 2 * count / 1000)).split_off(count);
-    let mut places = vec![0; POSITIONS];
-    order.iter().enumerate().for_each(|(place, score)| places[30_000 - *score as usize] = place);
-    let apart: Vec<usize> = places[..count].windows(2).map(|it| it[0].abs_diff(it[1])).collect();
+    let mut indices = vec![0; POSITIONS];
+    order.iter().enumerate().for_each(|(index, score)| indices[30_000 - *score as usize] = index);
+    let apart: Vec<usize> = indices[..count].windows(2).map(|it| it[0].abs_diff(it[1])).collect();
     let mean = apart.iter().sum::<usize>() as f64 / apart.len() as f64;
     assert!((0.5..0.8).contains(&(mean / WINDOW as f64)), "{mean}");
     let close = apart.iter().filter(|it| **it < 100).count() as f64 / apart.len() as f64;
@@ -132,7 +131,7 @@ fn cut_end_is_found_before_training() {
     let start = folder.path().join("start.bf");
     write_all(&start, &bulletformat::FORMAT, &games::samples(1000, 1)).expect("a file");
     let games = Path::new("data/selfplay-sf15.vf");
-    for (format, source, times, place) in [
+    for (format, source, times, message) in [
         (&bulletformat::FORMAT, start.as_path(), 3000, "record 2998273: the file ends after 5 of"),
         (&viriformat::FORMAT, games, 5, "the file ends within the game"),
     ] {
@@ -146,27 +145,27 @@ fn cut_end_is_found_before_training() {
              [net]\ninputs = \"perspective\"\nhidden = 8\n[target]\nwdl = 0.5\n\
              [schedule]\npositions = 100000\nbatch = 1000\nlearning_rate = 0.001\n"
         ));
-        assert!(said.contains(place) && said.contains("data.bad_records"), "{said}");
+        assert!(said.contains(message) && said.contains("data.bad_records"), "{said}");
     }
 }
 
 #[test]
 fn impossible_place_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
-    let of_turns = |next, open| {
+    let with_turns = |next, open| {
         let turns = TurnState { rounds: 0, next, open };
         ResumePoint { turns, ..ResumePoint::default() }
     };
-    for place in [
+    for resume_point in [
         ResumePoint { bin: 1 << 20, ..ResumePoint::default() },
         ResumePoint { taken: 1 << 20, ..ResumePoint::default() },
-        of_turns(1 << 20, Vec::new()),
-        of_turns(1, vec![(1, 0)]),
-        of_turns(1, vec![(0, 1 << 50)]),
+        with_turns(1 << 20, Vec::new()),
+        with_turns(1, vec![(1, 0)]),
+        with_turns(1, vec![(0, 1 << 50)]),
     ] {
         let encoder = games::lists(Views::SideToMove);
         let mut stream =
-            Stream::resume_stream(plan(&folder), encoder, 0, None, Some(place.clone()));
-        assert!(stream.next().is_some_and(|it| it.is_err()), "{place:?}");
+            Stream::resume_stream(plan(&folder), encoder, 0, None, Some(resume_point.clone()));
+        assert!(stream.next().is_some_and(|it| it.is_err()), "{resume_point:?}");
     }
 }

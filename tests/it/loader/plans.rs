@@ -8,7 +8,7 @@ use rand::seq::IndexedRandom;
 use crate::support::games;
 use crate::support::kit::*;
 
-/// Nets with one list a position or two, one king bucket or several, and more rows than 16 bits.
+/// Nets with one list per position or two, one king bucket or several, and more rows than 16 bits.
 fn nets() -> Vec<Architecture> {
     let kings = |count: u8| {
         let table = std::array::from_fn::<u8, 32, _>(|square| square as u8 % count);
@@ -30,15 +30,15 @@ fn nets() -> Vec<Architecture> {
     ]
 }
 
-/// Rows of lists, few of all so that some recur together, with any king and output buckets.
+/// Draws rows of lists from few rows, so that some recur together, and king and output buckets.
 fn draw(net: &Architecture, random: &mut Xoshiro256PlusPlus) -> (Vec<Vec<Row>>, ActiveRows) {
-    let (positions, views) = (random.random_range(0..200), net.views());
+    let (positions, perspectives) = (random.random_range(0..200), net.views());
     let used: Vec<u32> = (0..40).map(|_| random.random_range(0..net.row_count() as u32)).collect();
     let times = |random: &mut Xoshiro256PlusPlus| match net.inputs.has_repeats() {
         true => *[1, 1, 1, 2, 3, 40, 70].choose(random).expect("some"),
         false => 1,
     };
-    let lists: Vec<Vec<Row>> = (0..positions * views)
+    let lists: Vec<Vec<Row>> = (0..positions * perspectives)
         .map(|_| {
             let count = random.random_range(0..=30);
             let mut rows: Vec<u32> = used.sample(random, count).copied().collect();
@@ -61,7 +61,7 @@ fn draw(net: &Architecture, random: &mut Xoshiro256PlusPlus) -> (Vec<Vec<Row>>, 
     let buckets = if net.buckets == 1 { 0 } else { positions };
     let mut active = ActiveRows {
         rows: net.row_count(),
-        views,
+        perspectives,
         width,
         indices: Indices::with_width(net.inputs.is_large()),
         king_buckets: (0..king_buckets).map(|_| king_bucket(kings)).collect(),
@@ -71,16 +71,16 @@ fn draw(net: &Architecture, random: &mut Xoshiro256PlusPlus) -> (Vec<Vec<Row>>, 
     (lists, active)
 }
 
-/// Lists of this width, `blank` behind their rows.
+/// Writes lists of this width, padded with `blank`.
 fn write(lists: &[Vec<usize>], width: usize, blank: usize, is_wide: bool) -> Indices {
     let padded = |list: &Vec<usize>| {
         let blanks = std::iter::repeat_n(blank, width - list.len());
         list.iter().copied().chain(blanks).collect::<Vec<_>>()
     };
-    let all = lists.iter().flat_map(padded);
+    let rows = lists.iter().flat_map(padded);
     match is_wide {
-        true => Indices::U32(all.map(|row| row as u32).collect()),
-        false => Indices::U16(all.map(|row| row as u16).collect()),
+        true => Indices::U32(rows.map(|row| row as u32).collect()),
+        false => Indices::U16(rows.map(|row| row as u16).collect()),
     }
 }
 
@@ -90,8 +90,8 @@ fn for_drawn(check: impl Fn(&Architecture, &[Vec<Row>], ActiveRows, Arc<InputPai
         for seed in 0..12 {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
             let (rows, lists) = draw(&net, &mut random);
-            let most = [0, 60, 300][seed as usize % 3];
-            let pairs = Arc::new(InputPairs::select_most_frequent(&net, &lists, most));
+            let max_pairs = [0, 60, 300][seed as usize % 3];
+            let pairs = Arc::new(InputPairs::select_most_frequent(&net, &lists, max_pairs));
             check(&net, &rows, lists, pairs, seed);
         }
     }
@@ -156,13 +156,13 @@ fn lists_of_positions_equal_their_rows() {
         let all: Vec<usize> = lists.indices.iter().collect();
         let rows = samples.iter().flat_map(|sample| net.inputs.active_rows(&sample.position));
         for (list, rows) in all.chunks(lists.width).zip(rows) {
-            let mut found: Vec<usize> =
+            let mut listed: Vec<usize> =
                 list.iter().copied().filter(|row| *row < lists.rows).collect();
             let copies = |row: &Row| std::iter::repeat_n(row.number as usize, row.times as usize);
             let mut right: Vec<usize> = rows.entries().iter().flat_map(copies).collect();
-            found.sort_unstable();
+            listed.sort_unstable();
             right.sort_unstable();
-            assert_eq!(found, right, "{net}");
+            assert_eq!(listed, right, "{net}");
         }
     }
 }

@@ -32,9 +32,12 @@ fn smaller_shares_are_parts_of_larger() {
         // Within four standard deviations of a binomial draw, on both sides of the split.
         for held_out in [false, true] {
             let side = games(&|sample| SPLIT.holds_out(sample.split_group()) == held_out);
-            let (found, of) = (taken.intersection(&side).count() as f64, side.len() as f64);
-            let spread = (of * share.0 * (1.0 - share.0)).sqrt();
-            assert!((found - share.0 * of).abs() <= 4.0 * spread, "{share:?}: {found} of {of}");
+            let (count, total) = (taken.intersection(&side).count() as f64, side.len() as f64);
+            let spread = (total * share.0 * (1.0 - share.0)).sqrt();
+            assert!(
+                (count - share.0 * total).abs() <= 4.0 * spread,
+                "{share:?}: {count} of {total}"
+            );
         }
         smaller = taken;
     }
@@ -62,20 +65,20 @@ fn training_sees_its_share_alone() {
         .into_iter()
         .filter(|it| !SPLIT.holds_out(it.split_group()) && share.takes_group(it.split_group()))
         .collect();
-    let found = scanned(&ReadPlan { share, ..plan() });
-    assert_eq!(found.counts.train, slow.len() as u64);
+    let scan = scanned(&ReadPlan { share, ..plan() });
+    assert_eq!(scan.counts.train, slow.len() as u64);
     assert!(
         slow.iter()
-            .all(|sample| found.sketch.contains_hash(sample.split_group()) || slow.len() > 2048)
+            .all(|sample| scan.sketch.contains_hash(sample.split_group()) || slow.len() > 2048)
     );
     let sorted = |mut scores: Vec<i32>| {
         scores.sort_unstable();
         scores
     };
     let expected = sorted(slow.iter().map(|it| it.score.expect("scores").into()).collect());
-    // Kept in memory, and streamed through windows.
+    // In memory, and streamed through windows.
     for window in [slow.len(), 10_000] {
-        let (batch, expected_count) = (slow.len(), Some(found.counts.train));
+        let (batch, expected_count) = (slow.len(), Some(scan.counts.train));
         let order = PassOrder { window, batch, ..PassOrder::default() };
         let plan = ReadPlan { share, ..plan() };
         let plan = stream_plan(plan, order, expected_count);
@@ -105,16 +108,16 @@ fn positions_are_drawn_evenly() {
     let samples = collect_samples(&plan(), None, &|_| {}).expect("games");
     let trained: Vec<Sample> =
         samples.into_iter().filter(|it| !SPLIT.holds_out(it.split_group())).collect();
-    let some = scanned(&plan()).some;
-    assert!((60_000..=131_072).contains(&some.len()), "{}", some.len());
+    let drawn = scanned(&plan()).some;
+    assert!((60_000..=131_072).contains(&drawn.len()), "{}", drawn.len());
     // In the order of the file.
-    let (mut tenths, mut wanted) = ([0.0; 10], some.iter().peekable());
-    for (place, sample) in trained.iter().enumerate() {
-        if wanted.next_if_eq(&sample).is_some() {
-            tenths[10 * place / trained.len()] += 1.0;
+    let (mut tenths, mut remaining) = ([0.0; 10], drawn.iter().peekable());
+    for (index, sample) in trained.iter().enumerate() {
+        if remaining.next_if_eq(&sample).is_some() {
+            tenths[10 * index / trained.len()] += 1.0;
         }
     }
-    assert!(wanted.next().is_none(), "all of them are positions to train on");
-    let even = some.len() as f64 / 10.0;
+    assert!(remaining.next().is_none(), "all of them are positions to train on");
+    let even = drawn.len() as f64 / 10.0;
     assert!(tenths.iter().all(|count| (count / even - 1.0).abs() < 0.1), "{tenths:?}");
 }

@@ -2,7 +2,7 @@
 
 use nnuance::model::ops::strips::{ROUND, Strips};
 
-fn places(strips: &Strips, lists: usize) -> Vec<Vec<usize>> {
+fn slots(strips: &Strips, lists: usize) -> Vec<Vec<usize>> {
     let order: Vec<usize> = match strips.order.is_empty() {
         true => (0..lists).collect(),
         false => strips.order.iter().map(|list| *list as usize).collect(),
@@ -15,24 +15,24 @@ fn strips_of_several_king_buckets() {
     let (lists, kings) = (10_000, 4);
     // None of the third bucket.
     let king = |list: usize| [0, 0, 3, 0, 1][list % 5];
-    let groups: Vec<u8> = (0..lists).map(|list| king(list) as u8).collect();
-    let strips = Strips::new(lists, &groups, kings);
+    let king_buckets: Vec<u8> = (0..lists).map(|list| king(list) as u8).collect();
+    let strips = Strips::new(lists, &king_buckets, kings);
     assert_eq!((strips.length, strips.starts.len()), (ROUND, kings + 1));
     assert_eq!(strips.starts[2], strips.starts[3]);
-    let found = places(&strips, lists);
-    assert_eq!(found.len(), strips.strip_count());
-    let mut seen = Vec::new();
-    for (number, strip) in found.iter().enumerate() {
-        let of_strip = |start: &&u32| **start as usize <= number;
-        let bucket = strips.starts.iter().take_while(of_strip).count() - 1;
+    let slots = slots(&strips, lists);
+    assert_eq!(slots.len(), strips.strip_count());
+    let mut all_lists = Vec::new();
+    for (number, strip) in slots.iter().enumerate() {
+        let is_before = |start: &&u32| **start as usize <= number;
+        let bucket = strips.starts.iter().take_while(is_before).count() - 1;
         for &list in strip.iter().filter(|list| **list < lists) {
             assert!(king(list) == bucket, "list {list} in strip {number}");
-            seen.push(list);
+            all_lists.push(list);
         }
         assert!(strip.iter().filter(|list| **list < lists).is_sorted(), "strip {number}");
     }
-    seen.sort_unstable();
-    assert_eq!(seen, (0..lists).collect::<Vec<_>>());
+    all_lists.sort_unstable();
+    assert_eq!(all_lists, (0..lists).collect::<Vec<_>>());
 }
 
 #[test]

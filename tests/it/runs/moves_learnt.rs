@@ -31,7 +31,7 @@ fn force_lifts_the_played_move() {
     let choices = Choices { variance_factor: 1.0, ..choice(&before, Some(10.0)) };
     let verdict = choices.position_loss(0, &before, 1.0);
     let expected = [-5.0, 5.0 / 3.0, 5.0 / 3.0, 5.0 / 3.0, 0.0].map(|it| it * 2.0 / 3600.0);
-    assert!(distance_of(&verdict.slopes, &expected) < 1e-15, "{verdict:?}");
+    assert!(distance_of(&verdict.gradients, &expected) < 1e-15, "{verdict:?}");
 }
 
 fn distance_of(one: &[f64], other: &[f64]) -> f64 {
@@ -45,7 +45,7 @@ fn slopes_equal_finite_differences() {
         let mut values: Vec<f64> = (0..size).map(|_| dice.about(80.0)).collect();
         let before: Vec<f64> = values.iter().map(|value| value + dice.about(20.0)).collect();
         let choices = choice(&before, force);
-        let found = choices.position_loss(0, &values, 1.0).slopes;
+        let found = choices.position_loss(0, &values, 1.0).gradients;
         for row in 0..size {
             let (step, value) = (1e-4, values[row]);
             let mut loss = |value: f64| {

@@ -80,7 +80,7 @@ pub fn weights(positions: usize) -> Vec<f32> {
 pub fn for_each_aim(targets: &[f32], mut act: impl FnMut(Aim)) {
     let count = targets.len();
     let (forces, bases, weights) = (forces(count), bases(count), weights(count));
-    act(Aim::Forces(&forces));
+    act(Aim::Upstream(&forces));
     act(Aim::Losses(LossInputs { base: &bases, ..LossInputs::with_squared_error(targets) }));
     let loss = Loss::CROSS_ENTROPY;
     let (base, sparsity) = (&bases[..], 0.3);

@@ -6,7 +6,7 @@ use nnuance::loader::Encoder;
 
 use crate::support::games;
 
-/// Lists `[positions, views, width]` without output buckets.
+/// Lists `[positions, perspectives, width]` without output buckets.
 pub fn active(net: &Architecture, indices: Vec<u16>, width: usize) -> ActiveRows {
     let kings = net.inputs.kings().bucket_count();
     let king = |list: &[u16]| (usize::from(list[0]) / PIECES).min(kings - 1) as u8;
@@ -14,8 +14,8 @@ pub fn active(net: &Architecture, indices: Vec<u16>, width: usize) -> ActiveRows
         1 => Vec::new(),
         _ => indices.chunks_exact(width).map(king).collect(),
     };
-    let (rows, views, indices) = (net.row_count(), net.views(), Indices::U16(indices));
-    ActiveRows { rows, views, width, indices, king_buckets, buckets: Vec::new() }
+    let (rows, perspectives, indices) = (net.row_count(), net.views(), Indices::U16(indices));
+    ActiveRows { rows, perspectives, width, indices, king_buckets, buckets: Vec::new() }
 }
 
 /// Lists of recorded positions, a twelfth of those of their games.

@@ -1,4 +1,9 @@
 //! Backward pass: from the gradients of logits or layers to those of a block of columns.
+//!
+//! Why: one task takes a block through all chunks of a group, so that its gradients stay in a cache
+//! and have one writer. It equals the backward pass of the plain tensor operations, up to rounding.
+//! Index spaces are those of [`ChunkPlan`]: slots, lists (`TOGETHER` per slot) and rows; a block is
+//! a range of columns, `r` a vector of it, `h` a float vector of that, `half` one of two factors.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -20,17 +25,17 @@ use crate::prefetch::prefetch_line;
 
 #[derive(Default)]
 pub(super) struct BlockSums {
-    /// `[rows, columns]`, of inputs, then of pairs, or those that a batch touches
+    /// `[rows, columns]`: inputs, then pairs; or the rows that a batch touches.
     rows: Aligned<f32>,
     /// `[columns]`
     bias: Aligned<f32>,
-    /// `[buckets, views, columns]`; in deep nets the share of the first map,
-    /// `[views, buckets, columns, width]`, and nothing for the second half of two.
+    /// `[buckets, perspectives, columns]`; in deep nets weights of the first map,
+    /// `[perspectives, buckets, columns, width]`, and nothing for the second half of two.
     output: Aligned<f32>,
 }
 
 impl BlockSums {
-    /// Sets all sums to zero. `has_map` says whether they are of inputs of the first map, once each.
+    /// Sets all sums to zero. `has_map`: they include weights of the first map, once per half pair.
     pub fn clear_sums<F>(&mut self, net: &Architecture, packed: &PackedWeights<F>, has_map: bool) {
         let columns = packed.columns.each;
         self.rows.resize_unspecified(packed.count * columns);
@@ -51,12 +56,12 @@ impl BlockSums {
 pub(super) struct BackwardBuffers<F> {
     /// `[lists + 1, columns]` of each half, the last row zero.
     rows: [Aligned<F>; 2],
-    /// In deep nets the gradients of the first map's inputs, `[views, rows, columns]`.
-    above: Aligned<f32>,
+    /// Gradients of the first map's inputs in deep nets, `[perspectives, rows, columns]`.
+    upstream: Aligned<f32>,
 }
 
-/// The backward pass through some chunks, for one block, or both blocks of a pairwise product; or,
-/// behind these, for a block of piece-square values.
+/// Backward pass through chunks, for one block, both blocks of a pairwise product, or a block of
+/// piece-square values, whose numbers follow.
 pub(super) struct Backward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub kernel: &'a Kernel,
     pub packed: &'a PackedWeights<F>,
@@ -77,17 +82,17 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, simd: S) {
         let Backward { kernel, packed, block, chunks, buffers, sums, .. } = self;
-        let (each, of_view) = (packed.columns.each, packed.columns.blocks_of_view());
-        let BackwardBuffers { rows, above } = buffers;
+        let (each, half_blocks) = (packed.columns.each, packed.columns.blocks_of_view());
+        let BackwardBuffers { rows, upstream } = buffers;
         for chunk in chunks {
             let ForwardChunk { plan, head, .. } = chunk;
             let size = plan.list_count() * each;
-            let psqt = block.checked_sub(of_view);
-            let [own, other] = match psqt {
+            let psqt = block.checked_sub(half_blocks);
+            let halves = match psqt {
                 Some(number) => [packed.columns.neuron_blocks() + number; 2],
-                None => [block, if sums.len() == 2 { of_view + block } else { block }],
+                None => [block, if sums.len() == 2 { half_blocks + block } else { block }],
             };
-            let halves = [own, other].map(|half| chunk.accumulators_of(half, packed.columns));
+            let halves = halves.map(|block| chunk.accumulators_of(block, packed.columns));
             for rows in &mut *rows {
                 rows.resize_unspecified(size + each);
                 rows.get_mut()[size..].fill(F::default());
@@ -96,20 +101,20 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
             let units = if TOGETHER == 1 && kernel.net.walks_graph() {
                 let (maps, output) = (&packed.maps, sums[0].output.get_mut());
                 match psqt {
-                    Some(number) => head.psqt_slopes(maps, plan, number, above),
+                    Some(number) => head.write_psqt(maps, plan, number, upstream),
                     // Compiled once for all formats and activations.
                     None => {
-                        let task = FirstMapBackward { maps, plan, head, block, above, output };
+                        let task = FirstMapBackward { maps, plan, head, block, upstream, output };
                         kernel.level.run(task);
                     }
                 }
-                let (above, list_rows) = (above.as_slice(), &head.list_rows[..plan.list_count()]);
+                let (upstream, rows) = (upstream.as_slice(), &head.list_rows[..plan.list_count()]);
                 let [bias, units] = match sums.len() {
                     _ if psqt.is_some() => {
-                        deep_slopes::<S, R, H, F, Linear, false>(simd, halves, list_rows, above, to)
+                        deep_backward::<S, R, H, F, Linear, false>(simd, halves, rows, upstream, to)
                     }
-                    2 => deep_slopes::<S, R, H, F, P, true>(simd, halves, list_rows, above, to),
-                    _ => deep_slopes::<S, R, H, F, P, false>(simd, halves, list_rows, above, to),
+                    2 => deep_backward::<S, R, H, F, P, true>(simd, halves, rows, upstream, to),
+                    _ => deep_backward::<S, R, H, F, P, false>(simd, halves, rows, upstream, to),
                 };
                 for (sums, bias) in sums.iter_mut().zip(bias) {
                     let sums = S::as_mut_simd_f32s(sums.bias.get_mut()).0;
@@ -120,7 +125,7 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
                 units
             } else {
                 let ([values, _], [to, _], sums) = (halves, to, &mut sums[0]);
-                let [ratios, factors] = packed.output_slopes(&kernel.net, block);
+                let [ratios, factors] = packed.output_factors(&kernel.net, block);
                 let unit = simd.splat_f32s(chunk.unit);
                 let factors = S::as_simd_f32s(factors).0.as_chunks::<H>().0;
                 let factors: [[S::f32s; H]; R] = factors.try_into().expect("a row");
@@ -131,32 +136,21 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
                 [units; 2]
             };
             for (half, sums) in sums.iter_mut().enumerate() {
-                let slopes = rows[half].as_slice();
-                let (rows, to) = (&chunk.packed_rows[..], sums.rows.get_mut());
+                let (gradients, units) = (rows[half].as_slice(), &units[half]);
+                let rows = &chunk.packed_rows[..];
+                let (lists, to) = ((&**plan, rows), sums.rows.get_mut());
                 // The branch is outside the loop over runs.
                 match rows {
-                    [] => gather_gradients::<S, R, H, F, false>(
-                        simd,
-                        (plan, &[]),
-                        slopes,
-                        &units[half],
-                        to,
-                    ),
-                    _ => gather_gradients::<S, R, H, F, true>(
-                        simd,
-                        (plan, rows),
-                        slopes,
-                        &units[half],
-                        to,
-                    ),
+                    [] => gather_gradients::<S, R, H, F, false>(simd, lists, gradients, units, to),
+                    _ => gather_gradients::<S, R, H, F, true>(simd, lists, gradients, units, to),
                 }
             }
         }
     }
 }
 
-/// Writes the gradients of accumulators `[lists, columns]` in `units`, and adds those of biases and
-/// output. `ratios` are output weights over a column's largest, `[buckets, views, columns]`.
+/// Writes the gradients of accumulators, `[lists, columns]` in `units`, and adds those of biases
+/// and output weights. `ratios` are output weights divided by the largest of their column.
 #[inline(always)]
 fn accumulator_gradients<
     S: Lanes,
@@ -171,54 +165,55 @@ fn accumulator_gradients<
     ratios: &[f32],
     units: &[[S::f32s; H]; R],
     accumulators: &[F],
-    slopes: &mut [F],
-    gradients: &mut BlockSums,
+    to: &mut [F],
+    block_sums: &mut BlockSums,
 ) {
     let ratios = S::as_simd_f32s(ratios).0.as_chunks::<H>().0.as_chunks::<R>().0;
     let ratios = ratios.as_chunks::<TOGETHER>().0;
     let mut bias = [[simd.splat_f32s(0.0); H]; R];
     let accumulators = F::as_vectors(accumulators).as_chunks::<R>().0.as_chunks::<TOGETHER>().0;
-    let slopes = F::vectors_mut(slopes).as_chunks_mut::<R>().0.as_chunks_mut::<TOGETHER>().0;
-    let [of_value, of_slope] = P::units_of_rho(F::ONE);
-    let (unit, of_slope) = (simd.splat_f32s(chunk.unit * of_value), simd.splat_f32s(of_slope));
+    let to = F::vectors_mut(to).as_chunks_mut::<R>().0.as_chunks_mut::<TOGETHER>().0;
+    let [value_unit, derivative_unit] = P::units_of_rho(F::ONE);
+    let unit = simd.splat_f32s(chunk.unit * value_unit);
+    let derivative_unit = simd.splat_f32s(derivative_unit);
 
-    for KeyRange { key: of, range } in &chunk.plan.weight_ranges {
-        let mut ratios = ratios[*of];
+    for KeyRange { key, range } in &chunk.plan.weight_ranges {
+        let mut ratios = ratios[*key];
         for ratio in ratios.as_flattened_mut().as_flattened_mut() {
-            *ratio = simd.mul_f32s(*ratio, of_slope);
+            *ratio = simd.mul_f32s(*ratio, derivative_unit);
         }
         let mut outputs = [[[simd.splat_f32s(0.0); H]; R]; TOGETHER];
-        let lists = accumulators[range.clone()].iter().zip(&mut slopes[range.clone()]);
-        for ((accumulators, slopes), &gradient) in lists.zip(&chunk.slot_gradients[range.clone()]) {
+        let lists = accumulators[range.clone()].iter().zip(&mut to[range.clone()]);
+        for ((accumulators, to), &gradient) in lists.zip(&chunk.slot_gradients[range.clone()]) {
             let gradient = simd.splat_f32s(gradient);
-            for view in 0..TOGETHER {
+            for list in 0..TOGETHER {
                 for r in 0..R {
-                    let (values, mut wide) = F::both::<S, P>(simd, accumulators[view][r]);
+                    let (values, mut wide) = F::both::<S, P>(simd, accumulators[list][r]);
                     for h in 0..H {
-                        let output = &mut outputs[view][r][h];
+                        let output = &mut outputs[list][r][h];
                         *output = simd.multiply_add(gradient, values[h], *output);
-                        let steep = simd.mul_f32s(gradient, ratios[view][r][h]);
-                        wide[h] = simd.mul_f32s(steep, wide[h]);
+                        let upstream = simd.mul_f32s(gradient, ratios[list][r][h]);
+                        wide[h] = simd.mul_f32s(upstream, wide[h]);
                         bias[r][h] = simd.add_f32s(bias[r][h], wide[h]);
                     }
-                    slopes[view][r] = F::narrow(simd, wide);
+                    to[list][r] = F::narrow(simd, wide);
                 }
             }
         }
-        // By number: sums borrowed by an iterator would be in memory, not in registers.
+        // By index: sums borrowed by an iterator would be in memory, not in registers.
         let size = TOGETHER * R * H;
-        let sums = &mut S::as_mut_simd_f32s(gradients.output.get_mut()).0[of * size..][..size];
-        for view in 0..TOGETHER {
+        let sums = &mut S::as_mut_simd_f32s(block_sums.output.get_mut()).0[key * size..][..size];
+        for list in 0..TOGETHER {
             for r in 0..R {
                 for h in 0..H {
-                    let sum = &mut sums[(view * R + r) * H + h];
-                    *sum = simd.multiply_add(outputs[view][r][h], unit, *sum);
+                    let sum = &mut sums[(list * R + r) * H + h];
+                    *sum = simd.multiply_add(outputs[list][r][h], unit, *sum);
                 }
             }
         }
     }
 
-    let sums = &mut S::as_mut_simd_f32s(gradients.bias.get_mut()).0[..R * H];
+    let sums = &mut S::as_mut_simd_f32s(block_sums.bias.get_mut()).0[..R * H];
     for r in 0..R {
         for h in 0..H {
             let sum = &mut sums[r * H + h];
@@ -228,9 +223,9 @@ fn accumulator_gradients<
 }
 
 /// Writes the gradients of accumulators of two halves, `[lists, columns]` each, from those of the
-/// first map's inputs; returns their sums, and units. Without `PAIR` there is only the first half.
+/// first map's inputs; returns their sums and units. Without `PAIR` only the first half is used.
 #[inline(always)]
-fn deep_slopes<
+fn deep_backward<
     S: Lanes,
     const R: usize,
     const H: usize,
@@ -241,98 +236,98 @@ fn deep_slopes<
     simd: S,
     halves: [&[F]; 2],
     list_rows: &[u32],
-    above: &[f32],
+    upstream: &[f32],
     rows: [&mut [F]; 2],
 ) -> [Halves<S::f32s, R, H>; 2] {
     let halves = halves.map(|half| F::as_vectors::<S>(half).as_chunks::<R>().0);
-    let above = S::as_simd_f32s(above).0.as_chunks::<H>().0.as_chunks::<R>().0;
+    let upstream = S::as_simd_f32s(upstream).0.as_chunks::<H>().0.as_chunks::<R>().0;
     let zero = [[simd.splat_f32s(0.0); H]; R];
-    let (one, least) = (simd.splat_f32s(1.0), simd.splat_f32s(f32::MIN_POSITIVE));
-    let (mut units, mut over) = ([[[one; H]; R]; 2], [[[one; H]; R]; 2]);
+    let (unit, smallest) = (simd.splat_f32s(1.0), simd.splat_f32s(f32::MIN_POSITIVE));
+    let (mut units, mut factors) = ([[[unit; H]; R]; 2], [[[unit; H]; R]; 2]);
     // Gradients are rounded to a share of the largest.
-    if F::LARGEST_SLOPE > 0.0 {
+    if F::LARGEST_GRADIENT > 0.0 {
         let mut largest = [zero; 2];
-        for ((&row, own), other) in list_rows.iter().zip(halves[0]).zip(halves[1]) {
+        for ((&row, first), second) in list_rows.iter().zip(halves[0]).zip(halves[1]) {
             for r in 0..R {
-                let above = above[row as usize][r];
-                let found = neuron_slopes::<S, H, F, P, PAIR>(simd, [own[r], other[r]], above);
+                let (neurons, upstream) = ([first[r], second[r]], upstream[row as usize][r]);
+                let gradients = neuron_gradients::<S, H, F, P, PAIR>(simd, neurons, upstream);
                 for half in 0..2 {
                     for h in 0..H {
-                        let size = simd.abs_f32s(found[half][h]);
+                        let size = simd.abs_f32s(gradients[half][h]);
                         largest[half][r][h] = simd.max_f32s(largest[half][r][h], size);
                     }
                 }
             }
         }
-        let share = simd.splat_f32s(1.0 / F::LARGEST_SLOPE);
+        let share = simd.splat_f32s(1.0 / F::LARGEST_GRADIENT);
         for half in 0..2 {
             for r in 0..R {
                 for h in 0..H {
-                    let unit = simd.mul_f32s(largest[half][r][h], share);
-                    units[half][r][h] = simd.max_f32s(least, unit);
-                    over[half][r][h] = simd.div_f32s(one, units[half][r][h]);
+                    let scaled = simd.mul_f32s(largest[half][r][h], share);
+                    units[half][r][h] = simd.max_f32s(smallest, scaled);
+                    factors[half][r][h] = simd.div_f32s(unit, units[half][r][h]);
                 }
             }
         }
     }
     let mut sums = [zero; 2];
-    let [first, second] = rows;
-    let first = F::vectors_mut::<S>(first).as_chunks_mut::<R>().0.iter_mut();
-    let second = F::vectors_mut::<S>(second).as_chunks_mut::<R>().0.iter_mut();
+    let [to_first, to_second] = rows.map(|rows| F::vectors_mut::<S>(rows).as_chunks_mut::<R>().0);
     let lists = list_rows.iter().zip(halves[0]).zip(halves[1]);
-    for (((&row, own), other), (first, second)) in lists.zip(first.zip(second)) {
+    let outputs = to_first.iter_mut().zip(to_second);
+    for (((&row, first), second), (to_first, to_second)) in lists.zip(outputs) {
         for r in 0..R {
-            let above = above[row as usize][r];
-            let mut found = neuron_slopes::<S, H, F, P, PAIR>(simd, [own[r], other[r]], above);
+            let (neurons, upstream) = ([first[r], second[r]], upstream[row as usize][r]);
+            let mut gradients = neuron_gradients::<S, H, F, P, PAIR>(simd, neurons, upstream);
             for half in 0..2 {
                 for h in 0..H {
-                    sums[half][r][h] = simd.add_f32s(sums[half][r][h], found[half][h]);
-                    if F::LARGEST_SLOPE > 0.0 {
-                        found[half][h] = simd.mul_f32s(found[half][h], over[half][r][h]);
+                    sums[half][r][h] = simd.add_f32s(sums[half][r][h], gradients[half][h]);
+                    if F::LARGEST_GRADIENT > 0.0 {
+                        gradients[half][h] = simd.mul_f32s(gradients[half][h], factors[half][r][h]);
                     }
                 }
             }
-            first[r] = F::narrow(simd, found[0]);
+            to_first[r] = F::narrow(simd, gradients[0]);
             if PAIR {
-                second[r] = F::narrow(simd, found[1]);
+                to_second[r] = F::narrow(simd, gradients[1]);
             }
         }
     }
     [sums, units]
 }
 
-/// Gradients of neurons, and of their factors in pairwise nets, from the first map's inputs.
+/// Computes the gradients of neurons, and of their factors in pairwise nets, from those of the
+/// first map's inputs.
 #[inline(always)]
-fn neuron_slopes<S: Lanes, const H: usize, F: WeightFormat<H>, P: Rho, const PAIR: bool>(
+fn neuron_gradients<S: Lanes, const H: usize, F: WeightFormat<H>, P: Rho, const PAIR: bool>(
     simd: S,
     neurons: [F::Vector<S>; 2],
-    above: [S::f32s; H],
+    upstream: [S::f32s; H],
 ) -> [[S::f32s; H]; 2] {
-    let [of_value, of_slope] = P::units_of_rho(F::ONE);
-    let unit = simd.splat_f32s(if PAIR { of_value * of_slope } else { of_slope });
+    let [value_unit, derivative_unit] = P::units_of_rho(F::ONE);
+    let unit = if PAIR { value_unit * derivative_unit } else { derivative_unit };
+    let unit = simd.splat_f32s(unit);
     // Not by a closure: only inlined code uses the instructions.
-    let (values, slopes) = F::both::<S, P>(simd, neurons[0]);
-    let (others, other_slopes) =
-        if PAIR { F::both::<S, P>(simd, neurons[1]) } else { (values, slopes) };
-    let mut found = [[simd.splat_f32s(0.0); H]; 2];
+    let first = F::both::<S, P>(simd, neurons[0]);
+    let second = if PAIR { F::both::<S, P>(simd, neurons[1]) } else { first };
+    let mut gradients = [[simd.splat_f32s(0.0); H]; 2];
     for h in 0..H {
-        let above = simd.mul_f32s(above[h], unit);
+        let upstream = simd.mul_f32s(upstream[h], unit);
         if PAIR {
-            found[0][h] = simd.mul_f32s(simd.mul_f32s(above, others[h]), slopes[h]);
-            found[1][h] = simd.mul_f32s(simd.mul_f32s(above, values[h]), other_slopes[h]);
+            gradients[0][h] = simd.mul_f32s(simd.mul_f32s(upstream, second.0[h]), first.1[h]);
+            gradients[1][h] = simd.mul_f32s(simd.mul_f32s(upstream, first.0[h]), second.1[h]);
         } else {
-            found[0][h] = simd.mul_f32s(above, slopes[h]);
+            gradients[0][h] = simd.mul_f32s(upstream, first.1[h]);
         }
     }
-    found
+    gradients
 }
 
 /// Distance in runs at which a row of gradients is prefetched.
 const AHEAD: usize = 32;
 
-/// Adds, to the row of each input, the gradients of its accumulators: `[lists + 1, columns]` in
-/// `units`, the last row zero. Plans of large nets number the rows that occur in a chunk, and these
-/// are the packed `rows`.
+/// Adds to the gradient of each row those of the lists that contain it, `[lists + 1, columns]` in
+/// `units`, the last row zero. `rows` are the packed rows of a large net's plan, which numbers only
+/// the rows that occur in a chunk.
 #[inline(always)]
 fn gather_gradients<
     S: Lanes,
@@ -343,39 +338,39 @@ fn gather_gradients<
 >(
     simd: S,
     (plan, rows): (&ChunkPlan, &[u32]),
-    slopes: &[F],
+    list_gradients: &[F],
     units: &[[S::f32s; H]; R],
     gradients: &mut [f32],
 ) {
-    let slopes: &[[F::Vector<S>; R]] = F::as_vectors(slopes).as_chunks().0;
+    let list_gradients: &[[F::Vector<S>; R]] = F::as_vectors(list_gradients).as_chunks().0;
     let gradients = S::as_mut_simd_f32s(gradients).0.as_chunks_mut::<H>().0.as_chunks_mut::<R>().0;
     const { assert!(size_of::<[F::Vector<S>; R]>() == LINE) }
-    assert!(slopes.len() > plan.list_count());
+    assert!(list_gradients.len() > plan.list_count());
     let fours: usize = plan.runs.iter().map(|run| usize::from(run.fours)).sum();
     assert_eq!(fours, plan.holders.len(), "the holders of all runs");
     let mut four = plan.holders.as_ptr();
-    for (number, &HolderRun { row, fours }) in plan.runs.iter().enumerate() {
-        let mut later = plan.runs.get(number + AHEAD).map_or(row, |run| run.row) as usize;
+    for (run_index, &HolderRun { row, fours }) in plan.runs.iter().enumerate() {
+        let mut ahead = plan.runs.get(run_index + AHEAD).map_or(row, |run| run.row) as usize;
         let mut row = row as usize;
         if LARGE {
-            (later, row) = (rows[later] as usize, rows[row] as usize);
+            (ahead, row) = (rows[ahead] as usize, rows[row] as usize);
         }
         for line in 0..R * H {
             let lines = gradients.as_flattened().as_flattened();
-            prefetch_line(lines, later * R * H + line, true);
+            prefetch_line(lines, ahead * R * H + line, true);
         }
         let mut gradient = gradients[row];
-        // SAFETY: the runs have as many fours as there are, see above, one behind the other.
-        // `Planner` and `FirstPlanner` wrote in them no offset but those of the lists' rows and of
-        // the row behind, which is there, see above. With slices in the place of pointers the loop takes
-        // longer.
+        // SAFETY: runs are consecutive, and have as many fours in total as `holders`, as asserted.
+        // Offsets come from `Planner` and `FirstPlanner` alone: those of the lists' rows, and of
+        // the row after them, which exists, as asserted. Slices would make the loop slower.
         unsafe {
             let load = |four: *const [u16; FOUR]| {
-                u16::unpack_four(&*four).map(|holder| &*slopes.as_ptr().byte_add(holder * STEP))
+                u16::unpack_four(&*four)
+                    .map(|holder| &*list_gradients.as_ptr().byte_add(holder * STEP))
             };
             let end = four.add(fours.into());
             while four < end {
-                // Several sums, so that an addition need not wait for the one before.
+                // Several sums, so that an addition need not wait for the previous one.
                 let mut sums = load(four).map(|row| *row);
                 let stop = match F::ADDENDS / FOUR {
                     fours if fours < usize::from(u16::MAX) => end.min(four.wrapping_add(fours)),
@@ -404,31 +399,32 @@ fn gather_gradients<
     }
 }
 
-/// Sums of a block in each shard, where both blocks of a pairwise product are neighbours.
-fn of_block(
+/// Iterates over the sums of a block in each shard, where both blocks of a product are neighbours.
+fn shards_of_block(
     sums: &[BlockSums],
     columns: Columns,
     block: usize,
 ) -> impl Iterator<Item = &BlockSums> {
     let (half, number) = (block / columns.blocks_of_view(), block % columns.blocks_of_view());
     let is_psqt = block >= columns.neuron_blocks();
-    let place = if is_psqt { block } else { number * columns.half_count() + half };
-    sums.chunks_exact(columns.block_count()).map(move |shard| &shard[place])
+    let index = if is_psqt { block } else { number * columns.half_count() + half };
+    sums.chunks_exact(columns.block_count()).map(move |shard| &shard[index])
 }
 
-/// A block of columns of each shard, and the columns of an array that it has.
+/// Block of columns of each shard, and its columns in an array.
 type BlockColumns<'a> = (Vec<&'a BlockSums>, Range<usize>);
 
-/// Adds the gradient of a pair to its parents, `[rows, columns]`.
+/// Adds the gradient of a pair to those of its parents; `rows` are `[rows, columns]`.
 fn add_to_parents(rows: &mut [f32], each: usize, parents: [usize; 2], pair: usize) {
-    let (before, pair_and_others) = rows.split_at_mut(pair * each);
+    let (earlier, later) = rows.split_at_mut(pair * each);
     for parent in parents {
-        let sums = &mut before[parent * each..][..each];
-        sums.iter_mut().zip(&pair_and_others[..each]).for_each(|(sum, term)| *sum += term);
+        let sums = &mut earlier[parent * each..][..each];
+        sums.iter_mut().zip(&later[..each]).for_each(|(sum, term)| *sum += term);
     }
 }
 
-/// Adds up the shards of each block, without the output's bias; in deep nets the first map only.
+/// Sums the shards of each block, without the output's bias; of the maps only the first one's
+/// weights.
 pub(super) fn reduce_shards<F: Sync>(
     kernel: &Kernel,
     sums: &mut [BlockSums],
@@ -439,15 +435,15 @@ pub(super) fn reduce_shards<F: Sync>(
     let (net, columns) = (&kernel.net, packed.columns);
     let (hidden, each) = (net.hidden, columns.each);
     let index_of = |row: usize| touched.map_or(row, |touched| touched.index_of(row));
-    let of_pairs = |pair: usize| {
+    let locate_pair = |pair: usize| {
         let parents = pairs.parents()[pair - pairs.input_count()];
         (parents.map(|row| index_of(row as usize)), index_of(pair))
     };
     // Later pairs first, as parents may be pairs.
     let occurring: Vec<([usize; 2], usize)> = match touched {
-        None => (pairs.input_count()..pairs.row_count()).rev().map(of_pairs).collect(),
+        None => (pairs.input_count()..pairs.row_count()).rev().map(locate_pair).collect(),
         Some(touched) => {
-            touched.touched_pairs().iter().rev().map(|it| of_pairs(*it as usize)).collect()
+            touched.touched_pairs().iter().rev().map(|it| locate_pair(*it as usize)).collect()
         }
     };
     sums.par_iter_mut().for_each(|sums| {
@@ -456,29 +452,29 @@ pub(super) fn reduce_shards<F: Sync>(
     });
     let shards = &*sums;
     let SliceGradients { rows, factors, psqt, bias, maps } = gradients;
-    let of = |block: usize, here: Range<usize>| (of_block(shards, columns, block).collect(), here);
-    let neurons = 0..columns.neuron_blocks();
-    let neurons: Vec<BlockColumns> =
-        neurons.map(|block| of(block, columns.neuron_range(block))).collect();
-    let values = 0..columns.psqt_blocks();
-    let values: Vec<BlockColumns> = values
-        .map(|block| of(columns.neuron_blocks() + block, columns.psqt_columns(block)))
+    let collect_shards = |block: usize| shards_of_block(shards, columns, block).collect();
+    let neurons: Vec<BlockColumns> = (0..columns.neuron_blocks())
+        .map(|block| (collect_shards(block), columns.neuron_range(block)))
+        .collect();
+    let values: Vec<BlockColumns> = (0..columns.psqt_blocks())
+        .map(|block| (columns.neuron_blocks() + block, columns.psqt_columns(block)))
+        .map(|(block, range)| (collect_shards(block), range))
         .collect();
     for ((set, rows), (factor, psqt)) in
         kernel.sets.iter().zip(rows).zip(factors.iter_mut().zip(psqt))
     {
-        let here = set.rows.clone();
-        add_shards(&neurons, [each, hidden], (here.clone(), set.is_sparse, touched), rows);
+        let range = set.rows.clone();
+        add_shards(&neurons, [each, hidden], (range.clone(), set.is_sparse, touched), rows);
         if !values.is_empty() {
-            add_shards(&values, [each, net.buckets], (here, false, touched), psqt);
+            add_shards(&values, [each, net.buckets], (range, false, touched), psqt);
         }
-        let Some(FactorRows { of, sharing }) = set.factor.as_deref() else { continue };
+        let Some(FactorRows { factor_rows, sharing }) = set.factor.as_deref() else { continue };
         match set.touched_rows(touched) {
             None => add_sharing(factor, rows, hidden, sharing),
             Some(touched) => {
                 let first = set.rows.start;
-                let of_touched = touched.iter().map(|row| of[*row as usize - first]);
-                let sharing = by_factor(factor.len() / hidden, of_touched);
+                let factor_rows = touched.iter().map(|row| factor_rows[*row as usize - first]);
+                let sharing = by_factor(factor.len() / hidden, factor_rows);
                 add_sharing(factor, rows, hidden, &sharing);
             }
         }
@@ -487,13 +483,13 @@ pub(super) fn reduce_shards<F: Sync>(
     if net.walks_graph() {
         let each = weights.len() / net.buckets;
         weights.par_chunks_exact_mut(each).enumerate().for_each(|(bucket, sums)| {
-            first_map(net, shards, packed, bucket, sums);
+            sum_first_map(net, shards, packed, bucket, sums);
         });
     }
     for (shards, neurons) in &neurons {
-        for (shard, of) in shards.iter().enumerate() {
-            add(&mut bias[neurons.clone()], of.bias.as_slice(), shard == 0);
-            let rows = of.output.as_slice().chunks_exact(each).filter(|_| !net.walks_graph());
+        for (shard, block) in shards.iter().enumerate() {
+            add(&mut bias[neurons.clone()], block.bias.as_slice(), shard == 0);
+            let rows = block.output.as_slice().chunks_exact(each).filter(|_| !net.walks_graph());
             for (sums, row) in weights.chunks_exact_mut(hidden).zip(rows) {
                 add(&mut sums[neurons.clone()], row, shard == 0);
             }
@@ -501,11 +497,11 @@ pub(super) fn reduce_shards<F: Sync>(
     }
 }
 
-/// Rows whose shards are added up at a time, as they are contiguous in a block.
+/// Rows whose shards are summed at a time, as they are contiguous in a block.
 const ROWS: usize = 32;
 
-/// Adds up the shards of some blocks into the gradients of an array, `[rows, width]`; `rows` are those
-/// of a set, and `is_sparse` says whether the array has the touched ones alone.
+/// Sums the shards of blocks into the gradients of an array, `[rows, width]`. `rows` are those of a
+/// set; if `is_sparse`, the array has only the touched ones.
 fn add_shards(
     blocks: &[BlockColumns],
     [each, width]: [usize; 2],
@@ -515,19 +511,19 @@ fn add_shards(
     let start = rows.start;
     let first = touched.map_or(start, |touched| touched.index_of(start));
     // A dense set of a large net has sums of touched rows only; all others are 0.
-    let some = touched.filter(|_| !is_sparse).map(|touched| touched.rows_within(rows));
-    gradients.par_chunks_mut(ROWS * width).enumerate().for_each(|(part, sums)| {
-        let begin = part * ROWS;
+    let occurring = touched.filter(|_| !is_sparse).map(|touched| touched.rows_within(rows));
+    gradients.par_chunks_mut(ROWS * width).enumerate().for_each(|(tile, sums)| {
+        let begin = tile * ROWS;
         let end = begin + sums.len() / width;
-        if some.is_some() {
+        if occurring.is_some() {
             sums.fill(0.0);
         }
         for (shards, columns) in blocks {
-            for (shard, of) in shards.iter().enumerate() {
-                let of = of.rows.as_slice()[first * each..].chunks_exact(each);
-                let Some(some) = some else {
-                    for (sums, row) in sums.chunks_exact_mut(width).zip(of.skip(begin)) {
-                        // Prefetches the next part, if it exceeds the caches.
+            for (shard, block) in shards.iter().enumerate() {
+                let terms = block.rows.as_slice()[first * each..].chunks_exact(each);
+                let Some(occurring) = occurring else {
+                    for (sums, row) in sums.chunks_exact_mut(width).zip(terms.skip(begin)) {
+                        // Prefetches the next tile, if rows exceed the caches.
                         let lines = if touched.is_some() { 0..each } else { 0..0 };
                         for line in lines.step_by(LINE / size_of::<f32>()) {
                             prefetch_line(row, ROWS * each + line, true);
@@ -536,32 +532,32 @@ fn add_shards(
                     }
                     continue;
                 };
-                let before = some.partition_point(|row| (*row as usize) < start + begin);
-                let here = some[before..].iter().map(|row| *row as usize - start);
-                for (row, of) in here.take_while(|row| *row < end).zip(of.skip(before)) {
+                let before = occurring.partition_point(|row| (*row as usize) < start + begin);
+                let rows = occurring[before..].iter().map(|row| *row as usize - start);
+                for (row, terms) in rows.take_while(|row| *row < end).zip(terms.skip(before)) {
                     let sums = &mut sums[(row - begin) * width..][..width];
-                    add(&mut sums[columns.clone()], of, shard == 0);
+                    add(&mut sums[columns.clone()], terms, shard == 0);
                 }
             }
         }
     });
 }
 
-/// Adds up the gradients of the rows that share each row of a factor, in their order.
+/// Sums the gradients of the rows that share each row of a factor, in their order.
 fn add_sharing(factor: &mut [f32], rows: &[f32], hidden: usize, sharing: &Grouped) {
     factor.par_chunks_mut(hidden).enumerate().for_each(|(row, sums)| {
-        let numbers = sharing.members_of(row);
-        if numbers.is_empty() {
+        let members = sharing.members_of(row);
+        if members.is_empty() {
             sums.fill(0.0);
         }
-        for (place, &number) in numbers.iter().enumerate() {
-            add(sums, &rows[number as usize * hidden..][..hidden], place == 0);
+        for (index, &member) in members.iter().enumerate() {
+            add(sums, &rows[member as usize * hidden..][..hidden], index == 0);
         }
     });
 }
 
-/// Adds up the gradients of the first map of one output bucket, `[outputs, inputs]`.
-fn first_map<F>(
+/// Sums the gradients of the first map of one output bucket, `[outputs, inputs]`.
+fn sum_first_map<F>(
     net: &Architecture,
     shards: &[BlockSums],
     packed: &PackedWeights<F>,
@@ -569,16 +565,17 @@ fn first_map<F>(
     sums: &mut [f32],
 ) {
     let (columns, map) = (packed.columns, &packed.maps.maps[0]);
-    let (of_view, inputs) = (net.outputs_of_view(), net.feature_count());
+    let (half_inputs, inputs) = (net.outputs_of_view(), net.feature_count());
     let size = columns.each * map.width;
     for block in 0..columns.blocks_of_view() {
-        for view in 0..net.views() {
-            for (shard, of) in of_block(shards, columns, block).enumerate() {
-                let share = &of.output.as_slice()[(view * net.buckets + bucket) * size..][..size];
-                for (input, row) in columns.neuron_range(block).zip(share.chunks_exact(map.width)) {
-                    let places = (view * of_view + input..).step_by(inputs);
-                    for (place, &term) in places.zip(&row[..map.outputs]) {
-                        sums[place] = if shard == 0 { term } else { sums[place] + term };
+        for side in 0..net.views() {
+            for (shard, terms) in shards_of_block(shards, columns, block).enumerate() {
+                let terms =
+                    &terms.output.as_slice()[(side * net.buckets + bucket) * size..][..size];
+                for (input, row) in columns.neuron_range(block).zip(terms.chunks_exact(map.width)) {
+                    let offsets = (side * half_inputs + input..).step_by(inputs);
+                    for (offset, &term) in offsets.zip(&row[..map.outputs]) {
+                        sums[offset] = if shard == 0 { term } else { sums[offset] + term };
                     }
                 }
             }

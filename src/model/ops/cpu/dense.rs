@@ -1,21 +1,22 @@
-//! Small dense products, for the layers behind the accumulators. Matrices are row-major; the rows
-//! of the right factor and of the result are whole vectors, padded with zeros. Each number of a
-//! result is a sum in the order of `k` alone, independent of its neighbours.
+//! Small dense products for the layers after the accumulators, with the vectors of the kernels.
+//! Matrices are row-major; rows of the right factor and of the result are whole vectors, padded
+//! with zeros. Each element is a sum over the index `k` in ascending order, independent of its
+//! neighbours. `n` counts rows of the left factor, `vector` the vectors of a row.
 
 use super::simd::Lanes;
 
-/// A matrix, `[rows, columns]`, or several of equal height side by side.
+/// Matrix, `[rows, columns]`, or several of equal height side by side.
 #[derive(Clone, Copy)]
 pub(super) struct PanelMatrix<'a> {
     pub values: &'a [f32],
-    /// Distance of rows.
+    /// Distance between rows.
     pub stride: usize,
-    /// Distance of panels.
+    /// Distance between panels.
     pub apart: usize,
 }
 
 impl<'a> PanelMatrix<'a> {
-    /// A matrix of one panel.
+    /// Makes a matrix of one panel.
     pub fn single_panel(values: &'a [f32], stride: usize) -> Self {
         Self { values, stride, apart: 0 }
     }
@@ -27,8 +28,8 @@ impl<'a> PanelMatrix<'a> {
     }
 }
 
-/// `c = bias + a b`: `a` is `[n, panels * k]` in panels of `k` columns, `b` is
-/// `[panels * k, width]`, `bias` is `[width]`, `c` is `[n, width]`. Width is a multiple of the lanes.
+/// Computes `c = bias + a b`: `a` is `[n, panels * k]` in panels of `k` columns, `b` is `[panels *
+/// k, width]`, `bias` is `[width]`, `c` is `[n, width]`. Width is a multiple of the lanes.
 #[inline(always)]
 pub(super) fn multiply_panels<S: Lanes>(
     simd: S,
@@ -50,14 +51,14 @@ pub(super) fn multiply_panels<S: Lanes>(
     while row < n {
         let left = n - row;
         for vector in (0..pairs).map(|pair| 2 * pair) {
-            let at = [row, vector, width];
+            let tile = [row, vector, width];
             // SAFETY: rows below n, vectors below the width, see the assertions.
             unsafe {
                 match left {
-                    1 => multiply_tile::<S, 1, 2>(simd, depth, at, a, b, bias, c),
-                    2 => multiply_tile::<S, 2, 2>(simd, depth, at, a, b, bias, c),
-                    3 => multiply_tile::<S, 3, 2>(simd, depth, at, a, b, bias, c),
-                    _ => multiply_tile::<S, 4, 2>(simd, depth, at, a, b, bias, c),
+                    1 => multiply_tile::<S, 1, 2>(simd, depth, tile, a, b, bias, c),
+                    2 => multiply_tile::<S, 2, 2>(simd, depth, tile, a, b, bias, c),
+                    3 => multiply_tile::<S, 3, 2>(simd, depth, tile, a, b, bias, c),
+                    _ => multiply_tile::<S, 4, 2>(simd, depth, tile, a, b, bias, c),
                 }
             };
         }
@@ -65,20 +66,20 @@ pub(super) fn multiply_panels<S: Lanes>(
     }
     let mut row = 0;
     while row < n && vectors % 2 == 1 {
-        let (left, at) = (n - row, [row, vectors - 1, width]);
+        let (left, tile) = (n - row, [row, vectors - 1, width]);
         // SAFETY: no more rows than are left, the last vector of the width, see the assertions.
         row += unsafe {
             match left {
-                1 => multiply_tile::<S, 1, 1>(simd, depth, at, a, b, bias, c),
-                2 | 3 => multiply_tile::<S, 2, 1>(simd, depth, at, a, b, bias, c),
-                4..8 => multiply_tile::<S, 4, 1>(simd, depth, at, a, b, bias, c),
-                _ => multiply_tile::<S, 8, 1>(simd, depth, at, a, b, bias, c),
+                1 => multiply_tile::<S, 1, 1>(simd, depth, tile, a, b, bias, c),
+                2 | 3 => multiply_tile::<S, 2, 1>(simd, depth, tile, a, b, bias, c),
+                4..8 => multiply_tile::<S, 4, 1>(simd, depth, tile, a, b, bias, c),
+                _ => multiply_tile::<S, 8, 1>(simd, depth, tile, a, b, bias, c),
             }
         };
     }
 }
 
-/// `T` rows of the result, so many of which it gives back, and `V` vectors of each.
+/// Computes `V` vectors of each of `T` rows of the result; returns `T`.
 ///
 /// # Safety
 /// `T` rows from `row` and `V` vectors from `vector` must lie in the matrices, as must the depth.
@@ -121,8 +122,8 @@ unsafe fn multiply_tile<S: Lanes, const T: usize, const V: usize>(
         }
         for (t, sums) in sums.into_iter().enumerate() {
             for (v, sum) in sums.into_iter().enumerate() {
-                let place = (row + t) * width + first + v * lanes;
-                c.as_mut_ptr().add(place).cast::<S::f32s>().write_unaligned(sum);
+                let offset = (row + t) * width + first + v * lanes;
+                c.as_mut_ptr().add(offset).cast::<S::f32s>().write_unaligned(sum);
             }
         }
     }
@@ -130,14 +131,14 @@ unsafe fn multiply_tile<S: Lanes, const T: usize, const V: usize>(
 }
 
 /// # Safety
-/// A vector must lie at the place.
+/// `from` must contain a vector at `offset`.
 #[inline(always)]
-unsafe fn load_vector<S: Lanes>(_: S, from: &[f32], place: usize) -> S::f32s {
+unsafe fn load_vector<S: Lanes>(_: S, from: &[f32], offset: usize) -> S::f32s {
     // SAFETY: the vector is within the slice, as the caller guarantees.
-    unsafe { from.as_ptr().add(place).cast::<S::f32s>().read_unaligned() }
+    unsafe { from.as_ptr().add(offset).cast::<S::f32s>().read_unaligned() }
 }
 
-/// `c += transposed(a) b`: `a` is `[n, k]`, `b` is `[n, width]`, `c` is `[k, width]`.
+/// Computes `c += transposed(a) b`: `a` is `[n, k]`, `b` is `[n, width]`, `c` is `[k, width]`.
 #[inline(always)]
 pub(super) fn gather_products<S: Lanes>(
     simd: S,

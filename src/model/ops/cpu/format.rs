@@ -4,7 +4,7 @@ use pulp::Simd;
 
 use super::simd::Lanes;
 
-/// A number format with vectors of `H` times as many numbers as vectors of floats.
+/// Number format whose vectors have `H` times as many numbers as vectors of floats.
 pub(super) trait WeightFormat<const H: usize>: WeightNumber {
     type Vector<S: Lanes>: Copy;
     fn as_vectors<S: Lanes>(numbers: &[Self]) -> &[Self::Vector<S>];
@@ -13,42 +13,42 @@ pub(super) trait WeightFormat<const H: usize>: WeightNumber {
     fn add_saturating<S: Lanes>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>)
     -> Self::Vector<S>;
 
-    /// Adds gradients, no more than [`WeightNumber::ADDENDS`].
+    /// Adds gradients, at most [`WeightNumber::ADDENDS`].
     fn add<S: Lanes>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
     /// Converts to floats, without the scale.
     fn widen<S: Lanes>(simd: S, a: Self::Vector<S>) -> [S::f32s; H];
     /// Converts from floats, rounded. For gradients only, which fit.
     fn narrow<S: Lanes>(simd: S, a: [S::f32s; H]) -> Self::Vector<S>;
 
-    /// ρ and ρ' of accumulators, in [`Rho::units_of_rho`] of [`WeightNumber::ONE`].
+    /// Computes ρ and ρ' of accumulators, in [`Rho::units_of_rho`] of [`WeightNumber::ONE`].
     #[inline(always)]
     fn both<S: Lanes, P: Rho>(simd: S, a: Self::Vector<S>) -> ([S::f32s; H], [S::f32s; H]) {
         let one = simd.splat_f32s(Self::ONE);
-        let (mut values, mut slopes) = (Self::widen(simd, a), [simd.splat_f32s(0.0); H]);
+        let (mut values, mut derivatives) = (Self::widen(simd, a), [simd.splat_f32s(0.0); H]);
         for h in 0..H {
-            (values[h], slopes[h]) = P::both(simd, values[h], one);
+            (values[h], derivatives[h]) = P::both(simd, values[h], one);
         }
-        (values, slopes)
+        (values, derivatives)
     }
 }
 
-/// A number format apart from the instructions.
+/// Number format without its vector instructions.
 pub(super) trait WeightNumber: Copy + Default + Send + Sync + 'static {
-    /// Weights and accumulators of 1.
+    /// Number that represents 1 in weights and accumulators.
     const ONE: f32;
     /// Largest gradient of an accumulator, after scaling; 0: gradients are not scaled.
-    const LARGEST_SLOPE: f32;
+    const LARGEST_GRADIENT: f32;
     /// Gradients that can be added without overflow.
     const ADDENDS: usize;
     /// Converts a weight, clamped to the range.
     fn from_weight(weight: f32) -> Self;
     /// Adds weights, clamped to the range.
-    fn add_clamped(one: Self, other: Self) -> Self;
+    fn add_clamped(a: Self, b: Self) -> Self;
 }
 
 impl WeightNumber for f32 {
     const ONE: f32 = 1.0;
-    const LARGEST_SLOPE: f32 = 0.0;
+    const LARGEST_GRADIENT: f32 = 0.0;
     const ADDENDS: usize = 1 << 30;
 
     #[inline(always)]
@@ -57,15 +57,15 @@ impl WeightNumber for f32 {
     }
 
     #[inline(always)]
-    fn add_clamped(one: f32, other: f32) -> f32 {
-        one + other
+    fn add_clamped(a: f32, b: f32) -> f32 {
+        a + b
     }
 }
 
 /// Fixed point: weights and sums are clamped to ±8, with a rounding of 2^-13 a weight.
 impl WeightNumber for i16 {
     const ONE: f32 = 4096.0;
-    const LARGEST_SLOPE: f32 = 4095.0;
+    const LARGEST_GRADIENT: f32 = 4095.0;
     const ADDENDS: usize = 8;
 
     #[inline(always)]
@@ -76,8 +76,8 @@ impl WeightNumber for i16 {
     }
 
     #[inline(always)]
-    fn add_clamped(one: i16, other: i16) -> i16 {
-        one.saturating_add(other)
+    fn add_clamped(a: i16, b: i16) -> i16 {
+        a.saturating_add(b)
     }
 }
 
@@ -154,10 +154,10 @@ impl WeightFormat<2> for i16 {
 /// that a divergence is visible.
 pub(super) trait Rho: Copy + Send + Sync {
     /// Largest ρ'.
-    const STEEPEST: f32;
-    /// Units of ρ and ρ' if 1 is `one`: powers of two if `one` is.
+    const LARGEST_DERIVATIVE: f32;
+    /// Returns the units of ρ and ρ' if 1 is `one`: powers of two if `one` is.
     fn units_of_rho(one: f32) -> [f32; 2];
-    /// ρ(a) and ρ'(a) if 1 is `one`, in their units.
+    /// Computes ρ(a) and ρ'(a) if 1 is `one`, in their units.
     fn both<S: Simd>(simd: S, a: S::f32s, one: S::f32s) -> (S::f32s, S::f32s);
 }
 
@@ -166,7 +166,7 @@ pub(super) trait Rho: Copy + Send + Sync {
 pub(super) struct Linear;
 
 impl Rho for Linear {
-    const STEEPEST: f32 = 1.0;
+    const LARGEST_DERIVATIVE: f32 = 1.0;
 
     fn units_of_rho(one: f32) -> [f32; 2] {
         [1.0 / one, 1.0]
@@ -183,7 +183,7 @@ impl Rho for Linear {
 pub(super) struct Clamped<const BOUNDED: bool, const SQUARED: bool>;
 
 impl<const BOUNDED: bool, const SQUARED: bool> Rho for Clamped<BOUNDED, SQUARED> {
-    const STEEPEST: f32 = if SQUARED { 2.0 } else { 1.0 };
+    const LARGEST_DERIVATIVE: f32 = if SQUARED { 2.0 } else { 1.0 };
 
     fn units_of_rho(one: f32) -> [f32; 2] {
         if SQUARED { [1.0 / (one * one), 2.0 / one] } else { [1.0 / one, 1.0] }
@@ -199,8 +199,8 @@ impl<const BOUNDED: bool, const SQUARED: bool> Rho for Clamped<BOUNDED, SQUARED>
             true => simd.equal_f32s(a, clamped),
             false => simd.greater_than_f32s(a, zero),
         };
-        let steep = if SQUARED { clamped } else { simd.splat_f32s(1.0) };
+        let derivative = if SQUARED { clamped } else { simd.splat_f32s(1.0) };
         let value = if SQUARED { simd.mul_f32s(clamped, clamped) } else { clamped };
-        (value, simd.select_f32s(inside, steep, zero))
+        (value, simd.select_f32s(inside, derivative, zero))
     }
 }

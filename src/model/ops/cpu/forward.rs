@@ -1,4 +1,9 @@
-//! Forward pass of a chunk: accumulators block by block, and all behind them up to the losses.
+//! Forward pass of a chunk: accumulators block by block, then all operations up to the losses.
+//!
+//! Why: the rows of a block stay in the first-level cache while all lists of the chunk are summed.
+//! It equals the forward pass of the plain tensor operations, up to rounding. Index spaces are
+//! those of [`ChunkPlan`]: slots, lists (`TOGETHER` per slot), logits and rows. Blocks of neurons
+//! come first, all of the first half, then of the second, then blocks of piece-square values.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -17,23 +22,23 @@ use crate::prefetch::prefetch_line;
 #[derive(Default)]
 pub(super) struct ForwardChunk<F> {
     planner: Planner,
-    /// Its own, or a cached one.
+    /// Plan of this chunk alone, or a cached one.
     pub plan: Arc<ChunkPlan>,
-    /// In nets of many rows, those of the plan, as the packed weights number them; else empty.
+    /// Rows of the plan as numbered in packed weights, in nets of many rows; else empty.
     pub packed_rows: Vec<u32>,
-    /// The rows of a block and a blank, `[rows + 1, columns]`
+    /// Rows of a block and a blank, `[rows + 1, columns]`.
     rows: Aligned<F>,
     /// `[blocks, lists, columns]`; only one block if shallow nets compute logits only.
     pub accumulators: Aligned<F>,
-    /// Partial logits, `[slots, lanes]`; none in deep nets
+    /// Partial logits, `[slots, lanes]`; none in deep nets.
     pub partial: Aligned<f32>,
-    /// Logits in the plan's order, and one more number.
+    /// Logits in the plan's order, and one for empty slots.
     pub sums: Vec<f32>,
     /// Logits in the order of the selection; only if requested.
     pub logits: Vec<f32>,
-    /// Logit gradients in the plan's order, in `unit`; and a zero for slots without a position.
+    /// Logit gradients in the plan's order, in units of `unit`, and a zero for empty slots.
     pub logit_gradients: Vec<f32>,
-    /// The same by slot; none in deep nets.
+    /// Logit gradients by slot; none in deep nets.
     pub slot_gradients: Vec<f32>,
     pub unit: f32,
     pub loss: f64,
@@ -42,8 +47,8 @@ pub(super) struct ForwardChunk<F> {
     pub head: LayerBuffers,
 }
 
-/// A plan to write into, never the cached one of another batch.
-fn own_plan(plan: &mut Arc<ChunkPlan>) -> &mut ChunkPlan {
+/// Returns a plan to write into, never one that is cached for other batches.
+fn writable_plan(plan: &mut Arc<ChunkPlan>) -> &mut ChunkPlan {
     if Arc::get_mut(plan).is_none() {
         *plan = Arc::default();
     }
@@ -53,18 +58,18 @@ fn own_plan(plan: &mut Arc<ChunkPlan>) -> &mut ChunkPlan {
 #[derive(Clone, Copy)]
 pub(super) struct ChunkSelection<'a> {
     pub batch: OneHot<'a>,
-    /// Number of the chunk in the batch.
+    /// Index of the chunk in the batch.
     pub number: usize,
     pub positions: &'a [u32],
     pub pairs: &'a Arc<InputPairs>,
-    /// Rows that the batch touches; none: all rows.
+    /// Rows that the batch touches; None: all rows.
     pub touched: Option<&'a RowSet>,
-    /// None: logits only.
+    /// None: only logits are computed.
     pub aim: Option<Aim<'a>>,
 }
 
 impl<F: Copy + Default> ForwardChunk<F> {
-    /// The accumulators of a block, `[lists, columns]`.
+    /// Returns the accumulators of a block, `[lists, columns]`.
     #[inline(always)]
     pub fn accumulators_of(&self, block: usize, columns: Columns) -> &[F] {
         let size = self.plan.list_count() * columns.each;
@@ -81,23 +86,18 @@ impl<F: Copy + Default> ForwardChunk<F> {
                 assert!(self.plan.is_inverted || !backward, "a plan for the forward pass alone");
             }
             OneHot::Lists(lists) => {
-                let plan = own_plan(&mut self.plan);
-                self.planner.order_items(
-                    &kernel.net,
-                    lists,
-                    selection.positions,
-                    selection.pairs,
-                    plan,
-                );
+                let plan = writable_plan(&mut self.plan);
+                let ChunkSelection { positions, pairs, .. } = selection;
+                self.planner.order_items(&kernel.net, lists, positions, pairs, plan);
                 if backward {
                     self.planner.invert_lists(plan);
                 }
             }
-            OneHot::First(views) => {
-                // In the order of the batch.
+            OneHot::First(first_views) => {
+                // They are consecutive in the batch.
                 let first = selection.positions.first().map_or(0, |it| *it as usize);
                 let range = first..first + selection.positions.len();
-                views.plan_chunk(&kernel.net, range, own_plan(&mut self.plan));
+                first_views.plan_chunk(&kernel.net, range, writable_plan(&mut self.plan));
             }
         }
         self.packed_rows.clone_from(&self.plan.occurring);
@@ -109,8 +109,8 @@ impl<F: Copy + Default> ForwardChunk<F> {
         backward
     }
 
-    /// Computes losses and gradients, whose unit makes the largest `top` unless 0; or collects
-    /// logits.
+    /// Computes losses and gradients, in a unit in which the largest is `top` unless that is 0; or
+    /// collects logits.
     #[inline(always)]
     pub fn compute_losses(&mut self, selection: ChunkSelection, top: f32, buckets: usize) {
         let ForwardChunk {
@@ -123,18 +123,18 @@ impl<F: Copy + Default> ForwardChunk<F> {
         };
         *loss = 0.0;
         logit_gradients.clear();
-        let of_batch = |position: usize| selection.positions[position] as usize;
+        let batch_index = |position: usize| selection.positions[position] as usize;
         match aim.loss_inputs() {
-            Some(judged) => {
-                let logits = logits.map(|(position, &it)| (of_batch(position), it));
-                *loss = judged.sum_losses(logits, logit_gradients);
+            Some(inputs) => {
+                let logits = logits.map(|(position, &it)| (batch_index(position), it));
+                *loss = inputs.sum_losses(logits, logit_gradients);
             }
             None => {
-                let forces = aim.target_numbers();
-                logit_gradients.extend(logits.map(|(position, _)| forces[of_batch(position)]));
+                let upstream = aim.target_numbers();
+                logit_gradients.extend(logits.map(|(position, _)| upstream[batch_index(position)]));
             }
         }
-        let largest = logit_gradients.iter().fold(0f32, |most, it| most.max(it.abs()));
+        let largest = logit_gradients.iter().fold(0f32, |largest, it| largest.max(it.abs()));
         output_bias.clear();
         output_bias.resize(buckets, 0.0);
         for KeyRange { key: bucket, range } in &plan.bucket_ranges {
@@ -154,17 +154,18 @@ impl<F: Copy + Default> ForwardChunk<F> {
 }
 
 pub(super) struct ForwardBlock<'a, F> {
-    /// `[rows + 1, columns]`, the last row zero
+    /// `[rows + 1, columns]`, the last row zero.
     pub rows: &'a [F],
-    /// The rows of the next block; empty if they are not numbered as in plans.
+    /// Rows of the next block; empty if plans number rows differently.
     pub next: &'a [F],
     /// `[columns]`
     pub bias: &'a [F],
-    /// `[buckets, views, columns]`; none in deep nets
+    /// `[buckets, perspectives, columns]`; none in deep nets.
     pub output: &'a [f32],
 }
 
-/// Forward pass of a chunk with `TOGETHER` lists a slot; in deep nets also backward to layers.
+/// Forward pass of a chunk with `TOGETHER` lists per slot; in deep nets also backward to the
+/// layers.
 pub(super) struct Forward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub kernel: &'a Kernel,
     pub packed: &'a PackedWeights<F>,
@@ -182,8 +183,8 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
     fn run<S: Lanes, const R: usize>(self, simd: S) {
         let Forward { kernel, packed, selection, chunk, .. } = self;
         let (net, columns, maps) = (&kernel.net, packed.columns, &packed.maps);
-        let (blocks, of_view) = (columns.block_count(), columns.blocks_of_view());
-        // A constant if slots have more lists: deep nets have no code then.
+        let (blocks, half_blocks) = (columns.block_count(), columns.blocks_of_view());
+        // Constant for slots of several lists, which have no code for deep nets.
         let deep = TOGETHER == 1 && net.walks_graph();
         let backward = chunk.order_positions(kernel, selection);
         let ForwardChunk { plan, packed_rows, rows, accumulators, partial, sums, head, .. } =
@@ -198,10 +199,10 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
         if deep {
             head.resize_buffers(net, maps, plan);
         }
-        for block in 0..of_view + columns.psqt_blocks() {
+        for block in 0..half_blocks + columns.psqt_blocks() {
             for half in columns.blocks_of_turn(block) {
-                let next = if half + of_view < columns.neuron_blocks() {
-                    half + of_view
+                let next = if half + half_blocks < columns.neuron_blocks() {
+                    half + half_blocks
                 } else {
                     block + 1
                 };
@@ -212,28 +213,23 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
                     gather_rows::<S, R, H, F>(packed_rows, weights.rows, rows.get_mut());
                     (weights.rows, weights.next) = (rows.as_slice(), &[]);
                 }
-                accumulate_block::<S, R, H, F, P, TOGETHER>(
-                    simd,
-                    plan,
-                    &weights,
-                    to,
-                    partial.get_mut(),
-                );
+                let logits = partial.get_mut();
+                accumulate_block::<S, R, H, F, P, TOGETHER>(simd, plan, &weights, to, logits);
             }
             if !deep {
                 continue;
             }
-            let of_block = |block: usize| &accumulators.as_slice()[block * size..][..size];
+            let lists_of = |block: usize| &accumulators.as_slice()[block * size..][..size];
             let (panels, rows) = (net.views() * head.rows * columns.each, &head.list_rows);
-            match block.checked_sub(of_view) {
+            match block.checked_sub(half_blocks) {
                 None => {
-                    let others = if net.pairwise { of_view + block } else { block };
-                    let halves = [block, others].map(of_block);
+                    let second = if net.pairwise { half_blocks + block } else { block };
+                    let halves = [block, second].map(lists_of);
                     let to = &mut head.features.get_mut()[block * panels..][..panels];
                     first_map_inputs::<S, R, H, F, P>(simd, halves, net.pairwise, rows, to);
                 }
                 Some(number) => {
-                    let halves = [of_block(columns.neuron_blocks() + number); 2];
+                    let halves = [lists_of(columns.neuron_blocks() + number); 2];
                     let to = &mut head.psqt.get_mut()[number * panels..][..panels];
                     first_map_inputs::<S, R, H, F, Linear>(simd, halves, false, rows, to);
                 }
@@ -257,11 +253,8 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
                 }
             }
         }
-        chunk.compute_losses(
-            selection,
-            if deep { 0.0 } else { F::LARGEST_SLOPE / P::STEEPEST },
-            net.buckets,
-        );
+        let top = if deep { 0.0 } else { F::LARGEST_GRADIENT / P::LARGEST_DERIVATIVE };
+        chunk.compute_losses(selection, top, net.buckets);
         let ForwardChunk { plan, head, logit_gradients, slot_gradients, loss, .. } = chunk;
         if backward && deep {
             // A net without layers walks its graph for the piece-square values alone.
@@ -279,10 +272,10 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
     }
 }
 
-/// Distance in rows of the prefetch.
+/// Distance in rows at which rows are prefetched.
 const AHEAD: usize = 48;
 
-/// Copies a plan's rows of a block, and a blank; scattered, many would be in separate pages.
+/// Copies a plan's rows of a block together, and a blank: scattered rows are in separate pages.
 #[inline(always)]
 fn gather_rows<S: Lanes, const R: usize, const H: usize, F: WeightFormat<H>>(
     packed_rows: &[u32],
@@ -301,8 +294,8 @@ fn gather_rows<S: Lanes, const R: usize, const H: usize, F: WeightFormat<H>>(
     }
 }
 
-/// Writes the accumulators `[lists, columns]` of a block, and adds each slot's part of the logit to
-/// `logits`, `[slots, lanes]`, if there are any. A slot has `TOGETHER` lists.
+/// Writes the accumulators of a block, `[lists, columns]`, and adds its terms of each slot's logit
+/// to `logits`, `[slots, lanes]`, if there are any. A slot has `TOGETHER` lists.
 #[inline(always)]
 fn accumulate_block<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     simd: S,
@@ -320,41 +313,41 @@ fn accumulate_block<S, const R: usize, const H: usize, F, P, const TOGETHER: usi
     let accumulators = F::vectors_mut(accumulators).as_chunks_mut::<R>().0;
     let accumulators = accumulators.as_chunks_mut::<ABREAST>().0;
     let mut logits = S::as_mut_simd_f32s(logits).0.chunks_exact_mut(ABREAST / TOGETHER);
-    let mut kinds = plan.weights.chunks_exact(ABREAST / TOGETHER);
+    let mut keys = plan.weights.chunks_exact(ABREAST / TOGETHER);
     assert!(size_of_val(block.rows) >= (plan.rows + 1) * LINE);
 
-    // Meanwhile the rows of the next block are prefetched, some for each `ABREAST` lists.
+    // Meanwhile the rows of the next block are prefetched, `each` for every bundle of lists.
     let each = plan.runs.len().div_ceil(plan.lengths.len().max(1)).max(1);
     let runs = if block.next.is_empty() { &[] } else { &plan.runs[..] };
     let mut ahead = runs.chunks(each);
     let unit = simd.splat_f32s(P::units_of_rho(F::ONE)[0]);
-    let (mut kind, mut weights) = (usize::MAX, [[[unit; H]; R]; TOGETHER]);
+    let (mut key, mut weights) = (usize::MAX, [[[unit; H]; R]; TOGETHER]);
     for ((length, fours), accumulators) in plan.bundle_ranges().zip(accumulators) {
         for run in ahead.next().unwrap_or_default() {
             prefetch_line(block.next, run.row as usize * (LINE / size_of::<F>()), false);
         }
-        // SAFETY: `Planner` and `FirstPlanner`, which alone write entries, wrote no row beyond the
-        // blank one, which is there, see above; and so many entries of `ABREAST` lists.
+        // SAFETY: only `Planner` and `FirstPlanner` write entries: offsets of rows up to the blank
+        // one, which exists, as asserted, and `length` entries for each of `ABREAST` lists.
         let sums = unsafe {
             with_vector!(&plan.entries, entries => {
                 sum_rows(simd, &entries.as_chunks().0[fours], length, block)
             })
         };
-        if let (Some(logits), Some(kinds)) = (logits.next(), kinds.next()) {
-            let slots = sums.as_chunks::<TOGETHER>().0.iter().zip(logits).zip(kinds);
-            for ((sums, logit), &of) in slots {
+        if let (Some(logits), Some(keys)) = (logits.next(), keys.next()) {
+            let slots = sums.as_chunks::<TOGETHER>().0.iter().zip(logits).zip(keys);
+            for ((sums, logit), &slot_key) in slots {
                 // Neighbours nearly always share their weights, which stay in registers.
-                if usize::from(of) != kind {
-                    kind = of.into();
-                    weights = output[kind];
+                if usize::from(slot_key) != key {
+                    key = slot_key.into();
+                    weights = output[key];
                     for weight in weights.as_flattened_mut().as_flattened_mut() {
                         *weight = simd.mul_f32s(*weight, unit);
                     }
                 }
-                for view in 0..TOGETHER {
+                for list in 0..TOGETHER {
                     for r in 0..R {
-                        let (values, _) = F::both::<S, P>(simd, sums[view][r]);
-                        for (value, weight) in values.into_iter().zip(weights[view][r]) {
+                        let (values, _) = F::both::<S, P>(simd, sums[list][r]);
+                        for (value, weight) in values.into_iter().zip(weights[list][r]) {
                             *logit = simd.multiply_add(value, weight, *logit);
                         }
                     }
@@ -365,11 +358,11 @@ fn accumulate_block<S, const R: usize, const H: usize, F, P, const TOGETHER: usi
     }
 }
 
-/// Sums of the bias and the rows of each of some lists.
+/// Sums the bias and the rows of each of [`ABREAST`] lists.
 ///
 /// # Safety
-/// The lists must have `length` entries, as [`ChunkPlan::bundle_ranges`] returns them, and these must be
-/// offsets of the block's rows, in units of [`STEP`] bytes.
+/// Lists must have `length` entries, as [`ChunkPlan::bundle_ranges`] returns them, and entries must
+/// be offsets of the block's rows, in units of [`STEP`] bytes.
 #[inline(always)]
 unsafe fn sum_rows<S: Lanes, const R: usize, const H: usize, F: WeightFormat<H>, E: IndexWord>(
     simd: S,
@@ -392,14 +385,14 @@ unsafe fn sum_rows<S: Lanes, const R: usize, const H: usize, F: WeightFormat<H>,
     let four =
         |abreast: usize, four: usize| unsafe { lists.get_unchecked(four * ABREAST + abreast) };
     let fours = length / FOUR;
-    for place in 0..fours {
+    for index in 0..fours {
         for (abreast, sum) in sums.iter_mut().enumerate() {
-            for entry in E::unpack_four(four(abreast, place)) {
+            for entry in E::unpack_four(four(abreast, index)) {
                 add(sum, entry);
             }
         }
     }
-    // The first few of the last four, a number that the compiler can see.
+    // The first `$count` of the last four, a number that the compiler knows.
     macro_rules! first {
         ($count:literal) => {
             for (abreast, sum) in sums.iter_mut().enumerate() {
@@ -418,8 +411,8 @@ unsafe fn sum_rows<S: Lanes, const R: usize, const H: usize, F: WeightFormat<H>,
     sums
 }
 
-/// The inputs of the first layer, `[views, rows, columns]`, from a block's accumulators or
-/// products.
+/// Writes the inputs of the first layer, `[perspectives, rows, columns]`, from the accumulators of
+/// a block, or their products.
 #[inline(always)]
 fn first_map_inputs<S: Lanes, const R: usize, const H: usize, F: WeightFormat<H>, P: Rho>(
     simd: S,
@@ -428,18 +421,18 @@ fn first_map_inputs<S: Lanes, const R: usize, const H: usize, F: WeightFormat<H>
     list_rows: &[u32],
     to: &mut [f32],
 ) {
-    let [own, others] = halves.map(|half| F::as_vectors::<S>(half).as_chunks::<R>().0);
+    let [first, second] = halves.map(|half| F::as_vectors::<S>(half).as_chunks::<R>().0);
     let to = S::as_mut_simd_f32s(to).0.as_chunks_mut::<H>().0.as_chunks_mut::<R>().0;
     let [unit, _] = P::units_of_rho(F::ONE);
     let unit = simd.splat_f32s(if pairwise { unit * unit } else { unit });
-    for ((own, others), &row) in own.iter().zip(others).zip(list_rows) {
+    for ((first, second), &row) in first.iter().zip(second).zip(list_rows) {
         let to = &mut to[row as usize];
         for r in 0..R {
-            let (mut values, _) = F::both::<S, P>(simd, own[r]);
+            let (mut values, _) = F::both::<S, P>(simd, first[r]);
             if pairwise {
-                let (others, _) = F::both::<S, P>(simd, others[r]);
-                for (value, other) in values.iter_mut().zip(others) {
-                    *value = simd.mul_f32s(*value, other);
+                let (factors, _) = F::both::<S, P>(simd, second[r]);
+                for (value, factor) in values.iter_mut().zip(factors) {
+                    *value = simd.mul_f32s(*value, factor);
                 }
             }
             for value in &mut values {

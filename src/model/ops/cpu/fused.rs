@@ -1,10 +1,10 @@
-//! The loss of a net over a batch with its gradients, or its logits, as one operation. The batch is
-//! split into chunks, and these into a few shards, which follow from the shapes alone. A shard
-//! takes some chunks at a time through the forward and the backward pass, while they are in the
-//! caches. Each of its chunks is a task of the forward pass, and each of its blocks of columns one
-//! of the backward pass, so that one thread at a time writes a block's gradients, chunk after
-//! chunk. The shards' gradients are added up in the end. So the order of all sums follows from the
-//! shapes, and the result has the same bits for any number of threads.
+//! Loss and gradients of a net over a batch, or its logits, as one operation: accumulators of a few
+//! chunks stay in the caches between the passes. It equals the plain tensor operations, up to
+//! rounding. The batch is split into chunks, and these into a few shards, by the shapes alone. A
+//! shard takes a group of chunks at a time through both passes. Each chunk is a task of the forward
+//! pass, and each block of columns a task of the backward pass, so that a block's gradients have
+//! one writer, chunk after chunk. Finally the gradients of shards are summed. So the shapes
+//! determine the order of all sums, and the result has the same bits for any number of threads.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -22,7 +22,7 @@ use super::simd::{Lanes, Task};
 use crate::batch::{ChunkPlan, InputPairs, OneHot, RowSet};
 use crate::model::Aim;
 
-/// Memory that is reused from call to call, for nets and batches of any size.
+/// Memory that calls reuse, for nets and batches of any size.
 #[derive(Default)]
 pub struct Scratch {
     single: Buffers<f32>,
@@ -38,7 +38,7 @@ struct Buffers<F> {
     backward: Pool<BackwardBuffers<F>>,
 }
 
-/// Unused buffers, at most one a thread.
+/// Unused buffers, at most one per thread.
 #[derive(Default)]
 struct Pool<T>(Mutex<Vec<T>>);
 
@@ -53,11 +53,11 @@ impl<T: Default> Pool<T> {
     }
 }
 
-/// The mean over the batch of the losses, and its gradients; or those of the sum of `force * y`,
-/// whose own value is not computed. The positions come with the rows that they
-/// [touch](Kernel::find_touched). The aim has `[batch]` numbers. The loss of an empty batch is NaN. The
-/// result has the same bits for any number of rayon's threads. Panics when a slice does not fit the
-/// net, or an index is beyond the rows.
+/// Computes the mean loss of a batch and its gradients, or only the gradients of the sum of
+/// `upstream * y`. The positions come with the rows that they [touch](Kernel::find_touched). The
+/// aim has `[batch]` numbers. The loss of an empty batch is NaN. The result has the same bits for
+/// any number of rayon's threads. Panics if a slice does not fit the net, or an index is beyond the
+/// rows.
 pub fn loss_and_gradients(
     kernel: &Kernel,
     weights: &SliceWeights,
@@ -76,8 +76,8 @@ pub fn loss_and_gradients(
     dispatch_job(kernel, weights, (positions, touched), job, scratch)
 }
 
-/// The logits `y` of a batch, `[batch]`. Panics when a slice does not fit the net, or an index is
-/// beyond the rows.
+/// Computes the logits `y` of a batch, `[batch]`. Panics if a slice does not fit the net, or an
+/// index is beyond the rows.
 pub fn compute_logits(
     kernel: &Kernel,
     weights: &SliceWeights,
@@ -88,13 +88,8 @@ pub fn compute_logits(
     let batch = kernel.check_shapes(positions);
     assert_eq!(logits.len(), batch, "logits");
     let touched = kernel.find_touched(positions);
-    dispatch_job(
-        kernel,
-        weights,
-        (positions, touched.as_ref()),
-        FusedTask::Logits(logits),
-        scratch,
-    );
+    let positions = (positions, touched.as_ref());
+    dispatch_job(kernel, weights, positions, FusedTask::Logits(logits), scratch);
 }
 
 enum FusedTask<'a> {
@@ -102,7 +97,7 @@ enum FusedTask<'a> {
     Gradients(Aim<'a>, SliceGradients<'a>),
 }
 
-/// Runs the job with the code compiled for the kind of net. Returns the mean loss, if requested.
+/// Runs the job in code compiled for the kind of net. Returns the mean loss, if requested.
 fn dispatch_job(
     kernel: &Kernel,
     weights: &SliceWeights,
@@ -235,8 +230,8 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize>
         sums.resize_with(sums.len().max(blocks * shards), BlockSums::default);
         let sums = &mut sums[..blocks * shards];
 
-        let of_shards = sums.par_chunks_exact_mut(blocks).enumerate().with_max_len(1);
-        let totals: Vec<Totals> = of_shards
+        let sums_of_shards = sums.par_chunks_exact_mut(blocks).enumerate().with_max_len(1);
+        let totals: Vec<Totals> = sums_of_shards
             .map(|(shard, sums)| {
                 let numbers = start(shard)..start(shard + 1);
                 self.run_shard(aim, numbers, shards, sums)
@@ -258,7 +253,7 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize>
         loss
     }
 
-    /// Both passes of these chunks. `sums` has both halves of each block side by side.
+    /// Takes chunks through both passes. `sums` has both halves of each block side by side.
     fn run_shard(
         &self,
         aim: Aim,
@@ -283,10 +278,10 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize>
                 let halves = packed.columns.half_count();
                 let (neurons, psqt) = sums.split_at_mut(packed.columns.neuron_blocks());
                 let neurons = neurons.par_chunks_exact_mut(halves);
-                let of_blocks = neurons.chain(psqt.par_chunks_exact_mut(1)).enumerate();
-                let of_blocks = of_blocks.with_max_len(1);
+                let block_tasks = neurons.chain(psqt.par_chunks_exact_mut(1)).enumerate();
+                let block_tasks = block_tasks.with_max_len(1);
                 // The blocks written last are still in the nearest caches.
-                of_blocks.rev().for_each(|(block, sums)| {
+                block_tasks.rev().for_each(|(block, sums)| {
                     if group.start == numbers.start {
                         // Cleared here, into the cache of the thread that adds to them.
                         for (half, sums) in sums.iter_mut().enumerate() {
@@ -312,19 +307,19 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize>
     }
 }
 
-/// Splits the numbers into groups of `each`; an empty group if there are none.
+/// Splits numbers into groups of `each`; returns one empty group if there are none.
 fn group_ranges(numbers: Range<usize>, each: usize) -> impl Iterator<Item = Range<usize>> {
     let Range { start, end } = numbers;
     let starts = (start..end.max(start + 1)).step_by(each.max(1));
     starts.map(move |first| first..end.min(first + each))
 }
 
-/// Sums over chunks besides those of the blocks.
+/// Sums over chunks, besides the sums of blocks.
 struct Totals {
     loss: f64,
     /// The gradients of the output biases, by bucket; in shallow nets.
     output_bias: Vec<f64>,
-    /// The gradients of all parameters above the weights of the first map; in deep nets.
+    /// The gradients of all parameters after the weights of the first map; in deep nets.
     upper: Vec<f32>,
 }
 
@@ -336,12 +331,12 @@ impl Totals {
     }
 }
 
-/// Fewest tasks of the backward pass: more use more threads, but have more gradients to add up.
+/// Minimum number of tasks of the backward pass: more use more threads, but sum more gradients.
 const MIN_TASKS: usize = 16;
-/// Fewest shards. The work of a thread then stays in its own caches: passing gradients to a thread
-/// without a shared cache costs a quarter of a step.
+/// Minimum number of shards. A thread's work then stays in its caches: passing gradients to a
+/// thread without a shared cache costs a quarter of a step.
 const MIN_SHARDS: usize = 2;
-/// Most bytes of gradients of several tasks: adding up more costs more than threads gain.
+/// Maximum bytes of gradients of all shards: summing more costs more than threads gain.
 const MAX_SHARD_BYTES: usize = 8 << 20;
 
 /// Columns per block and lanes per vector of 32-bit numbers.

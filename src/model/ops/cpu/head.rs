@@ -1,7 +1,9 @@
 //! Heads of deep nets: a chunk's logits, and the backward pass down to the accumulators, operation
-//! by operation of the net's graph. Layers are small, and positions of one output bucket are
-//! contiguous, so each affine map is a dense product of a few dozen rows. Gradients of the first
-//! map, the large one, are computed block by block. It equals `model/head`.
+//! by operation of the net's graph. It equals `model/head`. Layers are small, and positions of one
+//! output bucket are contiguous, so each affine map is a dense product of a few dozen rows. The
+//! first map is large, and its gradients are computed block by block. Rows are logits of the plan;
+//! a panel holds the inputs of one block and perspective; steps are the operations, and inputs
+//! their indices.
 
 use std::ops::Range;
 
@@ -18,15 +20,15 @@ use crate::batch::plan::KeyRange;
 #[derive(Default)]
 pub(super) struct Maps {
     pub maps: Vec<PackedMap>,
-    /// The first map, the piece-square values, and the operations behind both; their inputs are
-    /// numbers of these.
+    /// The first map, the piece-square values, then the operations that follow; inputs are indices
+    /// of steps.
     steps: Vec<HeadStep>,
-    views: usize,
+    perspectives: usize,
     buckets: usize,
     columns: Columns,
-    /// Start of each map's gradients, and their end; the first map has only its biases here.
+    /// Start of each map's gradients, and the end of all; of the first map only the biases.
     starts: Vec<usize>,
-    /// As many zeros as the deepest map needs.
+    /// Zeros, as many as the deepest map needs.
     zeros: Vec<f32>,
 }
 
@@ -60,35 +62,35 @@ impl PackedMap {
     fn resize_map(&mut self, [inputs, outputs, buckets]: [usize; 3], depth: usize, lanes: usize) {
         let (width, panels) = (outputs.next_multiple_of(lanes), inputs.div_ceil(depth));
         let sizes = [inputs * width, panels * outputs * depth, width].map(|size| size * buckets);
-        let found = [&self.weights, &self.transposed, &self.bias].map(Vec::len);
+        let old_sizes = [&self.weights, &self.transposed, &self.bias].map(Vec::len);
         let (old, new) = ([self.inputs, self.outputs, self.depth], [inputs, outputs, depth]);
-        if old == new && found == sizes {
+        if old == new && old_sizes == sizes {
             return;
         }
         let [weights, transposed, bias] = sizes.map(|size| vec![0.0; size]);
         *self = PackedMap { inputs, outputs, width, depth, weights, transposed, bias };
     }
 
-    /// Copies weights `[buckets, outputs, inputs]`, with the inputs at these places, and biases.
-    fn fill_weights(&mut self, places: &[usize], values: &[f32], biases: &[f32]) {
+    /// Copies biases, and weights `[buckets, outputs, inputs]`; input `i` gets row `input_rows[i]`.
+    fn fill_weights(&mut self, input_rows: &[usize], values: &[f32], biases: &[f32]) {
         let rows = self.row_count();
         let PackedMap { inputs, outputs, width, depth, weights, transposed, bias } = self;
         let (outputs, width, depth) = (*outputs, *width, *depth);
-        // Place of the first output of each, and the distance to the next.
-        let of_panel = |place: &usize| place / depth * outputs * depth + place % depth;
-        let across: Vec<usize> = places.iter().map(of_panel).collect();
+        // Offsets of the first output of each input; outputs are `depth` apart.
+        let offset = |row: &usize| row / depth * outputs * depth + row % depth;
+        let offsets: Vec<usize> = input_rows.iter().map(offset).collect();
         for (bias, biases) in bias.chunks_exact_mut(width).zip(biases.chunks_exact(outputs)) {
             bias[..outputs].copy_from_slice(biases);
         }
         weights
             .par_chunks_exact_mut(*inputs * width)
             .zip(transposed.par_chunks_exact_mut(rows * depth))
-            .zip(values.par_chunks_exact(outputs * places.len()))
+            .zip(values.par_chunks_exact(outputs * input_rows.len()))
             .for_each(|((weights, transposed), values)| {
-                for (output, row) in values.chunks_exact(places.len()).enumerate() {
-                    for ((&place, &across), &weight) in places.iter().zip(&across).zip(row) {
-                        weights[place * width + output] = weight;
-                        transposed[across + output * depth] = weight;
+                for (output, row) in values.chunks_exact(input_rows.len()).enumerate() {
+                    for ((&row, &offset), &weight) in input_rows.iter().zip(&offsets).zip(row) {
+                        weights[row * width + output] = weight;
+                        transposed[offset + output * depth] = weight;
                     }
                 }
             });
@@ -132,23 +134,23 @@ impl Maps {
         lanes: usize,
     ) {
         let net = &kernel.net;
-        (self.views, self.buckets, self.columns) = (net.views(), net.buckets, columns);
+        (self.perspectives, self.buckets, self.columns) = (net.views(), net.buckets, columns);
         self.steps = list_steps(net, lanes);
         self.maps.resize_with(weights.maps.len(), PackedMap::default);
         self.starts = vec![0];
         let shapes = net.maps();
         for (i, (map, [values, bias])) in self.maps.iter_mut().zip(&weights.maps).enumerate() {
             let [inputs, outputs] = shapes[i];
-            let (all, depth, places): (_, _, Vec<usize>) = match i {
+            let (padded_inputs, depth, input_rows): (_, _, Vec<usize>) = match i {
                 0 => {
-                    let all = net.views() * columns.blocks_of_view() * columns.each;
-                    let places = (0..inputs).map(|input| input_offset(net, columns, input));
-                    (all, columns.each, places.collect())
+                    let padded_inputs = net.views() * columns.blocks_of_view() * columns.each;
+                    let input_rows = (0..inputs).map(|input| input_row(net, columns, input));
+                    (padded_inputs, columns.each, input_rows.collect())
                 }
                 _ => (inputs, inputs.next_multiple_of(lanes), (0..inputs).collect()),
             };
-            map.resize_map([all, outputs, net.buckets], depth, lanes);
-            map.fill_weights(&places, values, bias);
+            map.resize_map([padded_inputs, outputs, net.buckets], depth, lanes);
+            map.fill_weights(&input_rows, values, bias);
             let each = if i == 0 { map.width } else { map.gradient_count() };
             self.starts.push(self.starts[i] + net.buckets * each);
         }
@@ -156,16 +158,17 @@ impl Maps {
         self.zeros.resize(deepest, 0.0);
     }
 
-    /// Writes the gradients of the upper maps, `[outputs, inputs]` a bucket, and the first biases.
+    /// Writes the gradients of the upper maps, `[outputs, inputs]` per bucket, and the first
+    /// biases.
     pub fn spread_gradients(&self, upper: &[f32], to: &mut [[&mut [f32]; 2]]) {
         for (i, (map, [weights, biases])) in self.maps.iter().zip(to).enumerate() {
-            let of_map = &upper[self.starts[i]..self.starts[i + 1]];
+            let map_gradients = &upper[self.starts[i]..self.starts[i + 1]];
             for bucket in 0..self.buckets {
                 let (rows, bias) = match i {
-                    0 => (&[][..], &of_map[bucket * map.width..][..map.width]),
+                    0 => (&[][..], &map_gradients[bucket * map.width..][..map.width]),
                     _ => {
-                        let all = &of_map[bucket * map.gradient_count()..][..map.gradient_count()];
-                        all.split_at(map.inputs * map.width)
+                        let size = map.gradient_count();
+                        map_gradients[bucket * size..][..size].split_at(map.inputs * map.width)
                     }
                 };
                 let outputs = bucket * map.outputs..(bucket + 1) * map.outputs;
@@ -210,14 +213,14 @@ fn list_steps(net: &Architecture, lanes: usize) -> Vec<HeadStep> {
     nodes.iter().map(step).collect()
 }
 
-/// The place of an input of the first map among those of a chunk, see [`LayerBuffers::features`].
-fn input_offset(net: &Architecture, columns: Columns, input: usize) -> usize {
-    let (view, neuron) = (input / net.outputs_of_view(), input % net.outputs_of_view());
+/// Returns the row of an input in a packed first map, in the order of [`LayerBuffers::features`].
+fn input_row(net: &Architecture, columns: Columns, input: usize) -> usize {
+    let (side, neuron) = (input / net.outputs_of_view(), input % net.outputs_of_view());
     let (block, column) = (neuron / columns.each, neuron % columns.each);
-    (block * net.views() + view) * columns.each + column
+    (block * net.views() + side) * columns.each + column
 }
 
-/// Logits of a chunk from the features, or back to the first outputs and the upper maps.
+/// Task that computes a chunk's logits, or the gradients of the first outputs and the upper maps.
 pub(super) struct MapLayers<'a> {
     pub maps: &'a Maps,
     pub plan: &'a ChunkPlan,
@@ -236,25 +239,25 @@ impl Task for MapLayers<'_> {
             head.upper.clear();
             head.upper.resize(maps.upper_len(), 0.0);
         }
-        for span in &plan.bucket_ranges {
-            let logits = &mut logits[span.range.clone()];
+        for bucket_range in &plan.bucket_ranges {
+            let logits = &mut logits[bucket_range.range.clone()];
             match backward {
-                false => head.forward_bucket(simd, maps, span, logits),
-                true => head.backward_bucket(simd, maps, span, logits),
+                false => head.forward_bucket(simd, maps, bucket_range, logits),
+                true => head.backward_bucket(simd, maps, bucket_range, logits),
             }
         }
     }
 }
 
-/// Backward pass from the first map's outputs to its inputs in a block and their weights.
+/// Task of the first map's backward pass, for the inputs of a block and their weights.
 pub(super) struct FirstMapBackward<'a> {
     pub maps: &'a Maps,
     pub plan: &'a ChunkPlan,
     pub head: &'a LayerBuffers,
     pub block: usize,
-    /// `[views, rows, columns]`, replaced.
-    pub above: &'a mut Aligned<f32>,
-    /// `[views, buckets, columns, width]`, added to.
+    /// `[perspectives, rows, columns]`, replaced.
+    pub upstream: &'a mut Aligned<f32>,
+    /// `[perspectives, buckets, columns, width]`, added to.
     pub output: &'a mut [f32],
 }
 
@@ -263,46 +266,44 @@ impl Task for FirstMapBackward<'_> {
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, simd: S) {
-        let FirstMapBackward { maps, plan, head, block, above, output } = self;
+        let FirstMapBackward { maps, plan, head, block, upstream, output } = self;
         let (map, rows) = (&maps.maps[0], head.rows);
         let (size, share) = (rows * map.depth, map.depth * map.width);
-        above.resize_unspecified(maps.views * size);
-        for (view, above) in above.get_mut().chunks_exact_mut(size).enumerate() {
-            let panel = block * maps.views + view;
+        upstream.resize_unspecified(maps.perspectives * size);
+        for (side, upstream) in upstream.get_mut().chunks_exact_mut(size).enumerate() {
+            let panel = block * maps.perspectives + side;
             let features = &head.features.as_slice()[panel * size..][..size];
             for KeyRange { key: bucket, range } in &plan.bucket_ranges {
                 let gradients = rows_in_range(head.gradients[0].as_slice(), map.width, range);
-                let (a, b) = (
-                    PanelMatrix::single_panel(gradients, map.width),
-                    map.transposed_panel(*bucket, panel),
-                );
-                let c = part_mut(above, map.depth, range);
+                let a = PanelMatrix::single_panel(gradients, map.width);
+                let b = map.transposed_panel(*bucket, panel);
+                let c = rows_mut(upstream, map.depth, range);
                 multiply_panels(simd, range.len(), [1, map.outputs], a, b, &head.penalty, c);
                 let a =
                     PanelMatrix::single_panel(rows_in_range(features, map.depth, range), map.depth);
-                let sums = &mut output[(view * maps.buckets + bucket) * share..][..share];
+                let sums = &mut output[(side * maps.buckets + bucket) * share..][..share];
                 gather_products(simd, range.len(), a, gradients, map.width, sums);
             }
-            above[(rows - 1) * map.depth..].fill(0.0);
+            upstream[(rows - 1) * map.depth..].fill(0.0);
         }
     }
 }
 
-/// Buffers of a chunk's layers. Rows are positions, by place, and one more of zeros.
+/// Buffers of a chunk's layers. Rows are positions in the order of logits, and one row of zeros.
 #[derive(Default)]
 pub(super) struct LayerBuffers {
     pub rows: usize,
-    /// Inputs of the first map, `[blocks of a view, views, rows, columns]`.
+    /// Inputs of the first map, `[blocks of a half, perspectives, rows, columns]`.
     pub features: Aligned<f32>,
-    /// The same of piece-square values, which have blocks of their own.
+    /// Piece-square values in the same layout, in separate blocks.
     pub psqt: Aligned<f32>,
-    /// The row of each list among those of a block, `view * rows + row`.
+    /// Row of each list in a block, `perspective * rows + row`.
     pub list_rows: Vec<u32>,
     /// Values of each step, `[rows, stride]`.
     values: Vec<Aligned<f32>>,
     /// Gradients of the logits by the values of each step, `[rows, stride]`.
     gradients: Vec<Aligned<f32>>,
-    /// Gradients that a step adds to those of others, `[rows, stride]`.
+    /// Gradients that a step adds to existing ones, `[rows, stride]`.
     terms: Aligned<f32>,
     /// Gradient of the objective by each input of the first map itself, `[columns]`.
     penalty: Vec<f32>,
@@ -318,15 +319,15 @@ impl LayerBuffers {
         let (together, shift) = (ChunkPlan::parallel_views(net), ChunkPlan::item_shift(net));
         let sides = plan.order.iter().map(|item| item.perspective_index(shift));
         for (side, logit) in sides.chain(std::iter::repeat(0)).zip(&plan.slot_logits) {
-            for view in side..side + together {
-                self.list_rows.push((view * rows + logit.get()) as u32);
+            for side in side..side + together {
+                self.list_rows.push((side * rows + logit.get()) as u32);
             }
         }
 
         // All at once: a buffer that grows later may lose its contents.
         self.features.resize_unspecified(rows * maps.maps[0].inputs);
-        let of_psqt = net.views() * maps.columns.psqt_blocks() * maps.columns.each;
-        self.psqt.resize_unspecified(rows * of_psqt);
+        let psqt_columns = net.views() * maps.columns.psqt_blocks() * maps.columns.each;
+        self.psqt.resize_unspecified(rows * psqt_columns);
         for list in [&mut self.values, &mut self.gradients] {
             list.resize_with(maps.steps.len(), Aligned::default);
             for (values, step) in list.iter_mut().zip(&maps.steps) {
@@ -337,28 +338,26 @@ impl LayerBuffers {
         self.terms.resize_unspecified(rows * widest);
     }
 
-    /// The place of a bucket's first piece-square value, of a perspective.
-    fn psqt_place(&self, maps: &Maps, view: usize, bucket: usize) -> usize {
+    /// Returns the offset of a bucket's first piece-square value, of perspective `side`.
+    fn psqt_offset(&self, maps: &Maps, side: usize, bucket: usize) -> usize {
         let each = maps.columns.each;
-        (bucket / each * maps.views + view) * self.rows * each + bucket % each
+        (bucket / each * maps.perspectives + side) * self.rows * each + bucket % each
     }
 
-    /// Writes the gradients of the piece-square values of a block, `[views, rows, columns]`.
-    pub fn psqt_slopes(&self, maps: &Maps, plan: &ChunkPlan, block: usize, to: &mut Aligned<f32>) {
-        let Maps { steps, columns, views, .. } = maps;
+    /// Writes the gradients of the piece-square values of a block, `[perspectives, rows, columns]`.
+    pub fn write_psqt(&self, maps: &Maps, plan: &ChunkPlan, block: usize, to: &mut Aligned<f32>) {
+        let Maps { steps, columns, perspectives, .. } = maps;
         let size = self.rows * columns.each;
-        to.resize_unspecified(views * size);
+        to.resize_unspecified(perspectives * size);
         let to = to.get_mut();
         to.fill(0.0);
         let is_psqt = |step: &HeadStep| step.operation == Operation::PieceSquares;
         let step = steps.iter().position(is_psqt).expect("the net has piece-square values");
         let (gradients, stride) = (self.gradients[step].as_slice(), steps[step].stride);
-        let here = columns.psqt_columns(block);
+        let buckets = columns.psqt_columns(block);
         for KeyRange { key: bucket, range } in &plan.bucket_ranges {
-            let Some(column) = bucket.checked_sub(here.start).filter(|_| *bucket < here.end) else {
-                continue;
-            };
-            for row in range.clone() {
+            let Some(column) = bucket.checked_sub(buckets.start) else { continue };
+            for row in range.clone().filter(|_| *bucket < buckets.end) {
                 let gradient = 0.5 * gradients[row * stride];
                 to[row * columns.each + column] = gradient;
                 to[size + row * columns.each + column] = -gradient;
@@ -376,10 +375,10 @@ impl LayerBuffers {
         }
         // The last row of each panel belongs to no position.
         let panels = self.features.as_slice().chunks_exact(self.rows * depth);
-        let of_panel = |panel: &[f32]| {
-            panel[..(self.rows - 1) * depth].iter().map(|it| f64::from(*it)).sum::<f64>()
+        let sum_panel = |panel: &[f32]| -> f64 {
+            panel[..(self.rows - 1) * depth].iter().map(|it| f64::from(*it)).sum()
         };
-        panels.map(of_panel).sum()
+        panels.map(sum_panel).sum()
     }
 
     /// Computes the logits of positions of one bucket from the features.
@@ -388,19 +387,19 @@ impl LayerBuffers {
         &mut self,
         simd: S,
         maps: &Maps,
-        span: &KeyRange,
+        bucket_range: &KeyRange,
         logits: &mut [f32],
     ) {
-        let KeyRange { key: bucket, range } = span;
-        let [own, other] = [0, 1].map(|view| self.psqt_place(maps, view, *bucket));
+        let KeyRange { key: bucket, range } = bucket_range;
+        let [first, second] = [0, 1].map(|side| self.psqt_offset(maps, side, *bucket));
         for (i, step) in maps.steps.iter().enumerate() {
             let (earlier, values) = self.values.split_at_mut(i);
-            let to = part_mut(values[0].get_mut(), step.stride, range);
+            let to = rows_mut(values[0].get_mut(), step.stride, range);
             if step.operation == Operation::PieceSquares {
                 let psqt = self.psqt.as_slice();
                 for (row, to) in range.clone().zip(to.chunks_exact_mut(step.stride)) {
-                    let place = row * maps.columns.each;
-                    to[0] = (psqt[own + place] - psqt[other + place]) * 0.5;
+                    let offset = row * maps.columns.each;
+                    to[0] = (psqt[first + offset] - psqt[second + offset]) * 0.5;
                 }
                 continue;
             }
@@ -415,25 +414,16 @@ impl LayerBuffers {
                 [] => {
                     let values = &self.features.as_slice()[range.start * map.depth..];
                     let apart = self.rows * map.depth;
-                    (
-                        PanelMatrix { values, stride: map.depth, apart },
-                        [map.panel_count(), map.depth],
-                    )
+                    let panels = PanelMatrix { values, stride: map.depth, apart };
+                    (panels, [map.panel_count(), map.depth])
                 }
                 [input, ..] => {
                     let values = rows_in_range(earlier[input].as_slice(), map.depth, range);
                     (PanelMatrix::single_panel(values, map.depth), [1, map.inputs])
                 }
             };
-            multiply_panels(
-                simd,
-                range.len(),
-                depth,
-                a,
-                map.bucket_weights(*bucket),
-                map.bucket_bias(*bucket),
-                to,
-            );
+            let (weights, bias) = (map.bucket_weights(*bucket), map.bucket_bias(*bucket));
+            multiply_panels(simd, range.len(), depth, a, weights, bias, to);
         }
         let last = maps.steps.len() - 1;
         let stride = maps.steps[last].stride;
@@ -449,35 +439,35 @@ impl LayerBuffers {
         &mut self,
         simd: S,
         maps: &Maps,
-        span: &KeyRange,
+        bucket_range: &KeyRange,
         logit_gradients: &[f32],
     ) {
-        let KeyRange { key: bucket, range } = span;
+        let KeyRange { key: bucket, range } = bucket_range;
         let Maps { steps, starts, zeros, .. } = maps;
         let last = steps.len() - 1;
         let stride = steps[last].stride;
-        let gradients = part_mut(self.gradients[last].get_mut(), stride, range);
+        let gradients = rows_mut(self.gradients[last].get_mut(), stride, range);
         gradients.fill(0.0);
         for (row, &gradient) in gradients.chunks_exact_mut(stride).zip(logit_gradients) {
             row[0] = gradient;
         }
         let mut has_gradients = [false; MOST_STEPS];
         for (i, step) in steps.iter().enumerate().rev() {
-            let (earlier, own) = self.gradients.split_at_mut(i);
-            let gradients = rows_in_range(own[0].as_slice(), step.stride, range);
+            let (earlier, rest) = self.gradients.split_at_mut(i);
+            let gradients = rows_in_range(rest[0].as_slice(), step.stride, range);
             let Operation::Affine(number) = step.operation else {
-                // None of piece-square values, whose gradients stay.
+                // Piece-square values have no inputs; `write_psqt` reads their gradients.
                 let inputs = rows_of(maps, &self.values, &step.inputs, range);
-                for (place, &input) in step.inputs.iter().enumerate() {
+                for (index, &input) in step.inputs.iter().enumerate() {
                     let HeadStep { stride, width, .. } = steps[input];
-                    let values = part_mut(earlier[input].get_mut(), stride, range);
+                    let values = rows_mut(earlier[input].get_mut(), stride, range);
                     if !std::mem::replace(&mut has_gradients[input], true) {
                         values.fill(0.0);
                     }
                     let to = ValueRowsMut { values, stride, width };
-                    let own =
+                    let upstream =
                         ValueRows { values: gradients, stride: step.stride, width: step.width };
-                    step.operation.backward(place, &inputs[..step.inputs.len()], own, to);
+                    step.operation.backward(index, &inputs[..step.inputs.len()], upstream, to);
                 }
                 continue;
             };
@@ -488,10 +478,8 @@ impl LayerBuffers {
                 [input, ..] => {
                     let all = &mut upper[bucket * map.gradient_count()..][..map.gradient_count()];
                     let (weights, bias) = all.split_at_mut(map.inputs * map.width);
-                    let a = PanelMatrix::single_panel(
-                        rows_in_range(self.values[input].as_slice(), map.depth, range),
-                        map.depth,
-                    );
+                    let values = rows_in_range(self.values[input].as_slice(), map.depth, range);
+                    let a = PanelMatrix::single_panel(values, map.depth);
                     gather_products(simd, range.len(), a, gradients, map.width, weights);
                     bias
                 }
@@ -502,9 +490,9 @@ impl LayerBuffers {
             let [input, ..] = step.inputs[..] else { continue };
             let a = PanelMatrix::single_panel(gradients, map.width);
             let (b, zeros) = (map.transposed_panel(*bucket, 0), &zeros[..map.depth]);
-            let to = part_mut(earlier[input].get_mut(), map.depth, range);
+            let to = rows_mut(earlier[input].get_mut(), map.depth, range);
             let is_first = !std::mem::replace(&mut has_gradients[input], true);
-            let terms = part_mut(self.terms.get_mut(), map.depth, range);
+            let terms = rows_mut(self.terms.get_mut(), map.depth, range);
             let c = if is_first { &mut *to } else { &mut *terms };
             multiply_panels(simd, range.len(), [1, map.outputs], a, b, zeros, c);
             if !is_first {
@@ -514,12 +502,12 @@ impl LayerBuffers {
     }
 }
 
-/// Most steps of a head.
+/// Maximum number of steps of a head.
 const MOST_STEPS: usize = 128;
-/// Most inputs of a step.
+/// Maximum number of inputs of a step.
 const MOST_INPUTS: usize = 16;
 
-/// Rows of the values of some steps.
+/// Returns the rows of the values of the steps `inputs`.
 #[inline(always)]
 fn rows_of<'a>(
     maps: &Maps,
@@ -530,11 +518,8 @@ fn rows_of<'a>(
     let mut rows = [ValueRows { values: &[], stride: 1, width: 0 }; MOST_INPUTS];
     for (rows, &input) in rows.iter_mut().zip(inputs) {
         let HeadStep { stride, width, .. } = maps.steps[input];
-        *rows = ValueRows {
-            values: rows_in_range(values[input].as_slice(), stride, range),
-            stride,
-            width,
-        };
+        let values = rows_in_range(values[input].as_slice(), stride, range);
+        *rows = ValueRows { values, stride, width };
     }
     rows
 }
@@ -545,6 +530,6 @@ fn rows_in_range<'a>(all: &'a [f32], width: usize, rows: &Range<usize>) -> &'a [
 }
 
 #[inline(always)]
-fn part_mut<'a>(all: &'a mut [f32], width: usize, rows: &Range<usize>) -> &'a mut [f32] {
+fn rows_mut<'a>(all: &'a mut [f32], width: usize, rows: &Range<usize>) -> &'a mut [f32] {
     &mut all[rows.start * width..rows.end * width]
 }

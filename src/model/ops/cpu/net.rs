@@ -10,7 +10,7 @@ use crate::architecture::{Architecture, ArrayKind, NetArray, Set};
 use crate::batch::{ActiveRows, ChunkPlan, InputPairs, OneHot, RowSet};
 use crate::model::grouped::Grouped;
 
-/// A net, and how it is computed.
+/// Net, and how it is computed.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     /// Above 8,191 rows the kernels are a tenth slower. Multiples of 32 neurons waste nothing.
@@ -22,7 +22,7 @@ pub struct Kernel {
 
 #[derive(Clone, Debug)]
 pub(in crate::model::ops) struct SetOfKernel {
-    /// Numbers of its rows among those of all sets.
+    /// Its rows among those of all sets.
     pub rows: Range<usize>,
     /// Whether its gradients have only the rows that a batch touches.
     pub is_sparse: bool,
@@ -31,7 +31,7 @@ pub(in crate::model::ops) struct SetOfKernel {
 }
 
 impl SetOfKernel {
-    /// The touched rows that gradients have, numbered as in all sets; none: all rows.
+    /// Returns the touched rows that gradients have, as numbered in all sets; None: all rows.
     pub fn touched_rows<'a>(&self, touched: Option<&'a RowSet>) -> Option<&'a [u32]> {
         touched.filter(|_| self.is_sparse).map(|touched| touched.rows_within(self.rows.clone()))
     }
@@ -39,9 +39,9 @@ impl SetOfKernel {
 
 #[derive(Debug)]
 pub(in crate::model::ops) struct FactorRows {
-    /// The factor's row that is added to each row of the set, or [`NO_FACTOR`].
-    pub of: Vec<u32>,
-    /// The rows of the set by the factor's row that is added to them.
+    /// Row of the factor that is added to each row of the set, or [`NO_FACTOR`].
+    pub factor_rows: Vec<u32>,
+    /// Rows of the set by the row of the factor that is added to them.
     pub sharing: Grouped,
 }
 
@@ -49,8 +49,8 @@ pub(in crate::model::ops) struct FactorRows {
 pub(super) const NO_FACTOR: u32 = u32::MAX;
 
 /// Groups the numbers 0, 1, ... by the row of a factor that each shares.
-pub(super) fn by_factor(rows: usize, of: impl Iterator<Item = u32> + Clone) -> Grouped {
-    let sharing = of.enumerate().filter(|(_, row)| *row != NO_FACTOR);
+pub(super) fn by_factor(rows: usize, factor_rows: impl Iterator<Item = u32> + Clone) -> Grouped {
+    let sharing = factor_rows.enumerate().filter(|(_, row)| *row != NO_FACTOR);
     Grouped::new(rows, sharing.map(|(number, row)| (row as usize, number as u32)))
 }
 
@@ -74,13 +74,13 @@ words!(Precision: F32 = "f32", Mixed = "mixed");
 pub struct Slices<T> {
     /// `[rows, N]` of each feature set.
     pub rows: Vec<T>,
-    /// `[factor rows, N]` of each; empty where there is none.
+    /// `[factor rows, N]` of each set; empty without a factor.
     pub factors: Vec<T>,
-    /// `[rows, buckets]` of each, the piece-square values; empty where there are none.
+    /// `[rows, buckets]` of each set, the piece-square values; empty without any.
     pub psqt: Vec<T>,
     /// `[N]`
     pub bias: T,
-    /// Weights `[buckets, outputs, inputs]` and biases of the maps behind the accumulators, in
+    /// Weights `[buckets, outputs, inputs]` and biases of the maps after the accumulators, in
     /// order.
     pub maps: Vec<[T; 2]>,
 }
@@ -90,7 +90,8 @@ pub type SliceWeights<'a> = Slices<&'a [f32]>;
 pub type SliceGradients<'a> = Slices<&'a mut [f32]>;
 
 impl<T: Default + AsRef<[f32]>> Slices<T> {
-    /// Slices in the order of [`Architecture::list_arrays`]. Panics if a slice does not fit its array.
+    /// Sorts slices in the order of [`Architecture::list_arrays`]. Panics if one does not fit its
+    /// array.
     pub fn new(net: &Architecture, mut slices: impl Iterator<Item = T>) -> Self {
         let mut sorted = Self {
             rows: Vec::new(),
@@ -102,10 +103,10 @@ impl<T: Default + AsRef<[f32]>> Slices<T> {
         for array in net.list_arrays() {
             let slice = slices.next().unwrap_or_default();
             let NetArray { part, name, .. } = &array;
-            let (found, wanted) = (slice.as_ref().len(), array.len());
-            // Gradients may have only some rows.
-            let of_some = matches!(part, ArrayKind::Rows(_)) && found.is_multiple_of(net.hidden);
-            assert!(found == wanted || of_some && found < wanted, "numbers of {name}");
+            let (len, full_len) = (slice.as_ref().len(), array.len());
+            // Gradients may have only touched rows.
+            let is_sparse = matches!(part, ArrayKind::Rows(_)) && len.is_multiple_of(net.hidden);
+            assert!(len == full_len || is_sparse && len < full_len, "numbers of {name}");
             match part {
                 ArrayKind::Rows(_) => {
                     sorted.rows.push(slice);
@@ -128,27 +129,27 @@ impl<T: Default + AsRef<[f32]>> Slices<T> {
 pub(super) fn pairs_of(inputs: OneHot, net: &Architecture) -> Arc<InputPairs> {
     match inputs {
         OneHot::Plans([plan, ..]) => plan.pairs.clone(),
-        OneHot::First(views) => views.pairs.clone(),
+        OneHot::First(first_views) => first_views.pairs.clone(),
         _ => Arc::new(InputPairs::without_pairs(net.row_count())),
     }
 }
 
 impl Kernel {
     pub fn new(net: &Architecture, precision: Precision, level: SimdLevel) -> Self {
-        let set = |(place, set): (usize, &Set)| {
-            let first = net.inputs.first_row(place);
-            let factor_rows = net.inputs.factor_rows(place);
-            let of: Vec<u32> = match factor_rows {
+        let set = |(index, set): (usize, &Set)| {
+            let first = net.inputs.first_row(index);
+            let count = net.inputs.factor_rows(index);
+            let factor_rows: Vec<u32> = match count {
                 0 => Vec::new(),
                 _ => (0..set.row_count() as u32)
                     .map(|it| set.factor_row(it).unwrap_or(NO_FACTOR))
                     .collect(),
             };
-            let sharing = by_factor(factor_rows, of.iter().copied());
+            let sharing = by_factor(count, factor_rows.iter().copied());
             SetOfKernel {
                 rows: first..first + set.row_count(),
-                is_sparse: net.inputs.is_sparse(place),
-                factor: (factor_rows > 0).then(|| Arc::new(FactorRows { of, sharing })),
+                is_sparse: net.inputs.is_sparse(index),
+                factor: (count > 0).then(|| Arc::new(FactorRows { factor_rows, sharing })),
             }
         };
         let sets = net.inputs.sets().iter().enumerate().map(set).collect();
@@ -160,55 +161,55 @@ impl Kernel {
         self
     }
 
-    /// The rows that positions touch, if the kernel is sparse.
+    /// Finds the rows that positions touch, if the kernel is sparse.
     pub fn find_touched(&self, positions: OneHot) -> Option<RowSet> {
         let is_sparse = self.sets.iter().any(|set| set.is_sparse);
         is_sparse.then(|| RowSet::of_positions(positions, &pairs_of(positions, &self.net)))
     }
 
-    /// The touched rows of each sparse set, by its place and numbered from its first row.
+    /// Iterates over sparse sets: the index of each, and its touched rows, numbered from its first.
     pub fn touched_rows(&self, touched: &RowSet) -> impl Iterator<Item = (usize, Arc<[u32]>)> {
-        self.sets.iter().enumerate().filter(|(_, set)| set.is_sparse).map(|(place, set)| {
+        self.sets.iter().enumerate().filter(|(_, set)| set.is_sparse).map(|(index, set)| {
             let rows = touched.rows_within(set.rows.clone()).iter();
-            (place, rows.map(|row| row - set.rows.start as u32).collect())
+            (index, rows.map(|row| row - set.rows.start as u32).collect())
         })
     }
 
-    /// Numbers of each array's gradients, which may have touched rows only.
+    /// Returns the length of each array's gradients, which may have touched rows only.
     pub fn gradient_lens(&self, touched: Option<&RowSet>) -> Vec<usize> {
-        let of = |array: NetArray| match array.part {
+        let gradient_len = |array: NetArray| match array.part {
             ArrayKind::Rows(set) => match self.sets[set].touched_rows(touched) {
                 None => array.len(),
                 Some(rows) => rows.len() * self.net.hidden,
             },
             _ => array.len(),
         };
-        self.net.list_arrays().into_iter().map(of).collect()
+        self.net.list_arrays().into_iter().map(gradient_len).collect()
     }
 
-    /// The number of positions. Panics if a shape does not fit the net.
+    /// Returns the number of positions. Panics if a shape does not fit the net.
     pub(super) fn check_shapes(&self, positions: OneHot) -> usize {
-        let (rows, views, buckets) = (self.net.row_count(), self.net.views(), self.net.buckets);
-        let batch = positions.len();
+        let (net, batch) = (&self.net, positions.len());
         match positions {
             OneHot::Lists(lists) => {
-                let &ActiveRows { ref indices, ref king_buckets, buckets: ref of, width, .. } =
-                    lists;
+                let ActiveRows { rows, perspectives, king_buckets, buckets, .. } = lists;
                 // The padding of another feature set would be an input of this one.
-                assert_eq!((lists.rows, lists.views), (rows, views), "a batch for another net");
-                assert_eq!(indices.len() % (views * width), 0, "indices are not whole positions");
-                if self.net.inputs.kings().bucket_count() > 1 {
-                    assert_eq!(king_buckets.len(), batch * views, "a king bucket a list");
+                let fits = *rows == net.row_count() && *perspectives == net.views();
+                assert!(fits, "a batch for another net");
+                let entries = perspectives * lists.width;
+                assert_eq!(lists.indices.len() % entries, 0, "indices are not whole positions");
+                if net.inputs.kings().bucket_count() > 1 {
+                    assert_eq!(king_buckets.len(), batch * perspectives, "a king bucket a list");
                 }
-                if buckets > 1 {
-                    assert_eq!(of.len(), batch, "a bucket a position");
-                    assert!(of.iter().all(|it| usize::from(*it) < buckets), "buckets");
+                if net.buckets > 1 {
+                    assert_eq!(buckets.len(), batch, "a bucket a position");
+                    assert!(buckets.iter().all(|it| usize::from(*it) < net.buckets), "buckets");
                 }
             }
-            OneHot::First(views) => views.check_net(&self.net),
+            OneHot::First(first_views) => first_views.check_net(net),
             OneHot::Plans(plans) => {
-                plans.iter().for_each(|plan| plan.check_net(&self.net));
-                let same = |two: &[Arc<ChunkPlan>]| Arc::ptr_eq(&two[0].pairs, &two[1].pairs);
+                plans.iter().for_each(|plan| plan.check_net(net));
+                let same = |plans: &[Arc<ChunkPlan>]| Arc::ptr_eq(&plans[0].pairs, &plans[1].pairs);
                 assert!(plans.windows(2).all(same), "plans with different pairs");
             }
         }

@@ -1,7 +1,8 @@
-//! The weights of a net, block by block. A block holds the same few columns of every row, one row
-//! behind the other. So all rows of a block stay in the first-level cache while a kernel processes
-//! the positions, and rows of a power-of-two number of columns do not compete for the same cache
-//! sets.
+//! Weights of a net in the layout of the kernels: block by block, a few columns of every row, with
+//! factors and pairs added. Why: all rows of a block stay in the first-level cache while a kernel
+//! processes the positions, and rows of a power-of-two length do not compete for cache sets. They
+//! equal the net's arrays. Rows are inputs, then pairs, or the touched ones in ascending order;
+//! blocks are those of the first half, of the second, and of piece-square values.
 
 use std::ops::Range;
 
@@ -20,17 +21,18 @@ use crate::prefetch::prefetch_line;
 /// Weights in the layout of the kernels. Columns beyond the hidden neurons hold zeros.
 #[derive(Default)]
 pub(super) struct PackedWeights<F> {
-    /// `[blocks, rows + 1, columns]`: inputs, then pairs, or the touched ones; the last row zero
+    /// `[blocks, rows + 1, columns]`: inputs, then pairs, or the touched ones; the last row zero.
     rows: Aligned<F>,
     /// Number of rows, without the zero row.
     pub count: usize,
-    /// Numbers in a block of them.
+    /// Length of a block of rows.
     block: usize,
     /// `[blocks, columns]`
     bias: Aligned<F>,
-    /// `[blocks, buckets, views, columns]`; none in deep nets
+    /// `[blocks, buckets, perspectives, columns]`; none in deep nets
     output: Aligned<f32>,
-    /// The output weights over the factors, `[blocks, buckets, views, columns]`; none in deep nets
+    /// The output weights over the factors, `[blocks, buckets, perspectives, columns]`; none in
+    /// deep nets
     ratios: Aligned<f32>,
     /// Units of the gradients of accumulators, `[blocks, columns]`; none in deep nets
     factors: Aligned<f32>,
@@ -48,7 +50,7 @@ pub(super) struct Columns {
     run: usize,
     /// Number of runs: 1, or 2 halves.
     runs: usize,
-    /// Piece-square values, in blocks behind those of neurons.
+    /// Piece-square values, in blocks after those of neurons.
     psqt: usize,
 }
 
@@ -70,17 +72,17 @@ impl Columns {
         self.psqt.div_ceil(self.each)
     }
 
-    /// The piece-square values of a block of these.
+    /// Returns the piece-square values of a block of these.
     pub fn psqt_columns(&self, block: usize) -> Range<usize> {
         block * self.each..((block + 1) * self.each).min(self.psqt)
     }
 
-    /// The blocks that are computed together in turn number `turn`: those of each half, or one of
+    /// Iterates over the blocks that are computed in turn `turn`: one of each half, or one of
     /// piece-square values.
     pub fn blocks_of_turn(&self, turn: usize) -> impl Iterator<Item = usize> + use<> {
-        let (of_view, neurons) = (self.blocks_of_view(), self.neuron_blocks());
-        match turn.checked_sub(of_view) {
-            None => (turn..neurons).step_by(of_view),
+        let (half_blocks, neurons) = (self.blocks_of_view(), self.neuron_blocks());
+        match turn.checked_sub(half_blocks) {
+            None => (turn..neurons).step_by(half_blocks),
             Some(psqt) => (neurons + psqt..neurons + psqt + 1).step_by(1),
         }
     }
@@ -90,7 +92,7 @@ impl Columns {
         self.runs
     }
 
-    /// Blocks of a perspective's inputs to the next layer.
+    /// Returns the blocks of a half: of a perspective's inputs to the next layer.
     pub fn blocks_of_view(&self) -> usize {
         self.run.div_ceil(self.each)
     }
@@ -99,7 +101,7 @@ impl Columns {
         self.block_count() * self.each
     }
 
-    /// The neurons of a block; its other columns are padding.
+    /// Returns the neurons of a block; its other columns are padding.
     pub fn neuron_range(&self, block: usize) -> Range<usize> {
         let (run, block) = (block / self.blocks_of_view(), block % self.blocks_of_view());
         let end = ((block + 1) * self.each).min(self.run);
@@ -116,7 +118,7 @@ impl<F: WeightNumber> PackedWeights<F> {
         [each, lanes]: [usize; 2],
     ) {
         let net = &kernel.net;
-        let (hidden, views) = (net.hidden, net.views());
+        let hidden = net.hidden;
         let columns = Columns::new(net, each);
         self.columns = columns;
         let blocks = columns.block_count();
@@ -127,32 +129,31 @@ impl<F: WeightNumber> PackedWeights<F> {
 
         let neurons: Vec<_> =
             (0..columns.neuron_blocks()).map(|block| columns.neuron_range(block)).collect();
-        let mut left: Vec<_> = self.rows.get_mut().chunks_exact_mut(self.block).collect();
-        let (many, mut pieces) = ((BLOCK / hidden).max(1), Vec::new());
-        for (set, of) in kernel.sets.iter().enumerate() {
-            let touched = touched.map(|touched| touched.rows_within(of.rows.clone()));
-            let count = touched.map_or(of.rows.len(), |touched| touched.len());
-            for first in (0..count).step_by(many) {
-                let places = first..count.min(first + many);
-                let size = places.len() * each;
-                let cut = left.iter_mut().map(|it| it.split_off_mut(..size));
-                let blocks = cut.map(|rows| rows.expect("room for all"));
-                let (neurons, blocks) = (&neurons[..], blocks.collect());
-                pieces.push(PackedRows {
+        let mut unpacked: Vec<_> = self.rows.get_mut().chunks_exact_mut(self.block).collect();
+        let (rows_per_task, mut tasks) = ((TASK_WEIGHTS / hidden).max(1), Vec::new());
+        for (index, set) in kernel.sets.iter().enumerate() {
+            let touched = touched.map(|touched| touched.rows_within(set.rows.clone()));
+            let count = touched.map_or(set.rows.len(), |touched| touched.len());
+            for first in (0..count).step_by(rows_per_task) {
+                let indices = first..count.min(first + rows_per_task);
+                let size = indices.len() * each;
+                let blocks = unpacked.iter_mut().map(|it| it.split_off_mut(..size));
+                let blocks = blocks.map(|rows| rows.expect("room for all"));
+                tasks.push(PackedRows {
                     kernel,
                     weights,
                     columns,
-                    neurons,
-                    set,
+                    neurons: &neurons,
+                    set: index,
                     touched,
-                    places,
-                    blocks,
+                    indices,
+                    blocks: blocks.collect(),
                 });
             }
         }
-        let diverged = pieces.into_par_iter().map(|piece| kernel.level.run(piece));
-        // Integers cannot be NaN, so a divergence must be found here, after all blocks are packed.
-        let diverged = diverged.reduce(|| false, |one, other| one | other)
+        let diverged = tasks.into_par_iter().map(|task| kernel.level.run(task));
+        // Integers cannot be NaN, so divergence is detected here, after all blocks are packed.
+        let diverged = diverged.reduce(|| false, |a, b| a | b)
             || weights.bias.iter().any(|bias| !bias.is_finite());
         self.rows.get_mut().par_chunks_exact_mut(self.block).for_each(|rows| {
             kernel.level.run(Derived { rows, each, pairs, touched });
@@ -175,7 +176,7 @@ impl<F: WeightNumber> PackedWeights<F> {
         self.output_bias.clear();
         let bias = |bias: &f32| if diverged { f32::NAN } else { *bias };
         self.output_bias.extend(output_bias.iter().map(bias));
-        let rows = net.buckets * views;
+        let rows = net.buckets * net.views();
         self.output.resize_unspecified(blocks * rows * each);
         self.ratios.resize_unspecified(blocks * rows * each);
         self.factors.resize_unspecified(blocks * each);
@@ -189,14 +190,14 @@ impl<F: WeightNumber> PackedWeights<F> {
         let factors = self.factors.get_mut().chunks_exact_mut(each);
         for ((outputs, ratios), factors) in outputs.zip(ratios).zip(factors) {
             for (column, factor) in factors.iter_mut().enumerate() {
-                let of = |row: usize| outputs[row * each + column];
-                *factor = match F::LARGEST_SLOPE {
+                let offsets = (column..).step_by(each).take(rows);
+                *factor = match F::LARGEST_GRADIENT {
                     0.0 => 1.0,
-                    _ => (0..rows).map(|row| of(row).abs()).fold(f32::MIN_POSITIVE, f32::max),
+                    _ => {
+                        offsets.clone().map(|i| outputs[i].abs()).fold(f32::MIN_POSITIVE, f32::max)
+                    }
                 };
-                for row in 0..rows {
-                    ratios[row * each + column] = of(row) / *factor;
-                }
+                offsets.for_each(|i| ratios[i] = outputs[i] / *factor);
             }
         }
     }
@@ -205,7 +206,7 @@ impl<F: WeightNumber> PackedWeights<F> {
         self.columns.block_width() * net.views() * size_of::<F>()
     }
 
-    /// The weights of a block; `next` is computed after this one.
+    /// Returns the weights of a block; `next` is the block that is computed after it.
     #[inline(always)]
     pub fn block_of(&self, net: &Architecture, block: usize, next: usize) -> ForwardBlock<'_, F> {
         let each = self.columns.each;
@@ -222,7 +223,7 @@ impl<F: WeightNumber> PackedWeights<F> {
     }
 
     #[inline(always)]
-    pub fn output_slopes(&self, net: &Architecture, block: usize) -> [&[f32]; 2] {
+    pub fn output_factors(&self, net: &Architecture, block: usize) -> [&[f32]; 2] {
         let each = self.columns.each;
         let ratios = part_of(self.ratios.as_slice(), net.buckets * net.views() * each, block);
         [ratios, part_of(self.factors.as_slice(), each, block)]
@@ -234,22 +235,23 @@ fn part_of<T>(all: &[T], size: usize, index: usize) -> &[T] {
     &all[index * size..][..size]
 }
 
-const BLOCK: usize = 1 << 15;
+/// Weights of a task that packs rows.
+const TASK_WEIGHTS: usize = 1 << 15;
 /// Rows whose blocks are packed in turn, while the next weights are prefetched.
 const TILE: usize = 8;
 
-/// Packs some rows of a set, in all blocks; returns whether a weight is not finite.
+/// Task that packs rows of a set in all blocks; returns whether a weight is not finite.
 struct PackedRows<'a, F> {
     kernel: &'a Kernel,
     weights: &'a SliceWeights<'a>,
     columns: Columns,
-    /// Those of each block.
+    /// Neurons of each block.
     neurons: &'a [Range<usize>],
     set: usize,
-    /// Touched rows of the set; none: all rows.
+    /// Touched rows of the set; None: all rows.
     touched: Option<&'a [u32]>,
-    /// Range of places among those.
-    places: Range<usize>,
+    /// Indices of these rows that the task packs.
+    indices: Range<usize>,
     /// `[rows, columns]` of each block
     blocks: Vec<&'a mut [F]>,
 }
@@ -259,28 +261,28 @@ impl<F: WeightNumber> Task for PackedRows<'_, F> {
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, _: S) -> bool {
-        let PackedRows { kernel, columns, neurons, set: number, touched, places, .. } = self;
+        let PackedRows { kernel, columns, neurons, set: number, touched, indices, .. } = self;
         let (hidden, set, mut blocks) = (kernel.net.hidden, &kernel.sets[number], self.blocks);
         let psqt = self.weights.psqt[number];
         let (weights, shared) = (self.weights.rows[number], self.weights.factors[number]);
         let shared = SharedRows { weights: shared, rows: set.factor.as_deref(), hidden };
-        let (first, end) = (places.start, places.end);
+        let (first, end) = (indices.start, indices.end);
         let mut largest = [0; 16];
-        for start in places.step_by(TILE) {
+        for start in indices.step_by(TILE) {
             let tile = start..end.min(start + TILE);
             for (neurons, rows) in neurons.iter().zip(&mut blocks) {
                 let each = rows.len() / (end - first);
                 let rows = rows[(start - first) * each..].chunks_exact_mut(each);
-                for (to, place) in rows.zip(tile.clone()) {
+                for (to, index) in rows.zip(tile.clone()) {
                     let row = match touched {
-                        None => place,
+                        None => index,
                         Some(touched) => {
-                            let later = touched.get(place + TILE).unwrap_or(&touched[place]);
+                            let later = touched.get(index + TILE).unwrap_or(&touched[index]);
                             let later = (*later as usize - set.rows.start) * hidden;
                             for column in neurons.clone().step_by(LINE / size_of::<f32>()) {
                                 prefetch_line(weights, later + column, true);
                             }
-                            touched[place] as usize - set.rows.start
+                            touched[index] as usize - set.rows.start
                         }
                     };
                     let weights = &weights[row * hidden..][neurons.clone()];
@@ -289,8 +291,8 @@ impl<F: WeightNumber> Task for PackedRows<'_, F> {
             }
         }
         for (block, rows) in blocks.iter_mut().skip(neurons.len()).enumerate() {
-            for (to, place) in rows.chunks_exact_mut(columns.each).zip(first..end) {
-                let row = touched.map_or(place, |it| it[place] as usize - set.rows.start);
+            for (to, index) in rows.chunks_exact_mut(columns.each).zip(first..end) {
+                let row = touched.map_or(index, |it| it[index] as usize - set.rows.start);
                 let values = &psqt[row * columns.psqt..][columns.psqt_columns(block)];
                 pack_row(to, values, None, &mut largest);
             }
@@ -300,7 +302,7 @@ impl<F: WeightNumber> Task for PackedRows<'_, F> {
     }
 }
 
-/// Rows of a block that follow from others: those of pairs, and the zero row.
+/// Task that writes the rows of pairs of a block, and the zero row.
 struct Derived<'a, F> {
     /// `[rows + 1, columns]`
     rows: &'a mut [F],
@@ -337,16 +339,16 @@ impl<F: WeightNumber> Task for Derived<'_, F> {
 
 #[inline(always)]
 fn add_up<F: WeightNumber>(rows: &mut [F], each: usize, parents: [usize; 2], pair: usize) {
-    let (before, pair_and_others) = rows.split_at_mut(pair * each);
-    let [one, other] = parents.map(|it| &before[it * each..][..each]);
-    for ((sum, &one), &other) in pair_and_others[..each].iter_mut().zip(one).zip(other) {
-        *sum = F::add_clamped(one, other);
+    let (earlier, later) = rows.split_at_mut(pair * each);
+    let [first, second] = parents.map(|row| &earlier[row * each..][..each]);
+    for ((sum, &a), &b) in later[..each].iter_mut().zip(first).zip(second) {
+        *sum = F::add_clamped(a, b);
     }
 }
 
-/// Weights that are shared by rows of a set.
+/// Weights of a factor, which rows of a set share.
 struct SharedRows<'a> {
-    /// `[factor rows, N]`; empty where there is none.
+    /// `[factor rows, N]`; empty without a factor.
     weights: &'a [f32],
     rows: Option<&'a FactorRows>,
     hidden: usize,
@@ -355,13 +357,13 @@ struct SharedRows<'a> {
 impl SharedRows<'_> {
     #[inline(always)]
     fn row_of(&self, row: usize, neurons: &Range<usize>) -> Option<&[f32]> {
-        let row = self.rows.map_or(NO_FACTOR, |rows| rows.of[row]);
+        let row = self.rows.map_or(NO_FACTOR, |rows| rows.factor_rows[row]);
         let weights = || &self.weights[row as usize * self.hidden..][neurons.clone()];
         (row != NO_FACTOR).then(weights)
     }
 }
 
-/// Writes a row of a block, and raises the largest bits of its weights.
+/// Writes a row of a block, and raises `largest` to the bits of its weights.
 #[inline(always)]
 fn pack_row<F: WeightNumber>(
     row: &mut [F],
@@ -372,14 +374,14 @@ fn pack_row<F: WeightNumber>(
     find_largest(largest, weights);
     let Some(shared) = shared else { return copy_neurons(row, weights, F::from_weight) };
     find_largest(largest, shared);
-    let (there, missing) = row.split_at_mut(weights.len());
-    for ((to, &own), &shared) in there.iter_mut().zip(weights).zip(shared) {
-        *to = F::from_weight(own + shared);
+    let (neurons, padding) = row.split_at_mut(weights.len());
+    for ((to, &weight), &shared) in neurons.iter_mut().zip(weights).zip(shared) {
+        *to = F::from_weight(weight + shared);
     }
-    missing.fill(F::default());
+    padding.fill(F::default());
 }
 
-/// Raises the largest bits of absolute weights so far, by column.
+/// Raises `largest` to the bits of absolute weights, by column modulo 16.
 #[inline(always)]
 fn find_largest(largest: &mut [u32; 16], weights: &[f32]) {
     let (body, rest) = weights.as_chunks::<16>();
@@ -396,14 +398,14 @@ fn find_largest(largest: &mut [u32; 16], weights: &[f32]) {
 /// Copies the neurons of a block, and zeros into unused columns.
 #[inline(always)]
 fn copy_neurons<F: WeightNumber>(to: &mut [F], from: &[f32], convert: impl Fn(f32) -> F) {
-    let (there, missing) = to.split_at_mut(from.len());
-    for (to, &from) in there.iter_mut().zip(from) {
+    let (neurons, padding) = to.split_at_mut(from.len());
+    for (to, &from) in neurons.iter_mut().zip(from) {
         *to = convert(from);
     }
-    missing.fill(F::default());
+    padding.fill(F::default());
 }
 
-/// A buffer aligned to a cache line, as vectors across two lines are slow.
+/// Buffer aligned to a cache line, as vectors across two lines are slow.
 #[derive(Default)]
 pub(super) struct Aligned<T> {
     /// The numbers and a line of padding.

@@ -1,6 +1,6 @@
-//! The chunks of a batch. If king buckets spread the same pieces over more rows, positions with
+//! The chunks of a batch. King buckets spread the same pieces over more rows, so positions with
 //! equal king buckets are grouped: a chunk then touches hardly more rows than without king buckets,
-//! each as often, and the other rows need not enter its caches.
+//! each as often, and the other rows do not enter its caches.
 
 use std::ops::Range;
 
@@ -10,14 +10,14 @@ use crate::batch::{ActiveRows, OneHot};
 
 /// Bytes of accumulators that fit a thread's caches; memory would cost as much as all the rest.
 const CACHE: usize = 2 << 20;
-/// Most positions of a chunk.
+/// Maximum number of positions in a chunk.
 const MOST: usize = 512;
-/// Most chunks of a group: a block's weights and gradients are loaded once for all of them.
+/// Maximum chunks of a group: a block's weights and gradients are loaded once for all of them.
 const CHUNKS_PER_GROUP: usize = 2;
-/// The same in nets of many rows: a block's gradients exceed the accumulators of a chunk.
+/// Maximum in nets of many rows, where a block's gradients exceed the accumulators of a chunk.
 const CHUNKS_OF_LARGE: usize = 4;
 
-/// The positions of a batch, chunk after chunk.
+/// Positions of a batch, chunk after chunk.
 #[derive(Default)]
 pub(super) struct Partition {
     order: Vec<u32>,
@@ -46,14 +46,14 @@ impl Partition {
             })),
         }
         let kings = kernel.net.inputs.kings().bucket_count() as u16;
-        if let OneHot::Lists(ActiveRows { king_buckets, views, .. }) = positions
+        if let OneHot::Lists(ActiveRows { king_buckets, perspectives, .. }) = positions
             && kings > 1
         {
             let key =
                 |buckets: &[u8]| buckets.iter().fold(0, |key, it| key * kings + u16::from(*it));
             self.keys.clear();
-            self.keys.extend(king_buckets.chunks_exact(*views).map(key));
-            // Those of equal buckets in the order of the batch.
+            self.keys.extend(king_buckets.chunks_exact(*perspectives).map(key));
+            // Stable: positions of equal buckets stay in the order of the batch.
             self.order.sort_by_key(|position| self.keys[*position as usize]);
         }
         if let Some(last) = self.ends.last_mut() {
@@ -65,15 +65,16 @@ impl Partition {
         self.ends.len()
     }
 
-    /// Chunks that a thread takes forward, and then back while their accumulators are cached.
+    /// Returns the chunks that a thread takes through both passes while their accumulators are
+    /// cached.
     pub fn chunks_per_group(&self, net: &Architecture) -> usize {
-        let (room, most) = match net.inputs.is_large() {
+        let (budget, max_chunks) = match net.inputs.is_large() {
             false => (CACHE, CHUNKS_PER_GROUP),
             true => (CHUNKS_OF_LARGE * CACHE, CHUNKS_OF_LARGE),
         };
         let largest =
             (0..self.chunk_count()).map(|chunk| self.chunk_range(chunk).len()).max().unwrap_or(0);
-        (room / (self.bytes * largest).max(1)).clamp(1, most)
+        (budget / (self.bytes * largest).max(1)).clamp(1, max_chunks)
     }
 
     fn chunk_range(&self, chunk: usize) -> Range<usize> {

@@ -2,7 +2,7 @@
 
 use pulp::{NullaryFnOnce, Simd};
 
-/// A set of vector instructions. Results are the same up to rounding.
+/// Set of vector instructions. Results are the same up to rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SimdLevel {
     /// x86-64 with AVX-512 F, BW, CD, DQ and VL.
@@ -17,12 +17,12 @@ pub enum SimdLevel {
 words!(SimdLevel: Avx512 = "avx512", Avx2 = "avx2", Neon = "neon", Portable = "portable");
 
 impl SimdLevel {
-    /// The fastest level of this machine.
+    /// Returns the fastest level of this machine.
     pub fn detect_fastest() -> SimdLevel {
         SimdLevel::list_available()[0]
     }
 
-    /// The levels of this machine, fastest first.
+    /// Lists the levels of this machine, fastest first.
     pub fn list_available() -> Vec<SimdLevel> {
         SimdLevel::ALL.into_iter().filter(|level| level.is_available()).collect()
     }
@@ -34,7 +34,7 @@ impl SimdLevel {
             #[cfg(target_arch = "x86_64")]
             SimdLevel::Avx2 => pulp::x86::V3::is_available(),
             #[cfg(target_arch = "aarch64")]
-            Level::Neon => pulp::aarch64::Neon::is_available(),
+            SimdLevel::Neon => pulp::aarch64::Neon::is_available(),
             SimdLevel::Portable => true,
             #[allow(unreachable_patterns)]
             _ => false,
@@ -49,7 +49,7 @@ impl SimdLevel {
             #[cfg(target_arch = "x86_64")]
             SimdLevel::Avx2 => run_task::<_, _, 2>(pulp::x86::V3::try_new(), task),
             #[cfg(target_arch = "aarch64")]
-            Level::Neon => run::<_, _, 4>(pulp::aarch64::Neon::try_new(), task),
+            SimdLevel::Neon => run_task::<_, _, 4>(pulp::aarch64::Neon::try_new(), task),
             SimdLevel::Portable => BoundTask::<_, _, 4> { task, simd: pulp::Scalar128b }.call(),
             #[allow(unreachable_patterns)]
             _ => panic!("{MISSING}"),
@@ -65,7 +65,7 @@ fn run_task<T: Task, S: Lanes, const R: usize>(simd: Option<S>, task: T) -> T::O
 
 const MISSING: &str = "this machine lacks the requested instructions";
 
-/// Work that is compiled once a level. `R` vectors make a cache line, the columns of a block.
+/// Work that is compiled once per level. `R` vectors make a cache line, the columns of a block.
 pub(in crate::model::ops) trait Task {
     type Output;
     /// Must be `#[inline(always)]`, with all that it calls, to use the instructions.
@@ -88,17 +88,17 @@ impl<T: Task, S: Lanes, const R: usize> NullaryFnOnce for BoundTask<T, S, R> {
 
 /// Vectors of floats, and of 16-bit integers beside them.
 pub(in crate::model::ops) trait Lanes: Simd {
-    /// `a * b + c`, rounded once or twice
+    /// Computes `a * b + c`, rounded once or twice.
     #[inline(always)]
     fn multiply_add(self, a: Self::f32s, b: Self::f32s, c: Self::f32s) -> Self::f32s {
         self.mul_add_e_f32s(a, b, c)
     }
 
-    /// `a + b`, clamped to the range of 16 bits
+    /// Computes `a + b`, clamped to the range of 16 bits.
     fn add_saturating(self, a: Self::i16s, b: Self::i16s) -> Self::i16s;
-    /// The lower and the upper half, as floats.
+    /// Converts the lower and the upper half to floats.
     fn widen(self, a: Self::i16s) -> [Self::f32s; 2];
-    /// Rounds to the nearest. All must be within the range of 16 bits.
+    /// Rounds to the nearest integers, which must be within the range of 16 bits.
     fn narrow(self, halves: [Self::f32s; 2]) -> Self::i16s;
 }
 
@@ -172,7 +172,7 @@ impl Lanes for pulp::aarch64::Neon {
 }
 
 impl Lanes for pulp::Scalar128b {
-    // pulp's operation rounds once even if that takes a function call a number.
+    // pulp's operation rounds once even if that takes a function call per number.
     #[inline(always)]
     fn multiply_add(self, a: Self::f32s, b: Self::f32s, c: Self::f32s) -> Self::f32s {
         self.add_f32s(self.mul_f32s(a, b), c)

@@ -1,9 +1,9 @@
-//! The loss of handcrafted terms over blocks of data, with its gradients, as one operation. Blocks
-//! are split into units of rows. The terms of a unit are added up, the formula of [`crate::sums`]
-//! gives logits, the loss its derivatives, and these are added up by term. If a block also has its
-//! entries by term, both sums use these. Floats have 32 bits within a unit and 64 bits beyond. The
-//! assignment of units to shards follows from the shapes alone, and all sums have a fixed order, so
-//! that the result has the same bits for any number of threads.
+//! Loss and gradients of handcrafted terms over blocks of data, as one operation. Blocks are split
+//! into units of rows. The terms of a unit are summed, the formula of [`crate::sums`] gives logits,
+//! the loss gives derivatives, and these are summed by term. If a block also has its entries by
+//! term, both sums use them. Floats have 32 bits within a unit and 64 bits between units. The
+//! shapes alone assign units to shards, and all sums have a fixed order, so that the result has the
+//! same bits for any number of threads. Rows are positions of a block, `i` those of a [`BLOCK`].
 
 mod block;
 
@@ -21,7 +21,7 @@ use crate::model::Aim;
 #[derive(Clone, Copy, Debug)]
 pub struct TermsJob<'a> {
     pub pieces: &'a [Arc<TermBatch>],
-    /// One number a position, in the order of the blocks; logits need none.
+    /// One number per position, in the order of the blocks; logits need none.
     pub aim: Aim<'a>,
     /// Centipawns per logit.
     pub scale: f32,
@@ -38,11 +38,10 @@ pub struct TermsGradients {
     pub tempo: f32,
 }
 
-/// The mean over the positions of their losses, and its gradients; or those of the sum of `force *
-/// logit`, whose own value is not computed. `weights` are `[terms, 2]`, middlegame and endgame, in
-/// centipawns. The loss of no positions is NaN. The result has the same bits for any number of
-/// rayon's threads. Panics when targets or an entry's term do not fit, or a piece contradicts
-/// itself.
+/// Computes the mean loss of positions and its gradients, or only the gradients of the sum of
+/// `upstream * logit`. `weights` are `[terms, 2]`, middlegame and endgame, in centipawns. The loss
+/// of no positions is NaN. The result has the same bits for any number of rayon's threads. Panics
+/// if targets or an entry's term do not fit, or a block is inconsistent.
 pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradients {
     let positions = job.pieces.iter().map(|piece| piece.len()).sum();
     job.aim.check_lengths(positions);
@@ -51,7 +50,7 @@ pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradi
         all.loss += shard.loss;
         all.tempo += shard.tempo;
         let sums = all.gradients.as_flattened_mut().iter_mut();
-        sums.zip(shard.gradients.as_flattened()).for_each(|(sum, more)| *sum += more);
+        sums.zip(shard.gradients.as_flattened()).for_each(|(sum, term)| *sum += term);
     }
     let share = if job.aim.loss_inputs().is_some() { positions.max(1) } else { 1 };
     let unit = 1.0 / (f64::from(job.scale) * share as f64);
@@ -63,17 +62,17 @@ pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradi
     }
 }
 
-/// Logits, one a position, from White's point of view. Panics if an entry's term does not fit, or a
-/// block is inconsistent.
+/// Computes logits of positions, from White's point of view. Panics if an entry's term does not
+/// fit, or a block is inconsistent.
 pub fn terms_logits(weights: &[f32], tempo: f32, job: TermsJob) -> Vec<f32> {
     job.run_shards(weights, tempo, false).into_iter().flat_map(|shard| shard.logits).collect()
 }
 
-/// Most shards. More keep more threads busy, at the price of more gradients to add up.
+/// Maximum number of shards. More keep more threads busy, but have more gradients to sum.
 const SHARDS: usize = 64;
 
 impl TermsJob<'_> {
-    fn run_shards(&self, weights: &[f32], tempo: f32, slopes: bool) -> Vec<Shard> {
+    fn run_shards(&self, weights: &[f32], tempo: f32, backward: bool) -> Vec<Shard> {
         let (weights, rest) = weights.as_chunks::<2>();
         assert!(rest.is_empty(), "weights are not pairs");
         let (mut units, mut first) = (Vec::new(), 0);
@@ -91,11 +90,11 @@ impl TermsJob<'_> {
             gradients: vec![[0.0; 2]; weights.len()],
         };
         let shard = |work: &mut TermsWorkspace, units: &[TermsUnit]| {
-            let terms = if slopes { weights.len() } else { 0 };
+            let terms = if backward { weights.len() } else { 0 };
             let mut shard = Shard { gradients: vec![[0.0; 2]; terms], ..Shard::default() };
             for unit in units {
                 let (job, shard, work) = (self, &mut shard, &mut *work);
-                self.level.run(TermsPass { job, unit, weights, tempo, slopes, work, shard });
+                self.level.run(TermsPass { job, unit, weights, tempo, backward, work, shard });
             }
             shard
         };
@@ -138,7 +137,7 @@ struct TermsPass<'a> {
     weights: &'a [Pair],
     tempo: f32,
     /// Whether gradients are needed, not logits.
-    slopes: bool,
+    backward: bool,
     work: &'a mut TermsWorkspace,
     shard: &'a mut Shard,
 }
@@ -149,10 +148,10 @@ impl Task for TermsPass<'_> {
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, _: S) {
         let TermsPass {
-            job, unit: TermsUnit { piece, rows, first }, weights, tempo, slopes, ..
+            job, unit: TermsUnit { piece, rows, first }, weights, tempo, backward, ..
         } = self;
         let (TermsWorkspace { sums, block, gradients }, shard) = (self.work, self.shard);
-        let judged = job.aim.loss_inputs();
+        let loss_inputs = job.aim.loss_inputs();
         let column = piece.columns.get(rows.start / COLUMN);
         if let Some(column) = column {
             sums.as_flattened_mut().fill([0.0; 2]);
@@ -168,34 +167,38 @@ impl Task for TermsPass<'_> {
                 add_rows(&piece.safety, &here, weights, |counts| counts, [white, black]);
                 add_rows(&piece.complexity, &here, weights, |count| [count], [complexity]);
             }
-            add_held(&piece.frozen, &here, &mut sums);
+            add_frozen(&piece.frozen, &here, &mut sums);
             block.middlegame[..size].copy_from_slice(&piece.middlegame[here.clone()]);
             block.endgame[..size].copy_from_slice(&piece.endgame[here.clone()]);
             for (float, turn) in block.turn.iter_mut().zip(&piece.turn[here.clone()]) {
                 *float = f32::from(*turn);
             }
             block.evaluate_block(sums.each_ref().map(|sums| &**sums), job.scale, tempo);
-            if !slopes {
+            if !backward {
                 shard.logits.extend_from_slice(&block.logits[..size]);
                 continue;
             }
             block.numbers[..size].copy_from_slice(&job.aim.target_numbers()[first..first + size]);
-            if let Some(weights) = judged.map(|it| it.weights).filter(|it| !it.is_empty()) {
+            if let Some(weights) = loss_inputs.map(|it| it.weights).filter(|it| !it.is_empty()) {
                 block.weights[..size].copy_from_slice(&weights[first..first + size]);
             }
-            block.compare_targets(judged.map(|judged| judged.loss));
+            block.compare_targets(loss_inputs.map(|loss_inputs| loss_inputs.loss));
             shard.loss += sum_in_order(&block.losses[..size]);
-            block.turn.iter_mut().zip(&block.slopes).for_each(|(turn, slope)| *turn *= slope);
+            block
+                .turn
+                .iter_mut()
+                .zip(&block.gradients)
+                .for_each(|(turn, gradient)| *turn *= gradient);
             shard.tempo += sum_in_order(&block.turn[..size]);
             block.differentiate_sums(sums.each_mut().map(|sums| &mut **sums));
             if column.is_none() {
                 let [normal, white, black, complexity] = sums.each_ref().map(|sums| &**sums);
-                add_slopes(&piece.normal, &here, [normal], |count| [count], gradients);
-                add_slopes(&piece.safety, &here, [white, black], |counts| counts, gradients);
-                add_slopes(&piece.complexity, &here, [complexity], |count| [count], gradients);
+                add_gradients(&piece.normal, &here, [normal], |count| [count], gradients);
+                add_gradients(&piece.safety, &here, [white, black], |counts| counts, gradients);
+                add_gradients(&piece.complexity, &here, [complexity], |count| [count], gradients);
             }
         }
-        if let Some(column) = column.filter(|_| slopes) {
+        if let Some(column) = column.filter(|_| backward) {
             back_by_term(column, sums.as_flattened(), gradients);
         }
         for (sums, gradient) in shard.gradients.iter_mut().zip(gradients) {
@@ -206,7 +209,7 @@ impl Task for TermsPass<'_> {
     }
 }
 
-/// Adds up in a fixed order that vectors can use.
+/// Sums numbers in a fixed order that vectors can use.
 #[inline(always)]
 fn sum_in_order(numbers: &[f32]) -> f64 {
     let (chunks, rest) = numbers.as_chunks::<16>();
@@ -221,7 +224,7 @@ fn sum_in_order(numbers: &[f32]) -> f64 {
 
 /// Adds the sums of frozen terms, which have no entries.
 #[inline(always)]
-fn add_held(frozen: &FrozenSums, rows: &Range<usize>, sums: &mut [&mut [Pair; BLOCK]; SUMS]) {
+fn add_frozen(frozen: &FrozenSums, rows: &Range<usize>, sums: &mut [&mut [Pair; BLOCK]; SUMS]) {
     let plus = |sum: &mut Pair, mg: f32, eg: f32| *sum = [sum[0] + mg, sum[1] + eg];
     for (i, row) in rows.clone().enumerate() {
         if let Some([mg, eg]) = frozen.normal.get(row) {
@@ -247,53 +250,51 @@ fn add_rows<C: Copy, const SIDES: usize>(
     mut sums: [&mut [Pair; BLOCK]; SIDES],
 ) {
     for (i, row) in rows.clone().enumerate() {
-        let mut of_row = [[0f32; 2]; SIDES];
+        let mut row_sums = [[0f32; 2]; SIDES];
         for (term, count) in entries.entries_of_row(row) {
             let weight = weights[term];
-            for (sum, count) in of_row.iter_mut().zip(counts(count)) {
+            for (sum, count) in row_sums.iter_mut().zip(counts(count)) {
                 let count = f32::from(count);
                 *sum = [sum[0] + weight[0] * count, sum[1] + weight[1] * count];
             }
         }
-        sums.iter_mut().zip(of_row).for_each(|(sums, of_row)| sums[i] = of_row);
+        sums.iter_mut().zip(row_sums).for_each(|(sums, row_sums)| sums[i] = row_sums);
     }
 }
 
 /// Adds the derivatives of each row, times the counts, to the gradients of its terms.
 #[inline(always)]
-fn add_slopes<C: Copy, const SIDES: usize>(
+fn add_gradients<C: Copy, const SIDES: usize>(
     entries: &TermRows<C>,
     rows: &Range<usize>,
-    slopes: [&[Pair; BLOCK]; SIDES],
+    derivatives: [&[Pair; BLOCK]; SIDES],
     counts: impl Fn(C) -> [i8; SIDES],
     gradients: &mut [Pair],
 ) {
     for (i, row) in rows.clone().enumerate() {
-        let slopes = slopes.map(|slopes| slopes[i]);
+        let derivatives = derivatives.map(|derivatives| derivatives[i]);
         for (term, count) in entries.entries_of_row(row) {
-            let place = &mut gradients[term];
             // A copy: otherwise the compiler stores its halves one by one.
-            let mut gradient = *place;
-            for (slope, count) in slopes.iter().zip(counts(count)) {
+            let [mut mg, mut eg] = gradients[term];
+            for (derivative, count) in derivatives.iter().zip(counts(count)) {
                 let count = f32::from(count);
-                gradient = [gradient[0] + slope[0] * count, gradient[1] + slope[1] * count];
+                [mg, eg] = [mg + derivative[0] * count, eg + derivative[1] * count];
             }
-            *place = gradient;
+            gradients[term] = [mg, eg];
         }
     }
 }
 
-/// Places wrap around, so that none exceeds the array.
+/// Mask of offsets, so that none exceeds the array.
 const WRAP: usize = SUMS * COLUMN - 1;
 
-/// Adds the weight of each group's term, times the count, to the sums of its positions.
+/// Adds the weight of each run's term, times the count, to the sums of its positions.
 #[inline(always)]
 fn by_term(column: &TermColumn, weights: &[Pair], sums: &mut [Pair]) {
     let sums: &mut [Pair; SUMS * COLUMN] = sums.try_into().expect("all sums of a column");
     let mut rest = &column.offsets[..];
     for head in &column.heads {
-        let (offsets, behind) = rest.split_at(head.size as usize);
-        rest = behind;
+        let offsets = rest.split_off(..head.size as usize).expect("entries of all runs");
         let add = weights[usize::from(head.term)].map(|weight| weight * f32::from(head.count));
         for offset in offsets {
             let sum = &mut sums[usize::from(*offset) & WRAP];
@@ -304,26 +305,25 @@ fn by_term(column: &TermColumn, weights: &[Pair], sums: &mut [Pair]) {
     }
 }
 
-/// Adds the derivatives of each group's positions, times the count, to the gradient of its term.
+/// Adds the derivatives of each run's positions, times the count, to the gradient of its term.
 #[inline(always)]
-fn back_by_term(column: &TermColumn, slopes: &[Pair], gradients: &mut [Pair]) {
-    let slopes: &[Pair; SUMS * COLUMN] = slopes.try_into().expect("all sums of a column");
+fn back_by_term(column: &TermColumn, derivatives: &[Pair], gradients: &mut [Pair]) {
+    let derivatives: &[Pair; SUMS * COLUMN] = derivatives.try_into().expect("all sums of a column");
     let mut rest = &column.offsets[..];
     for head in &column.heads {
-        let (offsets, behind) = rest.split_at(head.size as usize);
-        rest = behind;
+        let offsets = rest.split_off(..head.size as usize).expect("entries of all runs");
         // Four independent sums.
         let mut sums = [[0f32; 2]; 4];
         let (fours, offsets) = offsets.as_chunks::<4>();
         for four in fours {
             for (sum, offset) in sums.iter_mut().zip(four) {
-                let slope = slopes[usize::from(*offset) & WRAP];
-                *sum = [sum[0] + slope[0], sum[1] + slope[1]];
+                let [mg, eg] = derivatives[usize::from(*offset) & WRAP];
+                *sum = [sum[0] + mg, sum[1] + eg];
             }
         }
         for (sum, offset) in sums.iter_mut().zip(offsets) {
-            let slope = slopes[usize::from(*offset) & WRAP];
-            *sum = [sum[0] + slope[0], sum[1] + slope[1]];
+            let [mg, eg] = derivatives[usize::from(*offset) & WRAP];
+            *sum = [sum[0] + mg, sum[1] + eg];
         }
         let gradient = &mut gradients[usize::from(head.term)];
         for k in 0..2 {

@@ -1,4 +1,4 @@
-//! Chunks of positions that stay on a device: chunks that are used in each pass are sent once.
+//! Chunks of positions that stay on a device: chunks that every pass uses are sent once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
@@ -14,106 +14,109 @@ use super::pairs::PairSums;
 use crate::architecture::MOST_PIECES;
 use crate::batch::{ChunkPlan, InputPairs, ListShape, expand_lists};
 
-/// Words of a cached list, however short it is.
+/// Words of a cached list, of any length.
 const WORDS: usize = MOST_PIECES / 2;
 
-/// The lists of chunks on their device, `[positions, views, 32]`, two rows a word.
+/// The lists of chunks on their device, `[positions, perspectives, 32]`, two rows a word.
 pub(super) struct DeviceChunks {
     gpu: Gpu,
-    views: usize,
-    room: usize,
+    perspectives: usize,
+    /// Positions that fit into the buffer.
+    capacity: usize,
     buffer: Buffer,
+    /// Cached positions.
     taken: usize,
-    /// These chunks by their addresses, which stay valid, and the first position of each.
-    places: HashMap<usize, (Arc<ChunkPlan>, usize)>,
+    /// Cached chunks by address, which the plans keep valid, with the first slot of each.
+    cached: HashMap<usize, (Arc<ChunkPlan>, usize)>,
     pair_sums: Option<PairSums>,
 }
 
-/// Runs `work` with the chunks of a device, all with `views` perspectives; they stay in `kept`.
+/// Calls `act` with the chunks of a device, all with `perspectives` lists; they stay in `memory`.
 pub(super) fn with_chunks<T>(
     gpu: &Gpu,
-    kept: &GradientMemory,
-    views: usize,
+    memory: &GradientMemory,
+    perspectives: usize,
     act: impl FnOnce(&mut DeviceChunks) -> T,
 ) -> T {
-    let mut kept = kept.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let there = kept.take().and_then(|any| any.downcast::<DeviceChunks>().ok());
-    let there = there.filter(|it| it.views == views && it.gpu.device == gpu.device);
-    let mut chunks = there.unwrap_or_else(|| Box::new(DeviceChunks::new(gpu.clone(), views)));
+    let mut memory = memory.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let chunks = memory.take().and_then(|any| any.downcast::<DeviceChunks>().ok());
+    let chunks = chunks.filter(|it| it.perspectives == perspectives && it.gpu.device == gpu.device);
+    let mut chunks =
+        chunks.unwrap_or_else(|| Box::new(DeviceChunks::new(gpu.clone(), perspectives)));
     let result = act(&mut chunks);
-    *kept = Some(chunks);
+    *memory = Some(chunks);
     result
 }
 
 impl DeviceChunks {
-    fn new(gpu: Gpu, views: usize) -> Self {
-        let (buffer, places) = (gpu.empty_buffer(0), HashMap::new());
-        Self { gpu, views, room: 0, buffer, taken: 0, places, pair_sums: None }
+    fn new(gpu: Gpu, perspectives: usize) -> Self {
+        let (buffer, cached) = (gpu.empty_buffer(0), HashMap::new());
+        Self { gpu, perspectives, capacity: 0, buffer, taken: 0, cached, pair_sums: None }
     }
 
-    /// The sums of the pairs that lists name.
+    /// Returns the sums of the pairs that lists contain.
     pub fn pair_sums(&mut self, pairs: &Arc<InputPairs>) -> &PairSums {
-        let there = self.pair_sums.take().filter(|it| Arc::ptr_eq(&it.pairs, pairs));
-        self.pair_sums.insert(there.unwrap_or_else(|| PairSums::new(pairs)))
+        let cached = self.pair_sums.take().filter(|it| Arc::ptr_eq(&it.pairs, pairs));
+        self.pair_sums.insert(cached.unwrap_or_else(|| PairSums::new(pairs)))
     }
 
-    /// Returns the place of each position on the device. Cached ones take at most `most` bytes.
+    /// Returns the slot of each position on the device. Cached ones take at most `max_bytes` bytes.
     pub fn position_slots(
         &mut self,
         plans: &[Arc<ChunkPlan>],
-        most: usize,
+        max_bytes: usize,
     ) -> impl Iterator<Item = u32> {
-        let firsts = self.first_slots(plans, self.position_capacity(most)).into_iter();
-        let all = plans.iter().zip(firsts).flat_map(|(plan, first)| first..first + plan.len());
-        all.map(|place| place as u32)
+        let firsts = self.first_slots(plans, self.position_capacity(max_bytes)).into_iter();
+        let slots = plans.iter().zip(firsts).flat_map(|(plan, first)| first..first + plan.len());
+        slots.map(|slot| slot as u32)
     }
 
-    /// Writes lists `[positions, views, places]` to a batch from `lists` on, by the places at
+    /// Writes lists `[positions, perspectives, width]` to a batch from `lists` on, by the slots at
     /// `table`.
     pub fn gather_lists(&self, batch: &Buffer, [table, lists]: [usize; 2], listed: &ListShape) {
-        let ListShape { views, width: places, positions, .. } = *listed;
-        // SAFETY: the table names no position that is not there, and no list is longer than those.
+        let ListShape { perspectives, width, positions, .. } = *listed;
+        // SAFETY: the table has only slots in the buffer, and no list is longer than a cached list.
         unsafe {
             gather::launch_unchecked(
                 &self.gpu.client,
-                launch_grid((positions * views * places / 2).div_ceil(UNITS)),
+                launch_grid((positions * perspectives * width / 2).div_ceil(UNITS)),
                 CubeDim::new_1d(UNITS as u32),
                 self.buffer.launch_arg(),
                 batch.launch_arg(),
                 table as u32,
                 lists as u32,
                 positions as u32,
-                views,
-                places / 2,
+                perspectives,
+                width / 2,
             );
         }
     }
 
-    /// The place of each chunk's first position. Uncached chunks are behind the others.
-    fn first_slots(&mut self, plans: &[Arc<ChunkPlan>], most: usize) -> Vec<usize> {
-        let there = self.taken;
+    /// Returns the slot of each chunk's first position. Uncached chunks follow the cached ones.
+    fn first_slots(&mut self, plans: &[Arc<ChunkPlan>], max_positions: usize) -> Vec<usize> {
+        let present = self.taken;
         let (mut staying, mut passing) = (Vec::new(), Vec::new());
         for plan in plans {
-            if self.places.contains_key(&plan_address(plan)) {
+            if self.cached.contains_key(&plan_address(plan)) {
                 continue;
             }
-            if !plan.stays || self.taken + plan.len() > most {
+            if !plan.stays || self.taken + plan.len() > max_positions {
                 passing.push(plan.clone());
                 continue;
             }
-            self.places.insert(plan_address(plan), (plan.clone(), self.taken));
+            self.cached.insert(plan_address(plan), (plan.clone(), self.taken));
             staying.push(plan.clone());
             self.taken += plan.len();
         }
         let mut next = self.taken;
         let fresh = [staying, passing].concat();
         if !fresh.is_empty() {
-            let end = there + fresh.iter().map(|plan| plan.len()).sum::<usize>();
-            self.make_room(there, end, most);
+            let end = present + fresh.iter().map(|plan| plan.len()).sum::<usize>();
+            self.make_room(present, end, max_positions);
             let words = Bytes::from_elems(expand_lists(&fresh, MOST_PIECES));
-            self.gpu.write_words(&self.buffer, there * self.views * WORDS, words);
+            self.gpu.write_words(&self.buffer, present * self.perspectives * WORDS, words);
         }
-        let first = |plan: &Arc<ChunkPlan>| match self.places.get(&plan_address(plan)) {
+        let first = |plan: &Arc<ChunkPlan>| match self.cached.get(&plan_address(plan)) {
             Some((_, first)) => *first,
             None => {
                 next += plan.len();
@@ -126,23 +129,23 @@ impl DeviceChunks {
     /// Positions that fit in this many bytes.
     fn position_capacity(&self, bytes: usize) -> usize {
         let largest = usize::try_from(self.gpu.client.properties().memory.max_page_size);
-        // Uncached positions need space behind these.
+        // Uncached positions need space after the cached ones.
         let bytes = bytes.min(largest.unwrap_or(usize::MAX) / 2);
-        bytes / (self.views * WORDS * size_of::<u32>())
+        bytes / (self.perspectives * WORDS * size_of::<u32>())
     }
 
-    /// Grows the buffer for `positions` positions, of which the first `there` are present.
-    fn make_room(&mut self, there: usize, positions: usize, most: usize) {
-        if positions <= self.room {
+    /// Grows the buffer to `positions` positions, and copies the first `present` of them.
+    fn make_room(&mut self, present: usize, positions: usize, max_positions: usize) {
+        if positions <= self.capacity {
             return;
         }
-        let of = |positions: usize| positions * self.views * WORDS;
-        let room = positions.max((2 * self.room).min(most));
-        let buffer = self.gpu.empty_buffer(of(room));
-        if there > 0 {
-            self.gpu.copy_words(&self.buffer, &buffer, of(there));
+        let words = |positions: usize| positions * self.perspectives * WORDS;
+        let capacity = positions.max((2 * self.capacity).min(max_positions));
+        let buffer = self.gpu.empty_buffer(words(capacity));
+        if present > 0 {
+            self.gpu.copy_words(&self.buffer, &buffer, words(present));
         }
-        (self.buffer, self.room) = (buffer, room);
+        (self.buffer, self.capacity) = (buffer, capacity);
     }
 }
 
@@ -158,15 +161,15 @@ fn gather(
     table: u32,
     lists: u32,
     positions: u32,
-    #[comptime] views: usize,
+    #[comptime] perspectives: usize,
     #[comptime] words: usize,
 ) {
-    let each = comptime!(views * words);
+    let each = comptime!(perspectives * words);
     let i = CUBE_POS * UNITS + UNIT_POS_X as usize;
     let position = i / each;
     if position < positions as usize {
-        let view = i % each / words;
-        let place = batch[table as usize + position] as usize;
-        batch[lists as usize + i] = chunks[(place * views + view) * WORDS + i % words];
+        let perspective = i % each / words;
+        let slot = batch[table as usize + position] as usize;
+        batch[lists as usize + i] = chunks[(slot * perspectives + perspective) * WORDS + i % words];
     }
 }

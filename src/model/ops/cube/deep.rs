@@ -1,4 +1,4 @@
-//! Nets with a product or layers behind their accumulators: kernels from accumulators to loss and
+//! Nets with a product or layers after their accumulators: kernels from accumulators to loss and
 //! back, and products of matrices for the first map, of all output buckets at once.
 
 use burn::backend::Cube;
@@ -11,9 +11,9 @@ use burn_cubecl::cubecl;
 use super::super::FusedGradients;
 use super::form::{PositionRange, TILE, Tiles, UNITS, launch_grid};
 use super::gpu::{Buffer, make_contiguous};
-use super::head::{self, FeatureShape, HeadPlacesLaunch, HeadTable};
+use super::head::{self, FeatureShape, HeadOffsetsLaunch, HeadTable};
 use super::net::CubePass;
-use super::slope::{LossForm, WrittenGradients};
+use super::positions::{LossForm, WrittenGradients};
 use super::sums;
 use crate::architecture::{Architecture, ArrayKind};
 use crate::loss::Loss;
@@ -22,7 +22,7 @@ use crate::loss::Loss;
 pub(super) struct DeepHead {
     table: HeadTable,
     tiles: Tiles,
-    /// Places in the words of the batch, see [`head::HeadPlaces`].
+    /// Offsets in the words of the batch, see [`head::HeadOffsets`].
     labels: usize,
     table_of_tiles: usize,
     steps: usize,
@@ -40,37 +40,36 @@ impl DeepHead {
     ) -> Self {
         let (table, tiles) =
             (HeadTable::new(net), Tiles::new(buckets, net.buckets, positions, part));
-        let mut place = |of_table: &[u32]| {
-            let place = words.len();
-            words.extend(of_table);
-            place
+        let mut append = |table: &[u32]| {
+            words.extend(table);
+            words.len() - table.len()
         };
-        let (table_of_tiles, steps) = (place(&tiles.table), place(&table.steps));
-        let columns = place(&table.columns);
+        let (table_of_tiles, steps) = (append(&tiles.table), append(&table.steps));
+        let columns = append(&table.columns);
         Self { table, tiles, labels, table_of_tiles, steps, columns }
     }
 
-    fn launch_places(&self) -> HeadPlacesLaunch {
+    fn launch_offsets(&self) -> HeadOffsetsLaunch {
         let [labels, tiles, steps, columns] =
             [self.labels, self.table_of_tiles, self.steps, self.columns].map(|it| it as u32);
-        HeadPlacesLaunch::new(labels, tiles, steps, self.table.step_count() as u32, columns)
+        HeadOffsetsLaunch::new(labels, tiles, steps, self.table.step_count() as u32, columns)
     }
 }
 
-/// Loss and gradients.
+/// Computes loss and gradients.
 pub(super) fn compute_gradients(pass: &CubePass, head: &DeepHead) -> FusedGradients<Cube> {
     let (gpu, net) = (&pass.gpu, &pass.job.kernel.net);
     let (count, first_map) = (head.table.sum_count(), first_map(pass));
     let tile_sums = gpu.empty_buffer(head.tiles.len() * count);
     let output = match pass.job.aim.loss_inputs() {
-        Some(judged) => WrittenGradients::Gradients(LossForm::from_inputs(judged)),
-        None => WrittenGradients::Pull,
+        Some(inputs) => WrittenGradients::Gradients(LossForm::from_inputs(inputs)),
+        None => WrittenGradients::Upstream,
     };
     let features_of_batch = (pass.listed.positions * net.feature_count()) as f32;
     let sparsity = if net.is_deep() { pass.job.aim.sparsity_weight() } else { 0.0 };
     let penalty = sparsity / features_of_batch;
     // The biases of the accumulators, the weights of the first map, the penalty.
-    let mut of_parts: Option<Vec<Tensor<1>>> = None;
+    let mut sums_of_parts: Option<Vec<Tensor<1>>> = None;
     let weights = pack_head(pass);
     let mut part_number = 0;
     let rows = pass.row_gradients(|part| {
@@ -79,39 +78,39 @@ pub(super) fn compute_gradients(pass: &CubePass, head: &DeepHead) -> FusedGradie
         let accumulators = sum_accumulators(pass, part);
         let features = first_map_inputs(pass, part, &accumulators);
         let sums = sums_of(&features, &first_map);
-        let found = walk_head(pass, head, tiles, &weights, &sums, &accumulators, output);
-        let [gradients, written, psqt] = found;
+        let [gradients, written, psqt] =
+            walk_head(pass, head, tiles, &weights, &sums, &accumulators, output);
         add_up(pass, head, tiles, &written, &tile_sums);
         let width = net.buckets * head.table.shape.outputs;
         let shape = Shape::new([part.positions.len(), width]);
         let gradients = Tensor::<2>::from_primitive::<Cube>(gpu.shaped_tensor(gradients, shape));
         let by_features =
             Buffer::from_tensor(to_primitive(gradients.clone().matmul(first_map.clone())));
-        let of_map = gradients.transpose().matmul(features.clone());
-        let slopes =
+        let by_map = gradients.transpose().matmul(features.clone());
+        let list_gradients =
             accumulator_gradients(pass, part, [&accumulators, &by_features, &psqt], penalty);
         let lists = part.positions.len() * net.views();
-        let bias = sums::of_all(gpu, &slopes, lists, net.column_count());
+        let bias = sums::of_all(gpu, &list_gradients, lists, net.column_count());
         let bias = gpu.shaped_tensor(bias, Shape::new([net.column_count()]));
         let bias = Tensor::<1>::from_primitive::<Cube>(bias).narrow(0, 0, net.hidden);
         let len = width * net.feature_count();
-        let mut here: Vec<Tensor<1>> = vec![bias, of_map.reshape([len])];
+        let mut terms: Vec<Tensor<1>> = vec![bias, by_map.reshape([len])];
         if penalty != 0.0 {
             let features = Buffer::from_tensor(to_primitive(features));
             let sums = sums::of_all(gpu, &features, part.positions.len(), net.feature_count());
             let sum = sums::of_all(gpu, &sums, net.feature_count(), 1);
-            here.push(Tensor::from_primitive::<Cube>(gpu.shaped_tensor(sum, Shape::new([1]))));
+            terms.push(Tensor::from_primitive::<Cube>(gpu.shaped_tensor(sum, Shape::new([1]))));
         }
-        of_parts = Some(match of_parts.take() {
-            None => here,
-            Some(sums) => sums.into_iter().zip(here).map(|(sum, more)| sum + more).collect(),
+        sums_of_parts = Some(match sums_of_parts.take() {
+            None => terms,
+            Some(sums) => sums.into_iter().zip(terms).map(|(sum, term)| sum + term).collect(),
         });
-        slopes
+        list_gradients
     });
     let parts = head.tiles.runs.len() / net.buckets;
-    let sums_of_parts = sums::sum_runs(gpu, &tile_sums, &head.tiles.runs, count);
+    let by_bucket_and_part = sums::sum_runs(gpu, &tile_sums, &head.tiles.runs, count);
     let runs: Vec<_> = (0..net.buckets).map(|i| i * parts..(i + 1) * parts).collect();
-    let by_bucket = sums::sum_runs(gpu, &sums_of_parts, &runs, count);
+    let by_bucket = sums::sum_runs(gpu, &by_bucket_and_part, &runs, count);
     let losses = sums::of_all(gpu, &by_bucket, net.buckets, count);
     let tensor = |buffer: Buffer, rows| {
         Tensor::<2>::from_primitive::<Cube>(gpu.shaped_tensor(buffer, Shape::new([rows, count])))
@@ -119,25 +118,25 @@ pub(super) fn compute_gradients(pass: &CubePass, head: &DeepHead) -> FusedGradie
     let (losses, by_bucket) = (tensor(losses, 1), tensor(by_bucket, net.buckets));
     let mut loss: Tensor<1> = losses.narrow(1, count - 1, 1).reshape([1]);
     loss = loss / pass.listed.positions as f32;
-    let mut of_parts = of_parts.expect("a batch has parts").into_iter();
-    let mut next = || of_parts.next().expect("a bias and a map");
-    let [bias, of_map] = [next(), next()];
-    if let Some(sum) = of_parts.next() {
+    let mut sums = sums_of_parts.expect("a batch has parts").into_iter();
+    let mut next = || sums.next().expect("a bias and a map");
+    let [bias, first_map_gradient] = [next(), next()];
+    if let Some(sum) = sums.next() {
         loss = loss + sum * penalty;
     }
     let mut others = vec![(ArrayKind::AccumulatorBias, bias)];
     let (maps, mut start) = (net.maps(), 0);
     for (map, [inputs, outputs]) in maps.into_iter().enumerate() {
         let mut take = |width: usize| {
-            let of_array = by_bucket.clone().narrow(1, start, width);
+            let gradient = by_bucket.clone().narrow(1, start, width);
             start += width;
-            of_array.reshape([net.buckets * width])
+            gradient.reshape([net.buckets * width])
         };
         let [weight, bias] = net.parts_of_map(map);
-        let gradient = if map == 0 { of_map.clone() } else { take(inputs * outputs) };
+        let gradient = if map == 0 { first_map_gradient.clone() } else { take(inputs * outputs) };
         others.extend([(weight, gradient), (bias, take(outputs))]);
     }
-    let others = others.into_iter().map(|(part, it)| (part, Buffer::from_tensor(to_primitive(it))));
+    let others = others.into_iter().map(|(kind, it)| (kind, Buffer::from_tensor(to_primitive(it))));
     pass.all_gradients(make_contiguous(to_primitive(loss)), rows, others)
 }
 
@@ -154,7 +153,7 @@ pub(super) fn compute_logits(pass: &CubePass, head: &DeepHead) -> CubeTensor {
     to_primitive(Tensor::cat(parts.collect(), 0))
 }
 
-/// `[positions * views, columns]` of a part.
+/// Computes the accumulators of a part, `[positions * perspectives, columns]`.
 fn sum_accumulators(pass: &CubePass, part: &PositionRange) -> Buffer {
     let net = &pass.job.kernel.net;
     let values = pass.gpu.empty_buffer(part.positions.len() * net.views() * net.column_count());
@@ -162,7 +161,7 @@ fn sum_accumulators(pass: &CubePass, part: &PositionRange) -> Buffer {
     values
 }
 
-/// `[positions, features]`, the inputs of the first map.
+/// Computes the inputs of the first map, `[positions, features]`.
 fn first_map_inputs(pass: &CubePass, part: &PositionRange, accumulators: &Buffer) -> Tensor<2> {
     let net = &pass.job.kernel.net;
     let (positions, features) = (part.positions.len(), net.feature_count());
@@ -182,12 +181,13 @@ fn first_map_inputs(pass: &CubePass, part: &PositionRange, accumulators: &Buffer
     Tensor::from_primitive::<Cube>(pass.gpu.shaped_tensor(to, Shape::new([positions, features])))
 }
 
-/// `[positions, buckets * outputs]`, the sums of the first map, of all buckets, without biases.
+/// Computes the sums of the first map, of all buckets and without biases, `[positions, buckets *
+/// outputs]`.
 fn sums_of(features: &Tensor<2>, first_map: &Tensor<2>) -> Buffer {
     Buffer::from_tensor(to_primitive(features.clone().matmul(first_map.clone().transpose())))
 }
 
-/// Walks the head; returns the gradients of the sums, or logits, what the kernel writes, and the
+/// Walks the head; returns the gradients of the sums, or logits, then the written numbers, and the
 /// gradients of piece-square values, `[positions, buckets]`.
 fn walk_head(
     pass: &CubePass,
@@ -207,9 +207,9 @@ fn walk_head(
         }
     };
     let to = widths.map(|width| gpu.empty_buffer(positions * width));
-    let loss = pass.job.aim.loss_inputs().map_or(Loss::SQUARED, |judged| judged.loss);
-    // SAFETY: the tables name no value, weight and number beyond the buffers, and the tiles no
-    // position beyond the part.
+    let loss = pass.job.aim.loss_inputs().map_or(Loss::SQUARED, |inputs| inputs.loss);
+    // SAFETY: the tables have no index beyond the buffers, and the tiles no position beyond the
+    // part.
     unsafe {
         head::head::launch_unchecked(
             &gpu.client,
@@ -222,7 +222,7 @@ fn walk_head(
             to[0].launch_arg(),
             to[1].launch_arg(),
             to[2].launch_arg(),
-            head.launch_places(),
+            head.launch_offsets(),
             part.positions.start as u32,
             positions as u32,
             part.tiles.start as u32,
@@ -237,9 +237,10 @@ fn walk_head(
     to
 }
 
-/// Sums what the kernel has written over the positions of each tile.
+/// Sums the written numbers over the positions of each tile.
 fn add_up(pass: &CubePass, head: &DeepHead, part: &PositionRange, written: &Buffer, sums: &Buffer) {
-    // SAFETY: the tiles name no position beyond the part, the columns no number beyond those written.
+    // SAFETY: the tiles have no position beyond the part, the columns no number beyond the written
+    // ones.
     unsafe {
         head::sums_of_tiles::launch_unchecked(
             &pass.gpu.client,
@@ -248,7 +249,7 @@ fn add_up(pass: &CubePass, head: &DeepHead, part: &PositionRange, written: &Buff
             written.launch_arg(),
             pass.batch.launch_arg(),
             sums.launch_arg(),
-            head.launch_places(),
+            head.launch_offsets(),
             part.positions.start as u32,
             part.positions.len() as u32,
             part.tiles.start as u32,
@@ -259,8 +260,8 @@ fn add_up(pass: &CubePass, head: &DeepHead, part: &PositionRange, written: &Buff
     }
 }
 
-/// `[positions * views, columns]`, the gradients of accumulators from those of the features and of
-/// piece-square values.
+/// Computes the gradients of accumulators, `[positions * perspectives, columns]`, from those of the
+/// features and of piece-square values.
 fn accumulator_gradients(
     pass: &CubePass,
     part: &PositionRange,
@@ -272,7 +273,7 @@ fn accumulator_gradients(
     let to = pass.gpu.empty_buffer(len);
     // SAFETY: the buffers have the numbers of these lists.
     unsafe {
-        head::slopes::launch_unchecked(
+        head::accumulator_gradients::launch_unchecked(
             &pass.gpu.client,
             launch_grid(len.div_ceil(UNITS)),
             CubeDim::new_1d(UNITS as u32),
@@ -288,7 +289,7 @@ fn accumulator_gradients(
     to
 }
 
-/// `[buckets * outputs, features]`
+/// Returns the weights of the first map, `[buckets * outputs, features]`.
 fn first_map(pass: &CubePass) -> Tensor<2> {
     let net = &pass.job.kernel.net;
     let [weights, _] = net.parts_of_map(0);
@@ -297,11 +298,11 @@ fn first_map(pass: &CubePass) -> Tensor<2> {
     flat.reshape([net.buckets * outputs, features])
 }
 
-/// The biases of the first map, and weights and biases of the others, one behind the other.
+/// Packs the biases of the first map, then weights and biases of each other map.
 fn pack_head(pass: &CubePass) -> Buffer {
     let net = &pass.job.kernel.net;
     let arrays = (0..net.maps().len()).flat_map(|map| net.parts_of_map(map)).skip(1);
-    let arrays = arrays.map(|part| Tensor::<1>::from_primitive::<Cube>(pass.array_tensor(part)));
+    let arrays = arrays.map(|kind| Tensor::<1>::from_primitive::<Cube>(pass.array_tensor(kind)));
     Buffer::from_tensor(to_primitive(Tensor::cat(arrays.collect(), 0)))
 }
 

@@ -7,13 +7,14 @@ use cubecl::prelude::*;
 
 use crate::architecture::Curve;
 
-/// Constants of the kernel of positions, which is compiled for each form.
+/// Constants of the kernel of positions, for each of which it is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct KernelForm {
     pub rows: usize,
-    pub views: usize,
-    pub places: usize,
-    /// Whether lists have a word for each entry, and not for two.
+    pub perspectives: usize,
+    /// Entries per list.
+    pub width: usize,
+    /// Whether entries have 32 bits, not 16.
     pub wide: bool,
     pub curve: Curve,
     pub buckets: usize,
@@ -30,11 +31,11 @@ pub(super) struct UnitLayout {
     pub columns: usize,
 }
 
-/// Most units of a cube: WGSL guarantees no more.
+/// Maximum units of a cube that WGSL guarantees.
 pub(super) const UNITS: usize = 256;
 /// Inputs of a list that are loaded side by side, so that their latencies overlap.
 pub(super) const ABREAST: usize = 4;
-/// Positions that a cube processes in turn, and whose gradients of biases and output it adds up.
+/// Positions that a cube processes in turn, summing their gradients of biases and output.
 pub(super) const TILE: usize = 16;
 /// Cubes in a row of the grid: WGSL guarantees 65,535.
 const ROW: usize = 1 << 15;
@@ -57,15 +58,15 @@ impl UnitLayout {
 }
 
 impl KernelForm {
-    /// Places per list, rounded up so that inputs can be loaded side by side.
+    /// Returns the entries per list, rounded up so that inputs can be loaded side by side.
     pub fn padded_width(&self) -> usize {
-        self.places.next_multiple_of(ABREAST)
+        self.width.next_multiple_of(ABREAST)
     }
 
-    /// Gradients that a tile adds up, of output weights, biases and the output's bias, and the
-    /// loss.
+    /// Returns the number of sums of a tile: gradients of output weights, biases and the output's
+    /// bias, and the loss.
     pub fn sum_count(&self) -> usize {
-        (self.views + 1) * self.spread.hidden + 2
+        (self.perspectives + 1) * self.spread.hidden + 2
     }
 }
 
@@ -81,13 +82,13 @@ pub(super) fn is_finite(a: f32) -> bool {
     u32::reinterpret(a) & 2139095040u32 != 2139095040u32
 }
 
-/// Whether a number is NaN: all bits of the exponent, and some behind them.
+/// Whether a number is NaN: all bits of the exponent are set, and some lower ones.
 #[cube]
 pub(super) fn is_nan(a: f32) -> bool {
     u32::reinterpret(a) & 2147483647u32 > 2139095040u32
 }
 
-/// The positions of a batch in tiles of one output bucket each, part by part, in a table if sorted.
+/// Positions of a batch in tiles of one output bucket each, part by part; a table has their order.
 pub(super) struct Tiles {
     /// `[tiles, 1 + TILE]`: bucket and positions, padded with [`NONE`]; empty for one bucket.
     pub table: Vec<u32>,

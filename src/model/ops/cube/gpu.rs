@@ -27,8 +27,8 @@ impl Gpu {
         Self { client: tensor.client.clone(), device: tensor.device.clone() }
     }
 
-    /// A buffer of `len` arbitrary numbers. Not every language clears memory, so debug builds fill
-    /// it with NaN: nothing may be read before it is written.
+    /// Allocates `len` arbitrary numbers. Not every language clears memory, so debug builds fill it
+    /// with NaN: nothing may be read before it is written.
     pub fn empty_buffer(&self, len: usize) -> Buffer {
         if cfg!(debug_assertions) {
             return self.padded_buffer(len, vec![f32::NAN.to_bits(); len.max(1)]);
@@ -48,9 +48,9 @@ impl Gpu {
     /// Writes whole words into a buffer from word `first` on, after all earlier work of the device.
     pub fn write_words(&self, buffer: &Buffer, first: usize, words: Bytes) {
         let first = first * size_of::<u32>();
-        let behind = buffer.len.max(1) * size_of::<u32>() - first - words.len();
-        let part = buffer.handle.clone().offset_start(first as u64).offset_end(behind as u64);
-        self.client.write(&part, words);
+        let rest = buffer.len.max(1) * size_of::<u32>() - first - words.len();
+        let range = buffer.handle.clone().offset_start(first as u64).offset_end(rest as u64);
+        self.client.write(&range, words);
     }
 
     /// Copies the first words of a buffer to another one.
@@ -103,7 +103,7 @@ impl Buffer {
     }
 }
 
-/// The tensor as plain 32-bit floats, row-major; the input may be a view.
+/// Makes a tensor row-major; the input may be a slice of another.
 pub(super) fn make_contiguous(tensor: CubeTensor) -> CubeTensor {
     assert_eq!(tensor.dtype(), DType::F32, "all tensors of these models are f32");
     into_contiguous(tensor)

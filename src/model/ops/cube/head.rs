@@ -1,10 +1,10 @@
-//! Kernels behind the accumulators of deep nets: the inputs of the first map and their gradients,
+//! Kernels after the accumulators of deep nets: the inputs of the first map and their gradients,
 //! and all operations from the sums of the first map to the loss and back.
 //!
-//! The graph of a net is a table that the kernel of positions walks, one position a unit: its maps
-//! are a few dozen numbers wide, and the units of a tile read the same weights. Gradients of the
-//! maps are sums of a product of two of a position's numbers, tile by tile; those of the first map's
-//! weights are a product of matrices, see [`deep`](super::deep).
+//! A kernel walks the graph of a net as a table, one position per unit: maps are a few dozen
+//! numbers wide, and the units of a tile read the same weights. Gradients of maps are sums of
+//! products of two numbers of a position, tile by tile. Those of the first map's weights are a
+//! product of matrices, see [`deep`](super::deep).
 
 use std::collections::BTreeMap;
 
@@ -12,37 +12,37 @@ use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
 use super::form::{NONE, TILE, UNITS};
-use super::slope::{WrittenGradients, activate, derivative, judge};
+use super::positions::{WrittenGradients, activate, derivative, loss_and_gradient};
 use crate::architecture::{Architecture, Combination, Curve, Node, Operation};
 
 /// Words of a step of the table: its kind, and seven numbers.
 const STEP: usize = 8;
 
-/// Sums of the first map, with their bias: place and number of the values, place of the biases, and
-/// place of the gradients among the numbers that are written.
+/// Sums of the first map, with their bias: offset and number of the values, offset of the biases,
+/// and offset of the gradients among the numbers that are written.
 const FIRST: u32 = 0;
-/// An affine map: places of inputs and outputs, their numbers, places of weights and biases, and
-/// place of the inputs among the numbers that are written, where the gradients are behind them.
+/// An affine map: offsets of inputs and outputs, number of outputs, offsets of weights and biases,
+/// offset of the inputs among the written numbers, which the gradients follow, number of inputs.
 const AFFINE: u32 = 1;
-/// A curve, by its bits: places of inputs and outputs, and their number.
+/// A curve, by its bits: offsets of inputs and outputs, and their number.
 const CURVE: u32 = 2;
-/// Values as they are: places of inputs and outputs, and their number.
+/// A copy: offsets of inputs and outputs, and their number.
 const COPY: u32 = 3;
-/// Two inputs, value by value: places of the first, of the outputs, their number, place of the
+/// Two inputs, value by value: offsets of the first and of the outputs, their number, offset of the
 /// second.
 const SUM: u32 = 4;
 const DIFFERENCE: u32 = 5;
 const PRODUCT: u32 = 6;
-/// Half of the difference of the perspectives' piece-square values: place of the value.
+/// Half of the difference of the perspectives' piece-square values: offset of the value.
 const PIECE_SQUARES: u32 = 7;
 
 /// The operations from the sums of the first map on, as tables of words.
 pub(super) struct HeadTable {
     /// `[steps, STEP]`
     pub steps: Vec<u32>,
-    /// `[columns, 2]`: two numbers of a position, of those that are written, whose products are
-    /// summed; the first alone where the second is [`NONE`]. Those of the biases of the first map
-    /// come first, then weights and biases of the others, and the loss.
+    /// `[columns, 2]`: indices of two written numbers whose products are summed over positions; the
+    /// first alone if the second is [`NONE`]. Biases of the first map come first, then weights and
+    /// biases of the other maps, then the loss.
     pub columns: Vec<u32>,
     pub shape: HeadShape,
 }
@@ -55,7 +55,7 @@ pub(super) struct HeadShape {
     pub outputs: usize,
     /// Values of a position in its unit.
     pub values: usize,
-    /// Neurons of an accumulator, and piece-square values behind them.
+    /// Neurons of an accumulator, and the piece-square values that follow them.
     pub hidden: usize,
     pub psqt: usize,
     /// Numbers that are written of a position: its loss, and inputs and gradients of the maps.
@@ -82,29 +82,20 @@ impl HeadTable {
         let is_psqt = |(_, node): &(usize, &Node)| node.operation == Operation::PieceSquares;
         let (psqt, others) = (nodes.clone().filter(is_psqt), nodes.skip(first));
         let nodes = others.clone().take(1).chain(psqt).chain(others.skip(1));
-        // The place of each node's values, and of the next map's weights.
-        let (mut places, mut packed) = (BTreeMap::new(), 0);
+        // Offsets of each node's values, and of the next map's weights.
+        let (mut offsets, mut packed) = (BTreeMap::new(), 0);
         for (number, node) in nodes {
             let (to, width) = (table.shape.values, node.width);
             let inputs: Vec<(usize, usize)> = match node.operation {
                 Operation::Affine(0) | Operation::PieceSquares => Vec::new(),
                 _ => {
-                    let of = |input: usize| (places[&input], graph.nodes()[input].width);
-                    node.input_nodes().map(of).collect()
+                    let locate = |input: usize| (offsets[&input], graph.nodes()[input].width);
+                    node.input_nodes().map(locate).collect()
                 }
             };
             match &node.operation {
                 Operation::Affine(0) => {
-                    table.append_step([
-                        FIRST as usize,
-                        0,
-                        to,
-                        width,
-                        packed,
-                        table.shape.written,
-                        0,
-                        0,
-                    ]);
+                    table.append_step(FIRST, [0, to, width, packed, table.shape.written, 0, 0]);
                     packed += net.buckets * width;
                     table.map_columns(0, width);
                 }
@@ -113,16 +104,7 @@ impl HeadTable {
                     let biases = packed + net.buckets * depth * width;
                     let written = table.shape.written;
                     let x = inputs[0].0;
-                    table.append_step([
-                        AFFINE as usize,
-                        x,
-                        to,
-                        width,
-                        packed,
-                        biases,
-                        written,
-                        depth,
-                    ]);
+                    table.append_step(AFFINE, [x, to, width, packed, biases, written, depth]);
                     packed = biases + net.buckets * width;
                     table.map_columns(depth, width);
                 }
@@ -130,26 +112,17 @@ impl HeadTable {
                     let (x, width) = inputs[0];
                     for (number, curve) in activation.curves().iter().enumerate() {
                         let to = to + number * width;
-                        table.append_step([
-                            CURVE as usize,
-                            x,
-                            to,
-                            width,
-                            curve_bits(*curve),
-                            0,
-                            0,
-                            0,
-                        ]);
+                        table.append_step(CURVE, [x, to, width, curve_bits(*curve), 0, 0, 0]);
                     }
                 }
                 Operation::Slice(columns) => {
                     let x = inputs[0].0 + columns.start;
-                    table.append_step([COPY as usize, x, to, width, 0, 0, 0, 0]);
+                    table.append_step(COPY, [x, to, width, 0, 0, 0, 0]);
                 }
                 Operation::Concatenate => {
                     let mut to = to;
                     for (x, width) in inputs {
-                        table.append_step([COPY as usize, x, to, width, 0, 0, 0, 0]);
+                        table.append_step(COPY, [x, to, width, 0, 0, 0, 0]);
                         to += width;
                     }
                 }
@@ -160,27 +133,28 @@ impl HeadTable {
                         Combination::Product => PRODUCT,
                     };
                     let [x, y] = [0, 1].map(|input| inputs[input].0);
-                    table.append_step([kind as usize, x, to, width, y, 0, 0, 0]);
+                    table.append_step(kind, [x, to, width, y, 0, 0, 0]);
                 }
                 Operation::PieceSquares => {
-                    table.append_step([PIECE_SQUARES as usize, 0, to, width, 0, 0, 0, 0]);
+                    table.append_step(PIECE_SQUARES, [0, to, width, 0, 0, 0, 0]);
                 }
                 Operation::Neurons | Operation::Product => {
                     unreachable!("{:?} comes before the first map", node.operation)
                 }
             }
-            places.insert(number, to);
+            offsets.insert(number, to);
             table.shape.values = to + width;
         }
         table.columns.extend([0, NONE]);
         table
     }
 
-    fn append_step(&mut self, words: [usize; STEP]) {
+    fn append_step(&mut self, kind: u32, words: [usize; STEP - 1]) {
+        self.steps.push(kind);
         self.steps.extend(words.map(|word| word as u32));
     }
 
-    /// Appends the columns of a map of `depth` inputs, none for the first, whose numbers are next.
+    /// Appends the columns of a map of `depth` inputs, 0 for the first map.
     fn map_columns(&mut self, depth: usize, outputs: usize) {
         let inputs = self.shape.written as u32;
         let gradients = inputs + depth as u32;
@@ -215,9 +189,9 @@ fn curve_bits(curve: Curve) -> usize {
     flags.into_iter().filter(|(is, _)| *is).map(|(_, flag)| flag as usize).sum()
 }
 
-/// Places of tables in the words of a batch.
+/// Offsets of tables in the words of a batch.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
-pub(super) struct HeadPlaces {
+pub(super) struct HeadOffsets {
     /// Numbers of labels, which come first.
     labels: u32,
     /// The tiles of all parts, if there are several buckets.
@@ -227,20 +201,20 @@ pub(super) struct HeadPlaces {
     columns: u32,
 }
 
-/// Computes a position in a unit, those of a tile side by side: logits into `gradients`,
+/// Computes a position per unit, a tile side by side: logits into `gradients`,
 /// `[positions]`, or all gradients.
 ///
 /// # Buffers
 /// - `sums`: `[positions, buckets * outputs]`, of the first map without its biases
 /// - `accumulators`: `[positions, 2, hidden + psqt]`; not read without piece-square values
 /// - `weights`: biases of the first map, then weights and biases of the others, `[buckets, ...]`
-/// - `batch`: labels, and the tables at `places`
+/// - `batch`: labels, and the tables at `offsets`
 /// - `gradients`: by the sums, `[positions, buckets * outputs]`; those of other buckets are 0
 /// - `written`: `[positions, written]`
-/// - `psqt_slopes`: by the piece-square values of the first perspective, `[positions, psqt]`
+/// - `psqt_gradients`: by the piece-square values of the first perspective, `[positions, psqt]`
 ///
-/// `first` is the first position, `positions` their number; `first_tile` and `tiles` are those of the
-/// tiles. For `share`, `power` and `over_rated` see `slope.rs`.
+/// `first` is the first position, `positions` their number; `first_tile` and `tiles` are those of
+/// the tiles. For `share`, `power` and `over_rated` see `positions.rs`.
 #[cube(launch_unchecked)]
 pub(super) fn head(
     sums: &[f32],
@@ -249,8 +223,8 @@ pub(super) fn head(
     batch: &[u32],
     gradients: &mut [f32],
     written: &mut [f32],
-    psqt_slopes: &mut [f32],
-    places: HeadPlaces,
+    psqt_gradients: &mut [f32],
+    offsets: HeadOffsets,
     first: u32,
     positions: u32,
     first_tile: u32,
@@ -270,71 +244,72 @@ pub(super) fn head(
     if comptime!(buckets > 1) {
         here = false;
         if tile < tiles as usize {
-            let entry = places.tiles as usize + (first_tile as usize + tile) * comptime!(TILE + 1);
+            let entry = offsets.tiles as usize + (first_tile as usize + tile) * comptime!(TILE + 1);
             bucket = batch[entry] as usize;
-            let found = batch[entry + 1 + unit % TILE];
-            here = found != NONE;
-            position = found as usize - first as usize;
+            let listed_position = batch[entry + 1 + unit % TILE];
+            here = listed_position != NONE;
+            position = listed_position as usize - first as usize;
         }
     }
     if here {
         let mut x = Array::<f32>::new(values);
         let mut step = 0usize;
-        let steps = places.step_count as usize;
-        let first_step = places.steps as usize;
+        let steps = offsets.step_count as usize;
+        let first_step = offsets.steps as usize;
         while step < steps {
-            let at = first_step + step * STEP;
-            forward(sums, accumulators, weights, batch, &mut x, at, position, bucket, shape);
+            let word = first_step + step * STEP;
+            forward(sums, accumulators, weights, batch, &mut x, word, position, bucket, shape);
             step += 1;
         }
         let logit = x[comptime!(values - 1)];
         if comptime!(output == WrittenGradients::Logits) {
             gradients[position] = logit;
         } else {
-            let at = first as usize + position;
-            let mut gradient = f32::reinterpret(batch[at]);
+            let target_word = first as usize + position;
+            let mut gradient = f32::reinterpret(batch[target_word]);
             let mut loss = 0.0f32;
-            if comptime!(output != WrittenGradients::Pull) {
+            if comptime!(output != WrittenGradients::Upstream) {
                 let form = comptime!(match output {
                     WrittenGradients::Gradients(form) => form,
                     _ => unreachable!(),
                 });
-                let labels = places.labels as usize;
-                let judged = judge(batch, at, labels, logit, power, over_rated, form);
-                loss = judged.loss;
-                gradient = judged.gradient * share;
+                let labels = offsets.labels as usize;
+                let position_loss =
+                    loss_and_gradient(batch, target_word, labels, logit, power, over_rated, form);
+                loss = position_loss.loss;
+                gradient = position_loss.gradient * share;
             }
             let row = position * width;
             written[row] = loss;
-            let mut slopes = Array::<f32>::new(values);
+            let mut value_gradients = Array::<f32>::new(values);
             for i in 0..values {
-                slopes[i] = 0.0f32;
+                value_gradients[i] = 0.0f32;
             }
-            slopes[comptime!(values - 1)] = gradient;
+            value_gradients[comptime!(values - 1)] = gradient;
             let sum_row = position * comptime!(buckets * outputs);
             for i in 0..comptime!(buckets * outputs) {
                 gradients[sum_row + i] = 0.0f32;
             }
             for i in 0..psqt {
-                psqt_slopes[position * psqt + i] = 0.0f32;
+                psqt_gradients[position * psqt + i] = 0.0f32;
             }
             while step > 0 {
                 step -= 1;
-                let at = first_step + step * STEP;
-                backward(weights, batch, &x, &mut slopes, written, at, row, bucket);
+                let word = first_step + step * STEP;
+                backward(weights, batch, &x, &mut value_gradients, written, word, row, bucket);
             }
             // The values of the first map come first, and then the piece-square value.
             for i in 0..outputs {
-                gradients[sum_row + bucket * outputs + i] = slopes[i];
+                gradients[sum_row + bucket * outputs + i] = value_gradients[i];
             }
             if comptime!(psqt > 0) {
-                psqt_slopes[position * psqt + bucket] = slopes[outputs] * 0.5f32;
+                psqt_gradients[position * psqt + bucket] = value_gradients[outputs] * 0.5f32;
             }
         }
     }
 }
 
-/// Computes the values of the step whose words are at `at`.
+/// Computes the values of the step whose words begin at `word`.
 #[cube]
 fn forward(
     sums: &[f32],
@@ -342,17 +317,17 @@ fn forward(
     weights: &[f32],
     batch: &[u32],
     x: &mut Array<f32>,
-    at: usize,
+    word: usize,
     position: usize,
     bucket: usize,
     #[comptime] shape: HeadShape,
 ) {
     let HeadShape { buckets, outputs, hidden, psqt, .. } = comptime!(shape);
-    let kind = batch[at];
-    let from = batch[at + 1] as usize;
-    let to = batch[at + 2] as usize;
-    let width = batch[at + 3] as usize;
-    let a = batch[at + 4];
+    let kind = batch[word];
+    let from = batch[word + 1] as usize;
+    let to = batch[word + 2] as usize;
+    let width = batch[word + 3] as usize;
+    let a = batch[word + 4];
     if kind == FIRST {
         let row = position * comptime!(buckets * outputs) + bucket * outputs;
         for i in 0..width {
@@ -360,13 +335,13 @@ fn forward(
         }
     } else if kind == PIECE_SQUARES {
         if comptime!(psqt > 0) {
-            let own = position * comptime!(2 * (hidden + psqt)) + hidden + bucket;
-            let other = own + comptime!(hidden + psqt);
-            x[to] = (accumulators[own] - accumulators[other]) * 0.5f32;
+            let first = position * comptime!(2 * (hidden + psqt)) + hidden + bucket;
+            let second = first + comptime!(hidden + psqt);
+            x[to] = (accumulators[first] - accumulators[second]) * 0.5f32;
         }
     } else if kind == AFFINE {
-        let biases = batch[at + 5] as usize + bucket * width;
-        let depth = batch[at + 7] as usize;
+        let biases = batch[word + 5] as usize + bucket * width;
+        let depth = batch[word + 7] as usize;
         let first = a as usize + bucket * width * depth;
         for output in 0..width {
             let mut sum = weights[biases + output];
@@ -385,84 +360,84 @@ fn forward(
         }
     } else {
         for i in 0..width {
-            let one = x[from + i];
-            let other = x[a as usize + i];
-            let sum = select(kind == DIFFERENCE, one - other, one + other);
-            x[to + i] = select(kind == PRODUCT, one * other, sum);
+            let left = x[from + i];
+            let right = x[a as usize + i];
+            let sum = select(kind == DIFFERENCE, left - right, left + right);
+            x[to + i] = select(kind == PRODUCT, left * right, sum);
         }
     }
 }
 
-/// Adds the gradients of a step's inputs from those of its values, and writes what the gradients of
-/// its weights are made of.
+/// Adds the gradients of a step's inputs from those of its values, and writes the numbers whose
+/// products are the gradients of its weights.
 #[cube]
 fn backward(
     weights: &[f32],
     batch: &[u32],
     x: &Array<f32>,
-    slopes: &mut Array<f32>,
+    value_gradients: &mut Array<f32>,
     written: &mut [f32],
-    at: usize,
+    word: usize,
     row: usize,
     bucket: usize,
 ) {
-    let kind = batch[at];
-    let from = batch[at + 1] as usize;
-    let to = batch[at + 2] as usize;
-    let width = batch[at + 3] as usize;
-    let a = batch[at + 4];
+    let kind = batch[word];
+    let from = batch[word + 1] as usize;
+    let to = batch[word + 2] as usize;
+    let width = batch[word + 3] as usize;
+    let a = batch[word + 4];
     if kind == FIRST {
         for i in 0..width {
-            written[row + batch[at + 5] as usize + i] = slopes[to + i];
+            written[row + batch[word + 5] as usize + i] = value_gradients[to + i];
         }
     } else if kind == AFFINE {
-        let depth = batch[at + 7] as usize;
+        let depth = batch[word + 7] as usize;
         let first = a as usize + bucket * width * depth;
-        let place = row + batch[at + 6] as usize;
+        let offset = row + batch[word + 6] as usize;
         for i in 0..depth {
-            written[place + i] = x[from + i];
+            written[offset + i] = x[from + i];
         }
         for output in 0..width {
-            let slope = slopes[to + output];
-            written[place + depth + output] = slope;
+            let upstream = value_gradients[to + output];
+            written[offset + depth + output] = upstream;
             for i in 0..depth {
-                slopes[from + i] += weights[first + output * depth + i] * slope;
+                value_gradients[from + i] += weights[first + output * depth + i] * upstream;
             }
         }
     } else if kind == PIECE_SQUARES {
         // Its gradient is read in the end.
     } else if kind == CURVE {
         for i in 0..width {
-            slopes[from + i] += slopes[to + i] * derivative_of(x[from + i], a);
+            value_gradients[from + i] += value_gradients[to + i] * derivative_of(x[from + i], a);
         }
     } else if kind == COPY {
         for i in 0..width {
-            slopes[from + i] += slopes[to + i];
+            value_gradients[from + i] += value_gradients[to + i];
         }
     } else {
         for i in 0..width {
-            let slope = slopes[to + i];
-            let one = x[from + i];
-            let other = x[a as usize + i];
-            slopes[from + i] += select(kind == PRODUCT, slope * other, slope);
-            let signed = select(kind == DIFFERENCE, -slope, slope);
-            slopes[a as usize + i] += select(kind == PRODUCT, slope * one, signed);
+            let upstream = value_gradients[to + i];
+            let left = x[from + i];
+            let right = x[a as usize + i];
+            value_gradients[from + i] += select(kind == PRODUCT, upstream * right, upstream);
+            let signed = select(kind == DIFFERENCE, -upstream, upstream);
+            value_gradients[a as usize + i] += select(kind == PRODUCT, upstream * left, signed);
         }
     }
 }
 
-/// The value of a curve by its bits. NaN stays NaN.
+/// Computes the value of a curve by its bits. NaN stays NaN.
 #[cube]
 fn value_of(x: f32, bits: u32) -> f32 {
     let raised = select(bits & INNER != 0u32, x * x, x);
-    let above = select(raised <= 0.0f32, 0.0f32, raised);
-    let is_above = bits & BOUNDED != 0u32 && above >= 1.0f32;
-    let clamped = select(is_above, 1.0f32, above);
+    let positive = select(raised <= 0.0f32, 0.0f32, raised);
+    let is_above = bits & BOUNDED != 0u32 && positive >= 1.0f32;
+    let clamped = select(is_above, 1.0f32, positive);
     let value = select(bits & OUTER != 0u32, clamped * clamped, clamped);
     select(bits & GATED != 0u32, x * gate(x), value)
 }
 
-/// The derivative of a curve by its bits; at the ends as in the CPU's kernels.
+/// Computes the derivative of a curve by its bits; at the ends as the CPU's kernels.
 #[cube]
 fn derivative_of(x: f32, bits: u32) -> f32 {
     let raised = select(bits & INNER != 0u32, x * x, x);
@@ -476,12 +451,12 @@ fn derivative_of(x: f32, bits: u32) -> f32 {
     select(bits & GATED != 0u32, gate(x) + inside, value)
 }
 
-/// `clamp(x / 6 + 1/2, 0, 1)`
+/// Computes `clamp(x / 6 + 1/2, 0, 1)`.
 #[cube]
 fn gate(x: f32) -> f32 {
     let slanted = x / 6.0f32 + 0.5f32;
-    let above = select(slanted <= 0.0f32, 0.0f32, slanted);
-    select(above >= 1.0f32, 1.0f32, above)
+    let positive = select(slanted <= 0.0f32, 0.0f32, slanted);
+    select(positive >= 1.0f32, 1.0f32, positive)
 }
 
 /// Sums the columns of the table over the positions of each tile, into `[tiles, columns]`. A cube
@@ -491,7 +466,7 @@ pub(super) fn sums_of_tiles(
     written: &[f32],
     batch: &[u32],
     sums: &mut [f32],
-    places: HeadPlaces,
+    offsets: HeadOffsets,
     first: u32,
     positions: u32,
     first_tile: u32,
@@ -504,27 +479,27 @@ pub(super) fn sums_of_tiles(
     let columns = columns as usize;
     if tile < tiles as usize {
         let number = first_tile as usize + tile;
-        let entry = places.tiles as usize + number * comptime!(TILE + 1) + 1;
+        let entry = offsets.tiles as usize + number * comptime!(TILE + 1) + 1;
         let mut column = UNIT_POS_X as usize;
         while column < columns {
-            let pair = places.columns as usize + 2 * column;
-            let one = batch[pair] as usize;
-            let other = batch[pair + 1];
-            let alone = other == NONE;
-            let read = select(alone, 0u32, other) as usize;
+            let pair = offsets.columns as usize + 2 * column;
+            let left = batch[pair] as usize;
+            let right = batch[pair + 1];
+            let alone = right == NONE;
+            let read = select(alone, 0u32, right) as usize;
             let mut sum = 0.0f32;
             for step in 0..TILE {
                 let mut position = tile * TILE + step;
                 let mut here = position < positions as usize;
                 if comptime!(buckets > 1) {
-                    let found = batch[entry + step];
-                    here = found != NONE;
-                    position = found as usize - first as usize;
+                    let listed_position = batch[entry + step];
+                    here = listed_position != NONE;
+                    position = listed_position as usize - first as usize;
                 }
                 if here {
                     let row = position * width;
                     let factor = select(alone, 1.0f32, written[row + read]);
-                    sum += written[row + one] * factor;
+                    sum += written[row + left] * factor;
                 }
             }
             sums[number * columns + column] = sum;
@@ -537,9 +512,9 @@ pub(super) fn sums_of_tiles(
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FeatureShape {
     pub hidden: usize,
-    /// Piece-square values behind the neurons.
+    /// Piece-square values, which follow the neurons.
     pub psqt: usize,
-    /// Inputs of the first map that a perspective gives.
+    /// Inputs of the first map per perspective.
     pub outputs: usize,
     pub curve: Curve,
     /// Whether the first half of the neurons is multiplied by the second.
@@ -554,8 +529,8 @@ impl FeatureShape {
     }
 }
 
-/// The inputs of the first map, `[lists, outputs]`, from accumulators, `[lists, hidden + psqt]`; one
-/// a unit.
+/// Computes the inputs of the first map, `[lists, outputs]`, from accumulators, `[lists, hidden +
+/// psqt]`; one per unit.
 #[cube(launch_unchecked)]
 pub(super) fn features(
     accumulators: &[f32],
@@ -566,23 +541,23 @@ pub(super) fn features(
     let FeatureShape { hidden, psqt, outputs, curve, pairwise } = comptime!(shape);
     let i = CUBE_POS * UNITS + UNIT_POS_X as usize;
     if i < len as usize {
-        let at = i / outputs * comptime!(hidden + psqt) + i % outputs;
-        let mut value = activate(accumulators[at], curve);
+        let neuron = i / outputs * comptime!(hidden + psqt) + i % outputs;
+        let mut value = activate(accumulators[neuron], curve);
         if pairwise {
-            value *= activate(accumulators[at + outputs], curve);
+            value *= activate(accumulators[neuron + outputs], curve);
         }
         to[i] = value;
     }
 }
 
-/// Gradients of the accumulators, `[lists, hidden + psqt]`, from those of the inputs of the first map,
-/// each of which gets `penalty` besides, and of the first perspective's piece-square values; one
-/// number a unit.
+/// Computes the gradients of accumulators, `[lists, hidden + psqt]`, one number per unit. They come
+/// from those of the first map's inputs, plus `penalty`, and of the first perspective's
+/// piece-square values.
 #[cube(launch_unchecked)]
-pub(super) fn slopes(
+pub(super) fn accumulator_gradients(
     accumulators: &[f32],
     gradients: &[f32],
-    psqt_slopes: &[f32],
+    psqt_gradients: &[f32],
     to: &mut [f32],
     penalty: f32,
     len: u32,
@@ -595,13 +570,13 @@ pub(super) fn slopes(
         let list = i / columns;
         let column = i % columns;
         if comptime!(psqt > 0) && column >= hidden {
-            let slope = psqt_slopes[list / 2 * psqt + column - hidden];
-            to[i] = select(list % 2 == 1, -slope, slope);
+            let gradient = psqt_gradients[list / 2 * psqt + column - hidden];
+            to[i] = select(list % 2 == 1, -gradient, gradient);
         } else {
             let mut gradient = gradients[list * outputs + column % outputs] + penalty;
             if pairwise {
-                let other = (column + outputs) % hidden;
-                gradient *= activate(accumulators[list * columns + other], curve);
+                let factor = (column + outputs) % hidden;
+                gradient *= activate(accumulators[list * columns + factor], curve);
             }
             to[i] = gradient * derivative(accumulators[i], curve);
         }

@@ -1,6 +1,6 @@
 //! Inverse of the active inputs: for each strip and input, the lists that contain it, as bits. The
-//! device computes it from its lists. Bits may be set in any order, but each has its place, so that
-//! the lists of an input have one order.
+//! device computes it from its lists. Units set bits in any order, but the index of a bit is fixed,
+//! so the lists of an input have one order.
 
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
@@ -13,7 +13,7 @@ use crate::model::ops::strips::{ROUND, Strips};
 pub(super) struct RowIndex {
     pub shape: IndexShape,
     pub strips: usize,
-    /// `[strips, inputs, places / 32]`
+    /// `[strips, inputs, slots / 32]`
     pub bits: Buffer,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct IndexShape {
     pub inputs: usize,
     /// Words of bits for each input of a strip.
     pub words: usize,
-    /// Whether a table has the list at each place.
+    /// Whether a table has the list of each slot.
     pub ordered: bool,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct IndexShape {
 pub(super) struct ListRange {
     pub first: usize,
     pub lists: usize,
-    /// The order of its strips, and behind it the first strip of each king bucket.
+    /// Offset of the order of its strips, which the first strip of each king bucket follows.
     pub order: usize,
 }
 
@@ -42,13 +42,13 @@ pub(super) struct ListRange {
 const WORDS: usize = 2;
 
 impl RowIndex {
-    /// Builds the index of some of the lists `[lists, places]` that begin at a word of a batch.
+    /// Builds the index of a range of the lists `[lists, width]`, which begin at a word of a batch.
     pub fn new(
         gpu: &Gpu,
         (batch, lists): (&Buffer, usize),
-        place: ListRange,
+        range: ListRange,
         strips: &Strips,
-        [places, rows]: [usize; 2],
+        [width, rows]: [usize; 2],
     ) -> Self {
         let inputs = rows / (strips.starts.len() - 1);
         let words = strips.length / 32;
@@ -56,7 +56,7 @@ impl RowIndex {
         let strips = strips.strip_count();
         let bits = gpu.empty_buffer(strips * inputs * words);
         let cubes = strips * words / WORDS;
-        // SAFETY: no list, and no order of lists, is beyond the batch.
+        // SAFETY: lists and their order are within the batch.
         unsafe {
             set::launch_unchecked(
                 &gpu.client,
@@ -65,11 +65,11 @@ impl RowIndex {
                 batch.launch_arg(),
                 bits.launch_arg(),
                 lists as u32,
-                place.first as u32,
-                place.lists as u32,
-                place.order as u32,
+                range.first as u32,
+                range.lists as u32,
+                range.order as u32,
                 cubes as u32,
-                places,
+                width,
                 shape,
             );
         }
@@ -87,7 +87,7 @@ fn set(
     lists: u32,
     order: u32,
     cubes: u32,
-    #[comptime] places: usize,
+    #[comptime] width: usize,
     #[comptime] shape: IndexShape,
 ) {
     let IndexShape { rows, inputs, words, ordered } = comptime!(shape);
@@ -95,27 +95,27 @@ fn set(
     let unit = UNIT_POS_X as usize;
     let cube = CUBE_POS;
     let here = cube < cubes as usize;
-    let found = Shared::<[Atomic<u32>]>::new_slice(all);
+    let shared = Shared::<[Atomic<u32>]>::new_slice(all);
     let mut i = unit;
     while i < all {
-        found[i].store(0u32);
+        shared[i].store(0u32);
         i += UNITS;
     }
     sync_cube();
     let mut i = unit;
-    while i < comptime!(32 * WORDS * places) {
-        let bit = i / places;
+    while i < comptime!(32 * WORDS * width) {
+        let bit = i / width;
         let mut list = (cube * comptime!(32 * WORDS) + bit) as u32;
         if ordered && here {
             list = batch[order as usize + list as usize];
         }
         if here && list < lists {
-            let entry = (first + list) as usize * places + i % places;
+            let entry = (first + list) as usize * width + i % width;
             let row =
                 (batch[begin as usize + entry / 2] >> ((entry % 2) as u32 * 16u32)) & 65535u32;
             if row < comptime!(rows as u32) {
-                let at = row as usize % inputs * WORDS + bit / 32;
-                found[at].fetch_or(1u32 << (bit % 32) as u32);
+                let word = row as usize % inputs * WORDS + bit / 32;
+                shared[word].fetch_or(1u32 << (bit % 32) as u32);
             }
         }
         i += UNITS;
@@ -125,12 +125,12 @@ fn set(
     let word = cube % comptime!(words / WORDS) * WORDS;
     let mut i = unit;
     while here && i < all {
-        bits[(strip * inputs + i / WORDS) * words + word + i % WORDS] = found[i].load();
+        bits[(strip * inputs + i / WORDS) * words + word + i % WORDS] = shared[i].load();
         i += UNITS;
     }
 }
 
-/// The lists of an input among [`ROUND`] places of a strip, in their order.
+/// Lists of an input among [`ROUND`] slots of a strip, in their order.
 #[derive(CubeType)]
 pub(super) struct BitRound {
     words: Shared<[u32]>,
@@ -167,25 +167,25 @@ impl BitRound {
         }
         sync_cube();
         if unit < ROUND_WORDS {
-            let mut at = 0u32;
+            let mut count = 0u32;
             for i in 0..unit {
-                at += self.words[i].count_ones();
+                count += self.words[i].count_ones();
             }
-            let mut left = self.words[unit];
-            while left != 0u32 {
-                let place = unit * 32 + left.trailing_zeros() as usize;
-                let mut list = place as u32;
+            let mut rest = self.words[unit];
+            while rest != 0u32 {
+                let slot = unit * 32 + rest.trailing_zeros() as usize;
+                let mut list = slot as u32;
                 if ordered {
-                    list = batch[order + place];
+                    list = batch[order + slot];
                 } else {
                     list += order as u32;
                 }
-                self.lists[at as usize] = list;
-                left &= left - 1u32;
-                at += 1u32;
+                self.lists[count as usize] = list;
+                rest &= rest - 1u32;
+                count += 1u32;
             }
             if unit == comptime!(ROUND_WORDS - 1) {
-                self.count[0] = at;
+                self.count[0] = count;
             }
         }
         sync_cube();

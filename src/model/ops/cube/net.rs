@@ -1,7 +1,6 @@
-//! The loss of a net with its gradients, and its logits, as a sequence of kernels. In a net with
-//! one output layer, a kernel computes the gradients of the accumulators from the active rows. In a
-//! deeper one it computes the accumulators, and Burn's operations do the rest. Both end in the same
-//! sums.
+//! Loss and gradients of a net, and its logits, as a sequence of kernels. In a net with one output
+//! layer, a kernel computes the gradients of the accumulators from the active rows. In a deeper net
+//! it computes the accumulators, and `deep` does the rest. Both end in the same sums.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,8 +19,8 @@ use super::form::{KernelForm, PositionRange, TILE, Tiles, UnitLayout, launch_gri
 use super::gpu::{Buffer, Gpu, make_contiguous};
 use super::index::{ListRange, RowIndex};
 use super::pairs::{self, PairTables};
+use super::positions::{self, LossForm, WrittenGradients};
 use super::sets::{self, ColumnRange};
-use super::slope::{self, LossForm, WrittenGradients};
 use super::sort::RowLists;
 use super::sums::{self, FinalSums};
 use crate::architecture::{ArrayKind, PIECES};
@@ -39,27 +38,27 @@ pub(super) struct CubePass<'a> {
     form: KernelForm,
     pub tiles: Tiles,
     arrays: BTreeMap<ArrayKind, CubeTensor>,
-    /// `[rows, columns]` of all sets with their factors; those of pairs are behind those of inputs.
+    /// `[rows, columns]` of all sets with their factors; rows of pairs follow those of inputs.
     weight: CubeTensor,
     /// `[columns]`
     bias: CubeTensor,
     pub head: Option<DeepHead>,
-    /// Targets or forces with bases and weights, the tables of tiles, strips and pairs, and lists.
+    /// Targets or upstream gradients, bases, weights, tables of tiles, strips and pairs, and lists.
     pub batch: Buffer,
     lists: usize,
-    /// What sums gradients by rows, for each part; none without gradients.
+    /// Inverse of the lists of each part; empty without gradients.
     inverses: Vec<Inverse>,
-    /// By set: the rows that share each row of its factor, as a table of the batch.
+    /// Table of the rows that share each row of a factor, by set.
     sharing: Vec<Option<[usize; 2]>>,
-    /// The tables of pairs, if lists name any.
+    /// Tables of pairs, if lists contain any.
     pairs: Option<PairTables>,
 }
 
 /// The lists that contain each row.
 enum Inverse {
-    /// Of pieces: strips of lists, and their place in the batch. The GPU finds the rest.
+    /// For pieces: strips of lists, and their range in the batch. The GPU computes the bits.
     Strips(Strips, ListRange),
-    /// Of other sets: their entries, which the GPU sorts.
+    /// For other sets: their entries, which the GPU sorts.
     Entries(Range<usize>),
 }
 
@@ -90,13 +89,13 @@ pub(super) fn net_logits(arrays: TensorArrays<Cube>, job: KernelJob) -> CubeTens
 /// Positions that fit in memory at a time: whole tiles, at least one.
 fn positions_per_part(arrays: &TensorArrays<Cube>, job: &KernelJob) -> usize {
     let largest = usize::try_from(arrays.0[0].client.properties().memory.max_page_size);
-    let room = job.room.min(largest.unwrap_or(usize::MAX));
+    let budget = job.room.min(largest.unwrap_or(usize::MAX));
     let position = floats_of_position(&job.kernel.net) * size_of::<f32>();
-    (room / position / TILE).max(1) * TILE
+    (budget / position / TILE).max(1) * TILE
 }
 
 impl<'a> CubePass<'a> {
-    fn new(arrays: TensorArrays<Cube>, job: KernelJob<'a>, part: usize, learns: bool) -> Self {
+    fn new(arrays: TensorArrays<Cube>, job: KernelJob<'a>, part: usize, backward: bool) -> Self {
         let (one_hot, net) = (job.inputs.one_hot(), &job.kernel.net);
         let (listed, pairs) = match one_hot {
             OneHot::Plans(plans) => {
@@ -104,20 +103,21 @@ impl<'a> CubePass<'a> {
             }
             _ => (one_hot.lists().shape(), None),
         };
-        let ListShape { rows, views, width: places, positions, ref buckets } = listed;
-        if learns {
+        let ListShape { rows, perspectives, width, positions, ref buckets } = listed;
+        if backward {
             job.aim.check_lengths(positions);
         }
-        let of_inputs = rows - pairs.map_or(0, |pairs| pairs.parents().len());
+        let input_rows = rows - pairs.map_or(0, |pairs| pairs.parents().len());
         // The padding of another feature set would be an input of this one.
-        assert_eq!((of_inputs, views), (net.row_count(), net.views()), "a batch for another net");
+        let fits = input_rows == net.row_count() && perspectives == net.views();
+        assert!(fits, "a batch for another net");
         if net.buckets > 1 {
             assert_eq!(buckets.len(), positions, "a bucket a position");
         }
         let form = KernelForm {
             rows,
-            views,
-            places,
+            perspectives,
+            width,
             wide: matches!(one_hot, OneHot::Lists(lists) if matches!(lists.indices, Indices::U32(_))),
             curve: net.activation.curve(),
             buckets: if net.walks_graph() { 1 } else { net.buckets },
@@ -137,34 +137,34 @@ impl<'a> CubePass<'a> {
         let tiles = Tiles::new(buckets, form.buckets, positions, part);
         let floats = job.aim.target_arrays().into_iter().flatten().map(|float| float.to_bits());
         let mut words: Vec<u32> = floats.chain(tiles.table.iter().copied()).collect();
-        let parts = if learns { &tiles.parts[..] } else { &[] };
+        let parts = if backward { &tiles.parts[..] } else { &[] };
         let inverse = |PositionRange { positions, .. }: &PositionRange| {
-            let lists = positions.start * views..positions.end * views;
+            let lists = positions.start * perspectives..positions.end * perspectives;
             if !net.inputs.is_pieces() {
-                return Inverse::Entries(lists.start * places..lists.end * places);
+                return Inverse::Entries(lists.start * width..lists.end * width);
             }
-            let place = ListRange { first: lists.start, lists: lists.len(), order: words.len() };
+            let range = ListRange { first: lists.start, lists: lists.len(), order: words.len() };
             let strips = match one_hot {
                 OneHot::Plans(_) => Strips::of_one_king(lists.len()),
                 _ => {
-                    let groups =
-                        one_hot.lists().king_buckets.get(lists.clone()).unwrap_or_default();
-                    Strips::new(lists.len(), groups, net.inputs.kings().bucket_count())
+                    let king_buckets = &one_hot.lists().king_buckets;
+                    let king_buckets = king_buckets.get(lists.clone()).unwrap_or_default();
+                    Strips::new(lists.len(), king_buckets, net.inputs.kings().bucket_count())
                 }
             };
             if !strips.order.is_empty() {
                 words.extend(strips.order.iter().chain(&strips.starts));
             }
-            Inverse::Strips(strips, place)
+            Inverse::Strips(strips, range)
         };
         let inverses = parts.iter().map(inverse).collect();
         let factors = job.kernel.sets.iter().map(|set| {
             let factor = set.factor.as_ref().filter(|_| !net.inputs.is_pieces())?;
-            let (of, first) = (words.len(), set.rows.start as u32);
-            words.extend(&factor.of);
+            let (table, first) = (words.len(), set.rows.start as u32);
+            words.extend(&factor.factor_rows);
             let numbers = factor.sharing.numbers.iter().map(|row| first + row);
             let sharing = sets::append_table(&mut words, &factor.sharing.starts, numbers);
-            Some((of, [sharing, factor.sharing.starts.len() - 1]))
+            Some((table, [sharing, factor.sharing.starts.len() - 1]))
         });
         let factors: Vec<Option<(usize, [usize; 2])>> = factors.collect();
         let labels = job.aim.target_arrays().iter().map(|array| array.len()).sum();
@@ -173,14 +173,15 @@ impl<'a> CubePass<'a> {
             .then(|| DeepHead::new(net, buckets, [positions, part], labels, &mut words));
         let send = |words: Vec<u32>| {
             let lists = words.len();
-            let entries = positions * views * places;
+            let entries = positions * perspectives * width;
             let words_of_lists = if form.wide { entries } else { entries.div_ceil(2) };
             let batch = gpu.empty_buffer(lists + words_of_lists);
             gpu.write_words(&batch, 0, Bytes::from_elems(words));
             (batch, lists)
         };
+        let memory = &job.gradients;
         let (batch, lists, pairs) = match one_hot {
-            OneHot::Plans(plans) => chunks::with_chunks(&gpu, &job.kept, views, |chunks| {
+            OneHot::Plans(plans) => chunks::with_chunks(&gpu, memory, perspectives, |chunks| {
                 let tables = pairs.map(|pairs| chunks.pair_sums(pairs).write_tables(&mut words));
                 let table = words.len();
                 words.extend(chunks.position_slots(plans, job.room));
@@ -204,33 +205,28 @@ impl<'a> CubePass<'a> {
             weight = merge_factor(weight, shared.clone());
         }
         if net.psqt {
-            let of = Tensor::<1>::from_primitive::<Cube>(bias);
-            let zeros = Tensor::zeros([net.psqt_columns()], &of.device());
-            bias = deep::to_primitive(Tensor::cat(vec![of, zeros], 0));
+            let neurons = Tensor::<1>::from_primitive::<Cube>(bias);
+            let zeros = Tensor::zeros([net.psqt_columns()], &neurons.device());
+            bias = deep::to_primitive(Tensor::cat(vec![neurons, zeros], 0));
         }
         if net.psqt || !net.inputs.is_pieces() {
             let columns = net.column_count();
             let all = gpu.empty_buffer(rows * columns);
-            for (place, set) in job.kernel.sets.iter().enumerate() {
-                let array = |part| arrays[&part].clone().into_buffer_arg();
-                let own = match net.inputs.is_pieces() {
+            for (index, set) in job.kernel.sets.iter().enumerate() {
+                let array = |kind| arrays[&kind].clone().into_buffer_arg();
+                let rows = match net.inputs.is_pieces() {
                     true => weight.clone().into_buffer_arg(),
-                    false => array(ArrayKind::Rows(place)),
+                    false => array(ArrayKind::Rows(index)),
                 };
-                let factor = factors[place].map(|(of, _)| (array(ArrayKind::Factor(place)), of));
+                let factor = factors[index];
+                let factor = factor.map(|(table, _)| (array(ArrayKind::Factor(index)), table));
                 let to =
                     ColumnRange { rows: set.rows.clone(), first: 0, width: net.hidden, columns };
-                sets::copy_set_rows(&gpu, &batch, own, factor, &all, to.clone());
+                sets::copy_set_rows(&gpu, &batch, rows, factor, &all, to.clone());
                 if net.psqt {
                     let to = ColumnRange { first: net.hidden, width: net.buckets, ..to };
-                    sets::copy_set_rows(
-                        &gpu,
-                        &batch,
-                        array(ArrayKind::Psqt(place)),
-                        None,
-                        &all,
-                        to,
-                    );
+                    let values = array(ArrayKind::Psqt(index));
+                    sets::copy_set_rows(&gpu, &batch, values, None, &all, to);
                 }
             }
             weight = gpu.shaped_tensor(all, Shape::new([rows, columns]));
@@ -265,24 +261,24 @@ impl<'a> CubePass<'a> {
     /// Loss and gradients of a net with one output layer.
     fn simple_gradients(self) -> FusedGradients<Cube> {
         let Self { gpu, form, job, tiles, .. } = &self;
-        let KernelForm { views, buckets, spread: UnitLayout { hidden, .. }, .. } = *form;
+        let KernelForm { perspectives, buckets, spread: UnitLayout { hidden, .. }, .. } = *form;
         let batch = self.listed.positions;
-        let most = tiles.parts.iter().map(|part| part.positions.len()).max().unwrap_or(0);
-        let slopes = gpu.empty_buffer(most * views * hidden);
+        let largest = tiles.parts.iter().map(|part| part.positions.len()).max().unwrap_or(0);
+        let list_gradients = gpu.empty_buffer(largest * perspectives * hidden);
         let tile_sums = gpu.empty_buffer(tiles.len() * form.sum_count());
-        let judging = job.aim.loss_inputs().map(LossForm::from_inputs);
-        let written = judging.map_or(WrittenGradients::Pull, WrittenGradients::Gradients);
+        let loss_form = job.aim.loss_inputs().map(LossForm::from_inputs);
+        let written = loss_form.map_or(WrittenGradients::Upstream, WrittenGradients::Gradients);
         let rows = self.row_gradients(|part| {
-            self.launch_positions(part, written, &slopes, &tile_sums);
-            slopes.clone()
+            self.launch_positions(part, written, &list_gradients, &tile_sums);
+            list_gradients.clone()
         });
         let parts = tiles.runs.len() / buckets;
-        let of_parts = sums::sum_runs(gpu, &tile_sums, &tiles.runs, form.sum_count());
+        let by_bucket_and_part = sums::sum_runs(gpu, &tile_sums, &tiles.runs, form.sum_count());
         let runs: Vec<_> = (0..buckets).map(|i| i * parts..(i + 1) * parts).collect();
-        let sums = sums::sum_runs(gpu, &of_parts, &runs, form.sum_count());
+        let sums = sums::sum_runs(gpu, &by_bucket_and_part, &runs, form.sum_count());
         let share = 1.0 / batch as f32;
         let FinalSums { output, bias, output_bias, loss } =
-            FinalSums::new(gpu, &sums, share, buckets, views * hidden, hidden);
+            FinalSums::new(gpu, &sums, share, buckets, perspectives * hidden, hidden);
         self.finish_stage(KernelStage::Backward);
         let others = [
             (ArrayKind::AccumulatorBias, bias),
@@ -299,8 +295,8 @@ impl<'a> CubePass<'a> {
         }
     }
 
-    pub fn array_tensor(&self, part: ArrayKind) -> CubeTensor {
-        self.arrays[&part].clone()
+    pub fn array_tensor(&self, kind: ArrayKind) -> CubeTensor {
+        self.arrays[&kind].clone()
     }
 
     /// Launches the kernel of positions for a part of the batch.
@@ -308,22 +304,22 @@ impl<'a> CubePass<'a> {
         &self,
         part: &PositionRange,
         written: WrittenGradients,
-        slopes: &Buffer,
+        list_output: &Buffer,
         results: &Buffer,
     ) {
-        let none = self.gpu.empty_buffer(1);
+        let unused = self.gpu.empty_buffer(1);
         let [output, output_bias] = match written {
-            WrittenGradients::Accumulators => [none.launch_arg(), none.launch_arg()],
+            WrittenGradients::Accumulators => [unused.launch_arg(), unused.launch_arg()],
             _ => [ArrayKind::Output, ArrayKind::OutputBias]
-                .map(|part| self.array_tensor(part).into_buffer_arg()),
+                .map(|kind| self.array_tensor(kind).into_buffer_arg()),
         };
         let PositionRange { positions, tiles } = part;
         let labels: usize = self.job.aim.target_arrays().iter().map(|array| array.len()).sum();
-        let loss = self.job.aim.loss_inputs().map_or(Loss::SQUARED, |judged| judged.loss);
-        // SAFETY: the kernel reads and writes within the shapes that it names; no bucket of the
-        // tiles and no place in a list is beyond the net's.
+        let loss = self.job.aim.loss_inputs().map_or(Loss::SQUARED, |inputs| inputs.loss);
+        // SAFETY: the kernel reads and writes within the shapes of its buffers; buckets of tiles
+        // and rows of lists are within the net's.
         unsafe {
-            slope::positions::launch_unchecked(
+            positions::positions::launch_unchecked(
                 &self.gpu.client,
                 launch_grid(tiles.len()),
                 self.form.spread.cube_size(),
@@ -332,7 +328,7 @@ impl<'a> CubePass<'a> {
                 output,
                 output_bias,
                 self.batch.launch_arg(),
-                slopes.launch_arg(),
+                list_output.launch_arg(),
                 results.launch_arg(),
                 labels as u32,
                 self.lists as u32,
@@ -349,48 +345,48 @@ impl<'a> CubePass<'a> {
         }
     }
 
-    /// Gradients of the accumulators' weights, `[rows, columns]`, from those of the accumulators of
-    /// each part, `[positions, views, columns]`, which `slopes` computes.
-    pub fn row_gradients(&self, mut slopes: impl FnMut(&PositionRange) -> Buffer) -> Buffer {
+    /// Computes the gradients of the accumulators' weights, `[rows, columns]`, from those of the
+    /// accumulators of each part, `[positions, perspectives, columns]`, which `compute` returns.
+    pub fn row_gradients(&self, mut compute: impl FnMut(&PositionRange) -> Buffer) -> Buffer {
         let Self { gpu, form, batch, .. } = self;
-        let KernelForm { rows, places, spread, .. } = *form;
+        let KernelForm { rows, width, spread, .. } = *form;
         let mut gradients = gpu.empty_buffer(rows * spread.hidden);
         let parts = self.tiles.parts.iter().zip(&self.inverses);
         for (i, (part, inverse)) in parts.enumerate() {
-            let slopes = slopes(part);
+            let list_gradients = compute(part);
             self.finish_stage(KernelStage::Forward);
-            let (strips, place) = match inverse {
-                Inverse::Strips(strips, place) => (strips, place),
+            let (strips, range) = match inverse {
+                Inverse::Strips(strips, range) => (strips, range),
                 Inverse::Entries(entries) => {
                     let lists = (batch, self.lists);
                     let lists = RowLists::new(gpu, lists, entries.clone(), *form);
                     self.finish_stage(KernelStage::Index);
-                    let here = lists.add_up(gpu, &slopes, spread);
-                    gradients = if i == 0 { here } else { add_buffers(gpu, gradients, here) };
+                    let sums = lists.add_up(gpu, &list_gradients, spread);
+                    gradients = if i == 0 { sums } else { add_buffers(gpu, gradients, sums) };
                     self.finish_stage(KernelStage::Backward);
                     continue;
                 }
             };
             let words = (batch, self.lists);
             let RowIndex { shape, strips: count, bits } =
-                RowIndex::new(gpu, words, *place, strips, [places, rows]);
+                RowIndex::new(gpu, words, *range, strips, [width, rows]);
             self.finish_stage(KernelStage::Index);
-            let (order, adding) = (place.order, i > 0);
+            let (order, adding) = (range.order, i > 0);
             // A single strip has all sums.
             let alone = count == 1 && shape.rows == shape.inputs && !adding;
             let sums = match alone {
                 true => gradients.clone(),
                 false => gpu.empty_buffer(count * shape.inputs * spread.hidden),
             };
-            // SAFETY: the bits name no list beyond the slopes, and the tables no strip beyond the
-            // sums.
+            // SAFETY: the bits have no list beyond the gradients, and the tables no strip beyond
+            // the sums.
             unsafe {
                 if count > 0 {
                     sums::strips::launch_unchecked(
                         &gpu.client,
                         launch_grid(count * shape.inputs * spread.columns),
                         spread.cube_size(),
-                        slopes.launch_arg(),
+                        list_gradients.launch_arg(),
                         bits.launch_arg(),
                         batch.launch_arg(),
                         sums.launch_arg(),
@@ -426,7 +422,7 @@ impl<'a> CubePass<'a> {
         }
     }
 
-    /// The loss and all gradients in order, from those of the rows and of the other arrays.
+    /// Returns the loss and all gradients in order, from those of the rows and of the other arrays.
     pub fn all_gradients(
         &self,
         loss: CubeTensor,
@@ -439,15 +435,15 @@ impl<'a> CubePass<'a> {
         let all =
             gpu.shaped_tensor(rows.clone(), Shape::new([net.row_count(), net.column_count()]));
         let all = Tensor::<2>::from_primitive::<Cube>(all);
-        let part = |rows: Range<usize>, columns: Range<usize>| {
-            let part = all.clone().narrow(0, rows.start, rows.len());
-            let part = part.narrow(1, columns.start, columns.len());
-            Buffer::from_tensor(deep::to_primitive(part))
+        let select = |rows: Range<usize>, columns: Range<usize>| {
+            let rows = all.clone().narrow(0, rows.start, rows.len());
+            let columns = rows.narrow(1, columns.start, columns.len());
+            Buffer::from_tensor(deep::to_primitive(columns))
         };
-        let neurons = if net.psqt { part(0..net.row_count(), 0..net.hidden) } else { rows };
-        for (place, set) in self.job.kernel.sets.iter().enumerate() {
-            if let Some(shared) = arrays.get(&ArrayKind::Factor(place)) {
-                let sum = match self.sharing[place] {
+        let neurons = if net.psqt { select(0..net.row_count(), 0..net.hidden) } else { rows };
+        for (index, set) in self.job.kernel.sets.iter().enumerate() {
+            if let Some(shared) = arrays.get(&ArrayKind::Factor(index)) {
+                let sum = match self.sharing[index] {
                     Some(sharing) => {
                         let layout = UnitLayout::new(net.hidden);
                         pairs::add_up(gpu, &self.batch, neurons.launch_arg(), sharing, layout)
@@ -458,16 +454,16 @@ impl<'a> CubePass<'a> {
                         sums::of_all(gpu, &neurons, net.row_count() / PIECES, width)
                     }
                 };
-                gradients.insert(ArrayKind::Factor(place), sum);
+                gradients.insert(ArrayKind::Factor(index), sum);
             }
-            let of_set = match set.rows.len() == net.row_count() {
+            let set_rows = match set.rows.len() == net.row_count() {
                 true => neurons.clone(),
-                false => part(set.rows.clone(), 0..net.hidden),
+                false => select(set.rows.clone(), 0..net.hidden),
             };
-            gradients.insert(ArrayKind::Rows(place), of_set);
+            gradients.insert(ArrayKind::Rows(index), set_rows);
             if net.psqt {
-                let values = part(set.rows.clone(), net.hidden..net.column_count());
-                gradients.insert(ArrayKind::Psqt(place), values);
+                let values = select(set.rows.clone(), net.hidden..net.column_count());
+                gradients.insert(ArrayKind::Psqt(index), values);
             }
         }
         let in_order = self.job.kernel.net.list_arrays().into_iter().map(|array| {
@@ -478,10 +474,9 @@ impl<'a> CubePass<'a> {
     }
 }
 
-/// The sum of two buffers of the same length.
-fn add_buffers(gpu: &Gpu, one: Buffer, other: Buffer) -> Buffer {
-    let [one, other] = [one, other].map(|it| gpu.flat_tensor(it));
-    Buffer::from_tensor(Cube::float_add(one, other))
+/// Adds two buffers of the same length.
+fn add_buffers(gpu: &Gpu, a: Buffer, b: Buffer) -> Buffer {
+    Buffer::from_tensor(Cube::float_add(gpu.flat_tensor(a), gpu.flat_tensor(b)))
 }
 
 /// Adds `[768, N]` to each king bucket of `[rows, N]`.

@@ -1,5 +1,5 @@
-//! Pairs of inputs on a GPU: a step begins with their rows, computed from the weights, and ends
-//! with their gradients, added to those of the inputs.
+//! Pairs of inputs on a GPU: a step first computes their rows from the weights, and finally adds
+//! their gradients to those of the inputs.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl PairSums {
         Self { pairs: pairs.clone(), made, inverse }
     }
 
-    /// Writes the tables behind the words of a batch.
+    /// Appends the tables to the words of a batch.
     pub fn write_tables(&self, words: &mut Vec<u32>) -> PairTables {
         let [made, inverse] = [&self.made, &self.inverse]
             .map(|sums| sets::append_table(words, &sums.starts, sums.numbers.iter().copied()));
@@ -67,8 +67,8 @@ pub(super) fn add_up(
     sum_rows(gpu, batch, from, [table, rows], layout, true)
 }
 
-/// Computes rows, `[rows, N]`, each as a sum of consecutive rows `from`; `starts` has the first one of
-/// each, and the end of the last.
+/// Computes rows, `[rows, N]`, each as a sum of consecutive rows `from`; `starts` has the first one
+/// of each, and the end of the last.
 pub(super) fn add_up_runs(
     gpu: &Gpu,
     starts: &Buffer,
@@ -88,7 +88,7 @@ fn sum_rows(
     is_listed: bool,
 ) -> Buffer {
     let to = gpu.empty_buffer(rows * layout.hidden);
-    // SAFETY: tables and runs name no row that is not there.
+    // SAFETY: tables and runs have only rows of the buffer.
     unsafe {
         sums::launch_unchecked(
             &gpu.client,
@@ -106,7 +106,7 @@ fn sum_rows(
     to
 }
 
-/// A cube computes a row, one column a unit.
+/// Sums the rows of a table. A cube computes a row, a unit one column.
 #[cube(launch_unchecked)]
 fn sums(
     from: &[f32],
@@ -142,12 +142,12 @@ fn sums(
     }
 }
 
-/// The row that a place of a table names; without a table the place itself.
+/// Returns the row at an index of a table; without a table the index itself.
 #[cube]
-fn row_at(batch: &[u32], place: usize, #[comptime] is_listed: bool) -> usize {
-    let mut row = place;
+fn row_at(batch: &[u32], index: usize, #[comptime] is_listed: bool) -> usize {
+    let mut row = index;
     if is_listed {
-        row = batch[place] as usize;
+        row = batch[index] as usize;
     }
     row
 }

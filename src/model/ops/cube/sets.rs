@@ -8,7 +8,7 @@ use cubecl::prelude::*;
 use super::form::{NONE, UNITS, launch_grid};
 use super::gpu::{Buffer, Gpu};
 
-/// Appends a table to the words: where each row's numbers begin and end, and the numbers.
+/// Appends a table to the words: start and end of each row's numbers, then the numbers.
 pub(super) fn append_table(
     words: &mut Vec<u32>,
     starts: &[usize],
@@ -21,7 +21,7 @@ pub(super) fn append_table(
     table
 }
 
-/// Rows and columns of an array, where it has `columns` columns in all.
+/// Range of rows and columns in an array of `columns` columns.
 #[derive(Clone)]
 pub(super) struct ColumnRange {
     pub rows: Range<usize>,
@@ -30,20 +30,20 @@ pub(super) struct ColumnRange {
     pub columns: usize,
 }
 
-/// Copies `[rows, width]` into an array, with the factor's weights, if any, of which a table in the
-/// batch has the row that is added to each row.
+/// Copies `[rows, width]` into an array, and adds the factor's weights, if any. A table in the
+/// batch has the row of the factor for each row.
 pub(super) fn copy_set_rows(
     gpu: &Gpu,
     batch: &Buffer,
     weight: BufferArg,
     factor: Option<(BufferArg, usize)>,
     to: &Buffer,
-    place: ColumnRange,
+    range: ColumnRange,
 ) {
-    let ColumnRange { rows, first, width, columns } = place;
+    let ColumnRange { rows, first, width, columns } = range;
     let (len, has_factor) = (rows.len() * width, factor.is_some());
     let (shared, table) = factor.unwrap_or_else(|| (gpu.empty_buffer(1).launch_arg(), 0));
-    // SAFETY: the table names no row of the factor that is not there, and the array has the columns.
+    // SAFETY: the table has only rows of the factor, and the array has the columns.
     unsafe {
         copy_rows::launch_unchecked(
             &gpu.client,
@@ -63,7 +63,7 @@ pub(super) fn copy_set_rows(
     }
 }
 
-/// One number a unit.
+/// Copies one number per unit.
 #[cube(launch_unchecked)]
 fn copy_rows(
     weight: &[f32],

@@ -1,8 +1,9 @@
-//! The inverse of lists of many rows, on the device: the lists that contain each row, in their order.
+//! The inverse of lists of many rows, on the device: the lists that contain each row, in their
+//! order.
 //!
 //! Entries are sorted by row, four bits at a time. A stable sort leaves the lists of a row in their
-//! order, so that the order of all sums follows from the batch alone, whatever units run first. A row
-//! that is in many lists is summed in segments, and these are added up: so the work is even.
+//! order, so that the order of all sums follows from the batch alone, whatever units run first. A
+//! row that is in many lists is summed in segments, and these are added up: so the work is even.
 
 use std::ops::Range;
 
@@ -25,16 +26,16 @@ const BLOCK: usize = SORTERS * EACH;
 
 /// The lists of each row.
 pub(super) struct RowLists {
-    /// The first entry of each segment, and behind them the list of each entry.
+    /// First entry of each segment, then the list of each entry.
     segments: Buffer,
-    most_segments: usize,
+    max_segments: usize,
     /// The first segment of each row, and their number.
     rows: Buffer,
     row_count: usize,
 }
 
 impl RowLists {
-    /// Sorts some entries of the lists that begin at a word of a batch.
+    /// Sorts a range of entries of the lists that begin at a word of a batch.
     pub fn new(
         gpu: &Gpu,
         (batch, lists): (&Buffer, usize),
@@ -43,11 +44,11 @@ impl RowLists {
     ) -> Self {
         let KernelForm { rows, .. } = form;
         let (count, blocks) = (entries.len(), entries.len().div_ceil(BLOCK).max(1));
-        let most_segments = count / SEGMENT + rows;
-        let starts_of_segments = most_segments + 1;
+        let max_segments = count / SEGMENT + rows;
+        let starts_of_segments = max_segments + 1;
         let mut keys = [0, 1].map(|_| gpu.empty_buffer(count));
         let mut numbers = [0, 1].map(|_| gpu.empty_buffer(starts_of_segments + count));
-        // Behind the digits of all blocks the number of entries.
+        // The number of entries follows the digits of all blocks.
         let digits = blocks * DIGITS;
         let mut before = gpu.empty_buffer(1);
         let (sorters, units) = (CubeDim::new_1d(SORTERS as u32), CubeDim::new_1d(UNITS as u32));
@@ -57,13 +58,13 @@ impl RowLists {
             let [from_keys, to_keys] = &keys;
             let [from_numbers, to_numbers] = &numbers;
             let source = if pass == 0 { batch } else { from_keys };
-            let place = || {
+            let numbers_of_pass = || {
                 let [lists, first, count, blocks, shift, numbers] =
                     [lists, entries.start, count, blocks, pass * BITS, starts_of_segments]
                         .map(|it| it as u32);
-                SortPlaceLaunch::new(lists, first, count, blocks, shift, numbers, digits as u32)
+                SortPassLaunch::new(lists, first, count, blocks, shift, numbers, digits as u32)
             };
-            // SAFETY: no place is beyond the entries, and no digit beyond the counts of a block.
+            // SAFETY: no index is beyond the entries, and no digit beyond the counts of a block.
             unsafe {
                 count_digits::launch_unchecked(
                     &gpu.client,
@@ -72,13 +73,13 @@ impl RowLists {
                     source.launch_arg(),
                     before.launch_arg(),
                     counts.launch_arg(),
-                    place(),
+                    numbers_of_pass(),
                     form,
                     pass == 0,
                 );
             }
             scan_sums(gpu, &counts, digits);
-            // SAFETY: the counts say where each entry goes, one behind the other.
+            // SAFETY: the counts give each entry its own index within the entries.
             unsafe {
                 move_entries::launch_unchecked(
                     &gpu.client,
@@ -90,7 +91,7 @@ impl RowLists {
                     counts.launch_arg(),
                     to_keys.launch_arg(),
                     to_numbers.launch_arg(),
-                    place(),
+                    numbers_of_pass(),
                     form,
                     pass == 0,
                 );
@@ -136,124 +137,124 @@ impl RowLists {
                 rows as u32,
             );
         }
-        Self { segments, most_segments, rows: of_rows, row_count: rows }
+        Self { segments, max_segments, rows: of_rows, row_count: rows }
     }
 
-    /// The gradients of all rows, `[rows, columns]`, from those of the lists, `[lists, columns]`.
-    pub fn add_up(&self, gpu: &Gpu, slopes: &Buffer, layout: UnitLayout) -> Buffer {
-        let Self { segments, most_segments, rows, row_count } = self;
-        let sums = pairs::add_up(gpu, segments, slopes.launch_arg(), [0, *most_segments], layout);
+    /// Sums the gradients of `lists`, `[lists, columns]`, to those of all rows, `[rows, columns]`.
+    pub fn add_up(&self, gpu: &Gpu, lists: &Buffer, layout: UnitLayout) -> Buffer {
+        let Self { segments, max_segments, rows, row_count } = self;
+        let sums = pairs::add_up(gpu, segments, lists.launch_arg(), [0, *max_segments], layout);
         pairs::add_up_runs(gpu, rows, sums.launch_arg(), *row_count, layout)
     }
 }
 
 /// Numbers of a pass of the sort.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
-struct SortPlace {
+struct SortPass {
     lists: u32,
     first: u32,
     count: u32,
     blocks: u32,
     shift: u32,
-    /// Place of the first list's number among those that are sorted.
+    /// Offset of the first list's number among those that are sorted.
     numbers: u32,
-    /// Place of the number of entries behind the counts of the pass before.
+    /// Offset of the number of entries, after the counts of the previous pass.
     total: u32,
 }
 
-/// Entries that a pass reads: all of the lists in the first, then those that name a row.
+/// Returns the number of entries that a pass reads: all in the first, then those with a row.
 #[cube]
-fn entries_of(before: &[u32], place: &SortPlace, #[comptime] is_first: bool) -> usize {
-    let mut entries = place.count;
+fn entries_of(before: &[u32], pass: &SortPass, #[comptime] is_first: bool) -> usize {
+    let mut entries = pass.count;
     if !is_first {
-        entries = before[place.total as usize];
+        entries = before[pass.total as usize];
     }
     entries as usize
 }
 
-/// The row of an entry; one beyond the last for padding, and behind the entries.
+/// Returns the row of an entry; one past the last row for padding, and after the entries.
 #[cube]
 fn key(
     source: &[u32],
     i: usize,
     entries: usize,
-    place: &SortPlace,
+    pass: &SortPass,
     #[comptime] form: KernelForm,
     #[comptime] is_first: bool,
 ) -> u32 {
     let KernelForm { rows, wide, .. } = comptime!(form);
     let mut row = comptime!(rows as u32).runtime();
     if i < entries {
-        let entry = place.first as usize + i;
+        let entry = pass.first as usize + i;
         if comptime!(!is_first) {
             row = source[i];
         } else if comptime!(wide) {
-            row = source[place.lists as usize + entry];
+            row = source[pass.lists as usize + entry];
         } else {
-            let word = source[place.lists as usize + entry / 2];
+            let word = source[pass.lists as usize + entry / 2];
             row = (word >> ((entry % 2) as u32 * 16u32)) & 65535u32;
         }
     }
     row
 }
 
-/// The digit by which a pass sorts.
+/// Returns the digit by which a pass sorts.
 #[cube]
-fn digit_of(row: u32, place: &SortPlace) -> usize {
-    ((row >> place.shift) & comptime!(DIGITS as u32 - 1)) as usize
+fn digit_of(row: u32, pass: &SortPass) -> usize {
+    ((row >> pass.shift) & comptime!(DIGITS as u32 - 1)) as usize
 }
 
-/// Writes how many entries of each block have each digit, `[digits, blocks]`.
+/// Counts the entries of each block with each digit, `[digits, blocks]`.
 #[cube(launch_unchecked)]
 fn count_digits(
     source: &[u32],
     before: &[u32],
     counts: &mut [u32],
-    place: SortPlace,
+    pass: SortPass,
     #[comptime] form: KernelForm,
     #[comptime] is_first: bool,
 ) {
-    let mut own = Shared::<[u32]>::new_slice(comptime!(DIGITS * SORTERS));
+    let mut digit_counts = Shared::<[u32]>::new_slice(comptime!(DIGITS * SORTERS));
     let unit = UNIT_POS_X as usize;
     let block = CUBE_POS;
-    count_own(source, before, &mut own, block, unit, &place, form, is_first);
+    count_unit(source, before, &mut digit_counts, block, unit, &pass, form, is_first);
     sync_cube();
-    if unit < DIGITS && block < place.blocks as usize {
+    if unit < DIGITS && block < pass.blocks as usize {
         let mut sum = 0u32;
         for sorter in 0..SORTERS {
-            sum += own[unit * SORTERS + sorter];
+            sum += digit_counts[unit * SORTERS + sorter];
         }
-        counts[unit * place.blocks as usize + block] = sum;
+        counts[unit * pass.blocks as usize + block] = sum;
     }
 }
 
 /// Counts the digits of a unit's entries, `[digits, units]`.
 #[cube]
-fn count_own(
+fn count_unit(
     source: &[u32],
     before: &[u32],
-    own: &mut Shared<[u32]>,
+    digit_counts: &mut Shared<[u32]>,
     block: usize,
     unit: usize,
-    place: &SortPlace,
+    pass: &SortPass,
     #[comptime] form: KernelForm,
     #[comptime] is_first: bool,
 ) {
-    let entries = entries_of(before, place, is_first);
+    let entries = entries_of(before, pass, is_first);
     for digit in 0..DIGITS {
-        own[digit * SORTERS + unit] = 0u32;
+        digit_counts[digit * SORTERS + unit] = 0u32;
     }
     let begin = block * BLOCK + unit * EACH;
     for i in 0..EACH {
-        let row = key(source, begin + i, entries, place, form, is_first);
+        let row = key(source, begin + i, entries, pass, form, is_first);
         if row < comptime!(form.rows as u32) {
-            let digit = digit_of(row, place);
-            own[digit * SORTERS + unit] += 1u32;
+            let digit = digit_of(row, pass);
+            digit_counts[digit * SORTERS + unit] += 1u32;
         }
     }
 }
 
-/// Moves the entries of each block to where the sums of the counts before them say.
+/// Moves the entries of each block to the indices that the prefix sums of counts give.
 #[cube(launch_unchecked)]
 fn move_entries(
     source: &[u32],
@@ -262,37 +263,37 @@ fn move_entries(
     starts: &[u32],
     next_keys: &mut [u32],
     next_numbers: &mut [u32],
-    place: SortPlace,
+    pass: SortPass,
     #[comptime] form: KernelForm,
     #[comptime] is_first: bool,
 ) {
-    let mut own = Shared::<[u32]>::new_slice(comptime!(DIGITS * SORTERS));
+    let mut digit_counts = Shared::<[u32]>::new_slice(comptime!(DIGITS * SORTERS));
     let unit = UNIT_POS_X as usize;
     let block = CUBE_POS;
-    count_own(source, before, &mut own, block, unit, &place, form, is_first);
+    count_unit(source, before, &mut digit_counts, block, unit, &pass, form, is_first);
     sync_cube();
-    if unit < DIGITS && block < place.blocks as usize {
-        let mut sum = starts[unit * place.blocks as usize + block];
+    if unit < DIGITS && block < pass.blocks as usize {
+        let mut sum = starts[unit * pass.blocks as usize + block];
         for sorter in 0..SORTERS {
-            let at = unit * SORTERS + sorter;
-            let count = own[at];
-            own[at] = sum;
+            let index = unit * SORTERS + sorter;
+            let count = digit_counts[index];
+            digit_counts[index] = sum;
             sum += count;
         }
     }
     sync_cube();
-    let entries = entries_of(before, &place, is_first);
+    let entries = entries_of(before, &pass, is_first);
     let begin = block * BLOCK + unit * EACH;
-    let base = place.numbers as usize;
+    let base = pass.numbers as usize;
     for i in 0..EACH {
-        let row = key(source, begin + i, entries, &place, form, is_first);
+        let row = key(source, begin + i, entries, &pass, form, is_first);
         if row < comptime!(form.rows as u32) {
-            let digit = digit_of(row, &place);
-            let to = own[digit * SORTERS + unit] as usize;
-            own[digit * SORTERS + unit] = to as u32 + 1u32;
+            let digit = digit_of(row, &pass);
+            let to = digit_counts[digit * SORTERS + unit] as usize;
+            digit_counts[digit * SORTERS + unit] = to as u32 + 1u32;
             next_keys[to] = row;
             if comptime!(is_first) {
-                next_numbers[base + to] = ((begin + i) / comptime!(form.places)) as u32;
+                next_numbers[base + to] = ((begin + i) / comptime!(form.width)) as u32;
             } else {
                 next_numbers[base + to] = numbers[base + begin + i];
             }
@@ -300,7 +301,7 @@ fn move_entries(
     }
 }
 
-/// Replaces numbers by the sum of those before each, and writes the sum of all behind them.
+/// Replaces numbers by their prefix sums, and writes the sum of all after them.
 fn scan_sums(gpu: &Gpu, numbers: &Buffer, count: usize) {
     // SAFETY: the buffer has one more number.
     unsafe {
@@ -329,8 +330,8 @@ fn scan_all(numbers: &mut [u32], count: u32) {
     sums[unit] = sum;
     sync_cube();
     let mut sum = 0u32;
-    for other in 0..unit {
-        sum += sums[other];
+    for earlier in 0..unit {
+        sum += sums[earlier];
     }
     for i in begin..end {
         let number = numbers[i];
@@ -342,8 +343,8 @@ fn scan_all(numbers: &mut [u32], count: u32) {
     }
 }
 
-/// Writes the first entry of each row, and their number behind the last. Each unit compares an entry
-/// with the one before.
+/// Writes the first entry of each row, then the number of entries. Each unit compares an entry with
+/// the previous one.
 #[cube(launch_unchecked)]
 fn row_starts(keys: &[u32], before: &[u32], starts: &mut [u32], total: u32, rows: u32) {
     let i = CUBE_POS * UNITS + UNIT_POS_X as usize;
@@ -364,7 +365,7 @@ fn row_starts(keys: &[u32], before: &[u32], starts: &mut [u32], total: u32, rows
     }
 }
 
-/// Writes how many segments each row has.
+/// Counts the segments of each row.
 #[cube(launch_unchecked)]
 fn count_segments(starts: &[u32], counts: &mut [u32], rows: u32) {
     let row = CUBE_POS * UNITS + UNIT_POS_X as usize;
@@ -374,8 +375,8 @@ fn count_segments(starts: &[u32], counts: &mut [u32], rows: u32) {
     }
 }
 
-/// Writes the first entry of each segment, and the end of all into the places behind them; entries
-/// count from `base` on.
+/// Writes the first entry of each segment, and the end of all to unused segments; entries count
+/// from `base`.
 #[cube(launch_unchecked)]
 fn segment_starts(starts: &[u32], of_rows: &[u32], segments: &mut [u32], base: u32, rows: u32) {
     let i = CUBE_POS * UNITS + UNIT_POS_X as usize;

@@ -1,4 +1,4 @@
-//! Steps of optimisers on a GPU, one parameter a unit.
+//! Steps of optimisers on a GPU, one parameter per unit.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl;
@@ -87,7 +87,7 @@ enum StepRule {
     Mean,
 }
 
-/// Those of [`AdamFactors`]; `decay` is coupled, and a mean has its share as the rate.
+/// Factors of [`AdamFactors`]; `decay` is coupled, and a mean has its share as the rate.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
 struct Factors {
     shrink: f32,
@@ -111,7 +111,7 @@ fn bounded(p: f32, clip: f32, #[comptime] clipped: bool) -> f32 {
     }
 }
 
-/// Rules with one state have it in `m`.
+/// Takes a step. Rules with one state have it in `m`.
 #[cube(launch_unchecked)]
 fn take_step(
     p: &[f32],

@@ -13,17 +13,17 @@ use crate::model::ops::strips::ROUND;
 /// Lists whose gradients are loaded side by side, so that their latencies overlap.
 const ABREAST: u32 = 8;
 
-/// Writes the sums of the gradients of each strip's lists that contain an input into `sums`,
-/// `[strips, inputs, hidden]`. A cube computes a strip, an input, and one column a unit: the inputs
-/// of a strip are consecutive, so that their data stay in a cache.
+/// Sums the gradients of each strip's lists that contain an input, into `sums`, `[strips, inputs,
+/// hidden]`. A cube computes a strip and an input, a unit one column. The inputs of a strip are
+/// consecutive cubes, so that their data stay in a cache.
 ///
 /// # Buffers
-/// - `slopes`: `[lists, hidden]`
-/// - `bits`: those of `RowIndex`
-/// - `batch`: from `order` on the list at each place of the strips, where they have an order
+/// - `gradients`: `[lists, hidden]`
+/// - `bits`: [`RowIndex::bits`](super::index::RowIndex)
+/// - `batch`: from `order` on, the list of each slot of the strips, if they are ordered
 #[cube(launch_unchecked)]
 pub(super) fn strips(
-    slopes: &[f32],
+    gradients: &[f32],
     bits: &[u32],
     batch: &[u32],
     sums: &mut [f32],
@@ -46,24 +46,24 @@ pub(super) fn strips(
     let mut sum = 0.0f32;
     for i in 0..comptime!(words * 32 / ROUND) {
         let word = (readable * inputs + input) * words + i * comptime!(ROUND / 32);
-        let mut place = readable * comptime!(words * 32) + i * ROUND;
+        let mut slot = readable * comptime!(words * 32) + i * ROUND;
         if ordered {
-            place += order as usize;
+            slot += order as usize;
         }
-        round.find(bits, batch, word, place, ordered);
+        round.find(bits, batch, word, slot, ordered);
         let count = round.count();
-        let mut at = 0u32;
-        while at < count {
-            let a = slope(slopes, &round, at, count, read, hidden);
-            let b = slope(slopes, &round, at + 1u32, count, read, hidden);
-            let c = slope(slopes, &round, at + 2u32, count, read, hidden);
-            let d = slope(slopes, &round, at + 3u32, count, read, hidden);
-            let e = slope(slopes, &round, at + 4u32, count, read, hidden);
-            let f = slope(slopes, &round, at + 5u32, count, read, hidden);
-            let g = slope(slopes, &round, at + 6u32, count, read, hidden);
-            let h = slope(slopes, &round, at + 7u32, count, read, hidden);
+        let mut index = 0u32;
+        while index < count {
+            let a = list_gradient(gradients, &round, index, count, read, hidden);
+            let b = list_gradient(gradients, &round, index + 1u32, count, read, hidden);
+            let c = list_gradient(gradients, &round, index + 2u32, count, read, hidden);
+            let d = list_gradient(gradients, &round, index + 3u32, count, read, hidden);
+            let e = list_gradient(gradients, &round, index + 4u32, count, read, hidden);
+            let f = list_gradient(gradients, &round, index + 5u32, count, read, hidden);
+            let g = list_gradient(gradients, &round, index + 6u32, count, read, hidden);
+            let h = list_gradient(gradients, &round, index + 7u32, count, read, hidden);
             sum += ((a + b) + (c + d)) + ((e + f) + (g + h));
-            at += ABREAST;
+            index += ABREAST;
         }
     }
     if here && column < hidden {
@@ -71,18 +71,18 @@ pub(super) fn strips(
     }
 }
 
-/// The number of one of the lists; 0 beyond the last.
+/// Returns a column of the gradient of the list at `index` of a round; 0 beyond the last.
 #[cube]
-fn slope(
-    slopes: &[f32],
+fn list_gradient(
+    gradients: &[f32],
     round: &BitRound,
-    number: u32,
+    index: u32,
     count: u32,
     column: usize,
     #[comptime] width: usize,
 ) -> f32 {
-    let list = round.list(min(number, count - 1u32));
-    select(number < count, slopes[list * width + column], 0.0f32)
+    let list = round.list(min(index, count - 1u32));
+    select(index < count, gradients[list * width + column], 0.0f32)
 }
 
 /// Sums the strips of each row into `gradients`, `[rows, hidden]`, one row a cube. If there are
@@ -117,21 +117,21 @@ pub(super) fn rows_of_strips(
                     sum = gradients[row * hidden + column];
                 }
                 let step = comptime!(inputs * hidden);
-                let mut at = begin * step + row % inputs * hidden + column;
-                let mut left = end - begin;
-                while left >= 4 {
-                    let a = sums[at];
-                    let b = sums[at + step];
-                    let c = sums[at + comptime!(2 * step)];
-                    let d = sums[at + comptime!(3 * step)];
+                let mut offset = begin * step + row % inputs * hidden + column;
+                let mut rest = end - begin;
+                while rest >= 4 {
+                    let a = sums[offset];
+                    let b = sums[offset + step];
+                    let c = sums[offset + comptime!(2 * step)];
+                    let d = sums[offset + comptime!(3 * step)];
                     sum += (a + b) + (c + d);
-                    at += comptime!(4 * step);
-                    left -= 4;
+                    offset += comptime!(4 * step);
+                    rest -= 4;
                 }
-                while left > 0 {
-                    sum += sums[at];
-                    at += step;
-                    left -= 1;
+                while rest > 0 {
+                    sum += sums[offset];
+                    offset += step;
+                    rest -= 1;
                 }
                 gradients[row * hidden + column] = sum;
             }
@@ -166,14 +166,14 @@ pub(super) fn sum_runs(gpu: &Gpu, from: &Buffer, runs: &[Range<usize>], width: u
     from
 }
 
-/// The sum of the first rows, `[rows, width]` to `[width]`.
+/// Sums the first rows, `[rows, width]` to `[width]`.
 pub(super) fn of_all(gpu: &Gpu, from: &Buffer, rows: usize, width: usize) -> Buffer {
     let all = 0..rows;
     sum_runs(gpu, from, &[all], width)
 }
 
-/// The sum of each of `count` groups of rows, `[rows, width]` to `[groups, width]`. `groups` is
-/// `[groups, 2]`, begin and end of each; without it all rows form one run, [`ROWS`] a group.
+/// Sums `count` groups of rows, `[rows, width]` to `[groups, width]`. `groups` is `[groups, 2]`,
+/// start and end of each; without it all rows form one run, with [`ROWS`] per group.
 fn add_groups(
     gpu: &Gpu,
     from: &Buffer,
@@ -183,7 +183,7 @@ fn add_groups(
 ) -> Buffer {
     let (to, listed) = (gpu.empty_buffer(count * width), groups.is_some());
     let groups = groups.map_or_else(|| gpu.empty_buffer(1), |groups| gpu.upload_words(groups));
-    // SAFETY: the kernel reads and writes within the shapes that it names.
+    // SAFETY: the kernel reads and writes within the shapes of its buffers.
     unsafe {
         sum_of_groups::launch_unchecked(
             &gpu.client,
@@ -254,7 +254,7 @@ impl FinalSums {
     ) -> Self {
         let [output, bias, output_bias, loss] =
             [buckets * outputs, hidden, buckets, 1].map(|len| gpu.empty_buffer(len));
-        // SAFETY: the kernel reads and writes within the shapes that it names.
+        // SAFETY: the kernel reads and writes within the shapes of its buffers.
         unsafe {
             last::launch_unchecked(
                 &gpu.client,

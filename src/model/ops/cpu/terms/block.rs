@@ -1,5 +1,5 @@
-//! The formula for a block of positions: from sums to losses, and to derivatives by the sums. It is
-//! that of [`crate::sums`], one position a lane.
+//! Formula of [`crate::sums`] for a block of positions, one per lane: from sums to losses, and to
+//! derivatives by the sums.
 
 use super::Pair;
 use crate::batch::SUMS;
@@ -9,18 +9,18 @@ use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 pub(super) const BLOCK: usize = 128;
 type BlockNumbers = [f32; BLOCK];
 
-/// Numbers of positions; those behind the last position are stale.
+/// Numbers of positions; numbers after the last position are stale.
 pub(super) struct TermBlock {
     pub middlegame: BlockNumbers,
     pub endgame: BlockNumbers,
     pub turn: BlockNumbers,
-    /// Targets, or forces.
+    /// Targets, or upstream gradients.
     pub numbers: BlockNumbers,
     pub weights: BlockNumbers,
     pub logits: BlockNumbers,
     pub losses: BlockNumbers,
     /// Derivatives of the losses by the logits.
-    pub slopes: BlockNumbers,
+    pub gradients: BlockNumbers,
 }
 
 struct BlockLoss {
@@ -31,7 +31,7 @@ struct BlockLoss {
     /// `p - target`
     error: f32,
     /// `p (1 - p)`
-    steepness: f32,
+    sigmoid_derivative: f32,
 }
 
 const MIDDLEGAME: f32 = SAFETY_MIDDLEGAME as f32;
@@ -39,9 +39,9 @@ const ENDGAME: f32 = SAFETY_ENDGAME as f32;
 
 impl TermBlock {
     pub fn new() -> Self {
-        let [middlegame, endgame, turn, numbers, logits, losses, slopes] = [[0.0; BLOCK]; 7];
+        let [middlegame, endgame, turn, numbers, logits, losses, gradients] = [[0.0; BLOCK]; 7];
         let weights = [1.0; BLOCK];
-        TermBlock { middlegame, endgame, turn, numbers, weights, logits, losses, slopes }
+        TermBlock { middlegame, endgame, turn, numbers, weights, logits, losses, gradients }
     }
 
     /// Computes the logits, in units of `scale` centipawns.
@@ -59,24 +59,25 @@ impl TermBlock {
         }
     }
 
-    /// Computes the losses and the derivatives; without a loss the derivatives are the forces.
+    /// Computes losses and their derivatives; without a loss the derivatives are the upstream
+    /// gradients.
     #[inline(always)]
     pub fn compare_targets(&mut self, loss: Option<Loss>) {
         let Some(loss) = loss else {
             self.losses = [0.0; BLOCK];
-            self.slopes = self.numbers;
+            self.gradients = self.numbers;
             return;
         };
         let power = loss.power as f32;
         // The loss and its derivative by the logit, with that of the sigmoid.
         match loss.shape {
-            LossShape::Squared => {
-                self.compare_by(loss, |it| (it.error * it.error, 2.0 * it.error * it.steepness))
-            }
+            LossShape::Squared => self.compare_by(loss, |it| {
+                (it.error * it.error, 2.0 * it.error * it.sigmoid_derivative)
+            }),
             LossShape::Power => self.compare_by(loss, |it| {
-                let slope = it.error.abs().powf(power - 1.0);
-                let by_error = power * slope.copysign(it.error);
-                (slope * it.error.abs(), by_error * it.steepness)
+                let lower = it.error.abs().powf(power - 1.0);
+                let by_error = power * lower.copysign(it.error);
+                (lower * it.error.abs(), by_error * it.sigmoid_derivative)
             }),
             LossShape::CrossEntropy => self.compare_by(loss, |it| {
                 let larger = if it.logit < 0.0 { 0.0 } else { it.logit };
@@ -86,7 +87,7 @@ impl TermBlock {
     }
 
     #[inline(always)]
-    fn compare_by(&mut self, loss: Loss, of: impl Fn(BlockLoss) -> (f32, f32)) {
+    fn compare_by(&mut self, loss: Loss, cost: impl Fn(BlockLoss) -> (f32, f32)) {
         let over_rated = 1.0 + loss.asymmetry as f32;
         for i in 0..BLOCK {
             let logit = self.logits[i];
@@ -95,13 +96,13 @@ impl TermBlock {
             let more = 1.0 / (1.0 + small);
             let less = small * more;
             let p = if logit < 0.0 { less } else { more };
-            let target = self.numbers[i];
+            let (target, sigmoid_derivative) = (self.numbers[i], less * more);
             let error = p - target;
-            let (cost, slope) =
-                of(BlockLoss { logit, small, target, error, steepness: less * more });
+            let (cost, by_logit) =
+                cost(BlockLoss { logit, small, target, error, sigmoid_derivative });
             let weight = self.weights[i] * if error > 0.0 { over_rated } else { 1.0 };
             self.losses[i] = cost * weight;
-            self.slopes[i] = slope * weight;
+            self.gradients[i] = by_logit * weight;
         }
     }
 
@@ -112,8 +113,8 @@ impl TermBlock {
         for i in 0..BLOCK {
             let (value, crossed) =
                 endgame_value([normal[i][1], white[i][1], black[i][1], complexity[i][1]]);
-            let by_mg = self.slopes[i] * self.middlegame[i];
-            let by_eg = if crossed { 0.0 } else { self.slopes[i] * self.endgame[i] };
+            let by_mg = self.gradients[i] * self.middlegame[i];
+            let by_eg = if crossed { 0.0 } else { self.gradients[i] * self.endgame[i] };
             let danger = |[mg, eg]: Pair| {
                 let positive = if eg > 0.0 { 1.0 / ENDGAME } else { 0.0 };
                 [2.0 / MIDDLEGAME * positive_part(mg) * by_mg, positive * by_eg]
@@ -127,7 +128,7 @@ impl TermBlock {
     }
 }
 
-/// The endgame value before COMPLEXITY, and whether this would move it across zero.
+/// Returns the endgame value before COMPLEXITY, and whether COMPLEXITY would move it across zero.
 #[inline(always)]
 fn endgame_value([normal, white, black, complexity]: [f32; SUMS]) -> (f32, bool) {
     let value = normal + (positive_part(black) - positive_part(white)) / ENDGAME;
@@ -135,7 +136,7 @@ fn endgame_value([normal, white, black, complexity]: [f32; SUMS]) -> (f32, bool)
     (value, (value != 0.0) & (value.abs() + complexity < 0.0))
 }
 
-/// The larger of a number and 0; NaN stays NaN, and shows in the loss.
+/// Returns the larger of a number and 0; NaN stays NaN, so that a divergence is visible.
 #[inline(always)]
 fn positive_part(x: f32) -> f32 {
     if x < 0.0 { 0.0 } else { x }
@@ -146,7 +147,7 @@ fn sign_of(x: f32) -> f32 {
     if x == 0.0 { 0.0 } else { 1f32.copysign(x) }
 }
 
-/// `exp(-x)` for `x` of 0 or more, to about 1e-7; constant beyond 87. NaN stays NaN.
+/// Computes `exp(-x)` for `x` of 0 or more, to about 1e-7; constant beyond 87. NaN stays NaN.
 #[inline(always)]
 fn exp_of_negative(x: f32) -> f32 {
     let x = if x > 87.0 { -87.0 } else { -x };

@@ -8,18 +8,18 @@ use crate::architecture::Curve;
 use crate::loss::LossShape;
 use crate::model::LossInputs;
 
-/// Values that the kernels of positions and of heads write; these never accumulators.
+/// Output of the kernels of positions and of heads; heads never write accumulators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum WrittenGradients {
-    /// Writes accumulators into `slopes`, `[positions, views, hidden]`.
+    /// Writes accumulators into `list_output`, `[positions, perspectives, hidden]`.
     Accumulators,
     /// Writes logits into `results`, `[batch]`.
     Logits,
-    /// Writes the gradients of accumulators into `slopes`, `[positions, views, hidden]`, and the
-    /// sums of each tile into `results`, `[tiles, sums]`.
+    /// Writes the gradients of accumulators into `list_output`, `[positions, perspectives,
+    /// hidden]`, and the sums of each tile into `results`, `[tiles, sums]`.
     Gradients(LossForm),
-    /// The same for targets that are forces on the logits.
-    Pull,
+    /// Writes the same from upstream gradients in place of targets.
+    Upstream,
 }
 
 /// Kind of the losses, without numbers.
@@ -27,32 +27,31 @@ pub(super) enum WrittenGradients {
 pub(super) struct LossForm {
     pub shape: LossShape,
     /// Whether base logits follow the targets.
-    pub added: bool,
-    /// Whether factors of the losses follow these.
-    pub weighted: bool,
+    pub has_base: bool,
+    /// Whether sample weights follow them.
+    pub has_weights: bool,
 }
 
 impl LossForm {
-    pub fn from_inputs(judged: LossInputs) -> Self {
-        let LossInputs { base, weights, loss, .. } = judged;
-        Self { shape: loss.shape, added: !base.is_empty(), weighted: !weights.is_empty() }
+    pub fn from_inputs(inputs: LossInputs) -> Self {
+        let LossInputs { base, weights, loss, .. } = inputs;
+        Self { shape: loss.shape, has_base: !base.is_empty(), has_weights: !weights.is_empty() }
     }
 }
 
 /// A cube takes a tile of positions, a unit some columns of the hidden layer.
 ///
 /// # Buffers
-/// - `weight`: `[rows, hidden]`; `bias`: `[hidden]`, `output`: `[buckets, views, hidden]`,
-///   `output_bias`: `[buckets]`; for accumulators the last two are not read
-/// - `batch`: the targets or forces, `[batch]`, as bits of floats, and behind them what is added to
-///   the logits, if anything, and what losses are multiplied by, if not 1; from `table` on, where
-///   there are several buckets, that of the tiles; from `lists` on the lists, `[batch, views,
-///   places]`, two rows a word, the first one low. WGSL guarantees no more than eight buffers, one of which is for the numbers
-///   below.
+/// - `weight`: `[rows, hidden]`; `bias`: `[hidden]`; `output`: `[buckets, perspectives, hidden]`, and
+///   `output_bias`: `[buckets]`, which are not read for accumulators
+/// - `batch`: targets or upstream gradients, `[batch]`, as bits of floats, then base logits and sample
+///   weights, if any; from `table` on the tiles, if there are several buckets; from `lists` on the
+///   lists, `[batch, perspectives, width]`, two rows per word, the first one low, or one if `wide`
 ///
-/// `first` is the first position, `positions` their number; `slopes` begin with the first one.
-/// `first_tile` and `tiles` are those of the tiles. The losses of a mean count `share` each, times
-/// `over_rated` where more is expected than the target; `power` is their exponent, if they have one.
+/// WGSL guarantees eight buffers, one of which is for the numbers. `first` is the first position,
+/// `positions` their number; `list_output` begins with the first one. `first_tile` and `tiles` are
+/// those of the tiles. Gradients are those of losses times `share`; losses are multiplied by
+/// `over_rated` if the expected result exceeds the target. `power` is the exponent of losses.
 #[cube(launch_unchecked)]
 pub(super) fn positions(
     weight: &[f32],
@@ -60,7 +59,7 @@ pub(super) fn positions(
     output: &[f32],
     output_bias: &[f32],
     batch: &[u32],
-    slopes: &mut [f32],
+    list_output: &mut [f32],
     results: &mut [f32],
     table: u32,
     lists: u32,
@@ -74,16 +73,16 @@ pub(super) fn positions(
     #[comptime] form: KernelForm,
     #[comptime] written: WrittenGradients,
 ) {
-    let KernelForm { rows, views, places, wide, curve, buckets, spread } = comptime!(form);
+    let KernelForm { rows, perspectives, width, wide, curve, buckets, spread } = comptime!(form);
     let UnitLayout { hidden, units, columns } = comptime!(spread);
     let padded = comptime!(form.padded_width());
     let unrolled = comptime!(spread.is_unrolled());
-    let judged = comptime!(written != WrittenGradients::Accumulators);
-    let judging = comptime!(match written {
-        WrittenGradients::Gradients(judging) => Some(judging),
+    let has_output = comptime!(written != WrittenGradients::Accumulators);
+    let loss_form = comptime!(match written {
+        WrittenGradients::Gradients(loss_form) => Some(loss_form),
         _ => None,
     });
-    let gradients = comptime!(judging.is_some() || written == WrittenGradients::Pull);
+    let gradients = comptime!(loss_form.is_some() || written == WrittenGradients::Upstream);
     let listed = comptime!(buckets > 1);
     let none = comptime!(rows as u32);
     let last = comptime!(hidden - 1);
@@ -100,13 +99,13 @@ pub(super) fn positions(
         bucket = batch[entry] as usize;
     }
 
-    let mut active = Shared::<[u32]>::new_slice(comptime!(views * padded));
+    let mut active = Shared::<[u32]>::new_slice(comptime!(perspectives * padded));
     let mut tree = Shared::<[f32]>::new_slice(units);
 
-    let mut steepness = Array::<f32>::new(comptime!(views * columns));
-    let mut output_sums = Array::<f32>::new(comptime!(views * columns));
+    let mut weights = Array::<f32>::new(comptime!(perspectives * columns));
+    let mut output_sums = Array::<f32>::new(comptime!(perspectives * columns));
     let mut bias_sums = Array::<f32>::new(columns);
-    let mut values = Array::<f32>::new(comptime!(views * columns));
+    let mut values = Array::<f32>::new(comptime!(perspectives * columns));
     let mut output_bias_sum = 0.0f32;
     let mut loss = 0.0f32;
     #[unroll(unrolled)]
@@ -114,12 +113,12 @@ pub(super) fn positions(
         let column = min(unit + c * units, last);
         bias_sums[c] = 0.0f32;
         #[unroll]
-        for view in 0..views {
-            if judged {
-                let row = bucket * views + view;
-                steepness[view * columns + c] = output[row * hidden + column];
+        for perspective in 0..perspectives {
+            if has_output {
+                let row = bucket * perspectives + perspective;
+                weights[perspective * columns + c] = output[row * hidden + column];
             }
-            output_sums[view * columns + c] = 0.0f32;
+            output_sums[perspective * columns + c] = 0.0f32;
         }
     }
 
@@ -129,20 +128,20 @@ pub(super) fn positions(
         if listed {
             here = false;
             if tile < tiles {
-                let at = batch[entry + 1 + step];
-                here = at != NONE;
-                position = at as usize - first;
+                let listed_position = batch[entry + 1 + step];
+                here = listed_position != NONE;
+                position = listed_position as usize - first;
             }
         }
 
-        // The lists, one number a word, padded with blank inputs.
+        // The lists, one number per word, padded with blank inputs.
         let mut i = unit;
-        while i < comptime!(views * padded) {
-            let view = i / padded;
-            let place = i % padded;
+        while i < comptime!(perspectives * padded) {
+            let perspective = i / padded;
+            let slot = i % padded;
             let mut input = none.runtime();
-            if here && place < places {
-                let entry = ((first + position) * views + view) * places + place;
+            if here && slot < width {
+                let entry = ((first + position) * perspectives + perspective) * width + slot;
                 if comptime!(wide) {
                     input = batch[lists as usize + entry];
                 } else {
@@ -160,14 +159,14 @@ pub(super) fn positions(
         for c in 0..columns {
             let column = min(unit + c * units, last);
             #[unroll]
-            for view in 0..views {
-                values[view * columns + c] = bias[column];
+            for perspective in 0..perspectives {
+                values[perspective * columns + c] = bias[column];
             }
         }
         #[unroll]
-        for view in 0..views {
-            for group in 0..comptime!(padded / ABREAST) {
-                let at = view * padded + group * ABREAST;
+        for perspective in 0..perspectives {
+            for four in 0..comptime!(padded / ABREAST) {
+                let at = perspective * padded + four * ABREAST;
                 let a = active[at];
                 let b = active[at + 1];
                 let c = active[at + 2];
@@ -180,22 +179,22 @@ pub(super) fn positions(
                         let b = row(weight, b, column, form);
                         let c = row(weight, c, column, form);
                         let d = row(weight, d, column, form);
-                        values[view * columns + k] += (a + b) + (c + d);
+                        values[perspective * columns + k] += (a + b) + (c + d);
                     }
                 }
             }
         }
 
-        if judged {
-            // The output, added up over the units in a fixed order.
+        if has_output {
+            // The output, summed over the units in a fixed order.
             let mut dot = 0.0f32;
             #[unroll(unrolled)]
             for c in 0..columns {
                 if unit + c * units < hidden {
                     #[unroll]
-                    for view in 0..views {
-                        let k = view * columns + c;
-                        dot += activate(values[k], curve) * steepness[k];
+                    for perspective in 0..perspectives {
+                        let k = perspective * columns + c;
+                        dot += activate(values[k], curve) * weights[k];
                     }
                 }
             }
@@ -215,12 +214,13 @@ pub(super) fn positions(
                 if gradients {
                     let target = f32::reinterpret(batch[first + position]);
                     let mut gradient = target;
-                    if comptime!(judging.is_some()) {
+                    if comptime!(loss_form.is_some()) {
                         let (at, labels) = (first + position, table as usize);
-                        let form = comptime!(judging.unwrap());
-                        let judged = judge(batch, at, labels, logit, power, over_rated, form);
-                        loss += judged.loss;
-                        gradient = judged.gradient * share;
+                        let form = comptime!(loss_form.unwrap());
+                        let position_loss =
+                            loss_and_gradient(batch, at, labels, logit, power, over_rated, form);
+                        loss += position_loss.loss;
+                        gradient = position_loss.gradient * share;
                     }
                     output_bias_sum += gradient;
                     #[unroll(unrolled)]
@@ -228,12 +228,14 @@ pub(super) fn positions(
                         let column = unit + c * units;
                         if column < hidden {
                             #[unroll]
-                            for view in 0..views {
-                                let k = view * columns + c;
-                                let slope = gradient * steepness[k] * derivative(values[k], curve);
+                            for perspective in 0..perspectives {
+                                let k = perspective * columns + c;
+                                let by_sum = gradient * weights[k] * derivative(values[k], curve);
                                 output_sums[k] += gradient * activate(values[k], curve);
-                                bias_sums[c] += slope;
-                                slopes[(position * views + view) * hidden + column] = slope;
+                                bias_sums[c] += by_sum;
+                                list_output
+                                    [(position * perspectives + perspective) * hidden + column] =
+                                    by_sum;
                             }
                         }
                     }
@@ -247,9 +249,9 @@ pub(super) fn positions(
                 let column = unit + c * units;
                 if column < hidden {
                     #[unroll]
-                    for view in 0..views {
-                        let list = position * views + view;
-                        slopes[list * hidden + column] = values[view * columns + c];
+                    for perspective in 0..perspectives {
+                        let list = position * perspectives + perspective;
+                        list_output[list * hidden + column] = values[perspective * columns + c];
                     }
                 }
             }
@@ -265,55 +267,56 @@ pub(super) fn positions(
             let column = unit + c * units;
             if column < hidden {
                 #[unroll]
-                for view in 0..views {
-                    results[start + view * hidden + column] = output_sums[view * columns + c];
+                for perspective in 0..perspectives {
+                    results[start + perspective * hidden + column] =
+                        output_sums[perspective * columns + c];
                 }
-                results[start + views * hidden + column] = bias_sums[c];
+                results[start + perspectives * hidden + column] = bias_sums[c];
             }
         }
         if unit == 0 {
-            results[start + (views + 1) * hidden] = output_bias_sum;
-            results[start + (views + 1) * hidden + 1] = loss;
+            results[start + (perspectives + 1) * hidden] = output_bias_sum;
+            results[start + (perspectives + 1) * hidden + 1] = loss;
         }
     }
 }
 
-/// The loss of a position, and its derivative by the logit.
+/// Loss of a position, and its derivative by the logit.
 #[derive(CubeType, Clone, Copy)]
-pub(super) struct Judged {
+pub(super) struct LossGradient {
     pub loss: f32,
     pub gradient: f32,
 }
 
-/// Judges the logit of a position by its labels, which are at `at` and, of further kinds, behind all
-/// of the first; all kinds together have `labels` numbers.
+/// Computes the loss of a position from its logit and labels. Its target is word `target_word`;
+/// each further kind of labels follows those of all positions, and all kinds have `labels` numbers.
 #[cube]
-pub(super) fn judge(
+pub(super) fn loss_and_gradient(
     batch: &[u32],
-    at: usize,
+    target_word: usize,
     labels: usize,
     logit: f32,
     power: f32,
     over_rated: f32,
     #[comptime] form: LossForm,
-) -> Judged {
-    let LossForm { shape, added, weighted } = comptime!(form);
-    let stride = labels / comptime!(1 + added as usize + weighted as usize);
-    let target = f32::reinterpret(batch[at]);
-    let mut place = at;
+) -> LossGradient {
+    let LossForm { shape, has_base, has_weights } = comptime!(form);
+    let stride = labels / comptime!(1 + has_base as usize + has_weights as usize);
+    let target = f32::reinterpret(batch[target_word]);
+    let mut word = target_word;
     let mut sum = logit;
-    if added {
-        place += stride;
-        sum += f32::reinterpret(batch[place]);
+    if has_base {
+        word += stride;
+        sum += f32::reinterpret(batch[word]);
     }
     let mut weight = 1.0f32;
-    if weighted {
-        place += stride;
-        weight = f32::reinterpret(batch[place]);
+    if has_weights {
+        word += stride;
+        weight = f32::reinterpret(batch[word]);
     }
     let expected = 1.0f32 / (1.0f32 + (-sum).exp());
     weight *= select(expected > target, over_rated, 1.0f32);
-    Judged {
+    LossGradient {
         loss: cost(sum, expected, target, power, shape) * weight,
         gradient: by_logit(expected, target, power, shape) * weight,
     }
@@ -327,9 +330,9 @@ fn cost(logit: f32, expected: f32, target: f32, power: f32, #[comptime] shape: L
         LossShape::Squared => error * error,
         LossShape::Power => size.powf(power),
         LossShape::CrossEntropy => {
-            let (above, below) =
-                (select(logit < 0.0f32, 0.0f32, logit), select(logit < 0.0f32, logit, -logit));
-            above - target * logit + (1.0f32 + below.exp()).ln()
+            let positive = select(logit < 0.0f32, 0.0f32, logit);
+            let negative = select(logit < 0.0f32, logit, -logit);
+            positive - target * logit + (1.0f32 + negative.exp()).ln()
         }
     }
 }
@@ -339,10 +342,10 @@ fn by_logit(expected: f32, target: f32, power: f32, #[comptime] shape: LossShape
     let error = expected - target;
     let size = select(error < 0.0f32, -error, error);
     let sign = select(error > 0.0f32, 1.0f32, select(error < 0.0f32, -1.0f32, 0.0f32));
-    let steepness = expected * (1.0f32 - expected);
+    let by_sum = expected * (1.0f32 - expected);
     match comptime!(shape) {
-        LossShape::Squared => 2.0f32 * error * steepness,
-        LossShape::Power => power * size.powf(power - 1.0f32) * sign * steepness,
+        LossShape::Squared => 2.0f32 * error * by_sum,
+        LossShape::Power => power * size.powf(power - 1.0f32) * sign * by_sum,
         LossShape::CrossEntropy => error,
     }
 }
@@ -350,8 +353,8 @@ fn by_logit(expected: f32, target: f32, power: f32, #[comptime] shape: LossShape
 #[cube]
 fn row(weight: &[f32], input: u32, column: usize, #[comptime] form: KernelForm) -> f32 {
     let KernelForm { rows, spread, .. } = comptime!(form);
-    let there = min(input as usize, comptime!(rows - 1));
-    let number = weight[there * comptime!(spread.hidden) + column];
+    let readable = min(input as usize, comptime!(rows - 1));
+    let number = weight[readable * comptime!(spread.hidden) + column];
     select(input < comptime!(rows as u32), number, 0.0f32)
 }
 
@@ -373,13 +376,13 @@ pub(super) fn activate(a: f32, #[comptime] curve: Curve) -> f32 {
 #[cube]
 pub(super) fn derivative(a: f32, #[comptime] curve: Curve) -> f32 {
     let Curve { bounded, outer, .. } = comptime!(curve);
-    let mut steep = 1.0f32;
+    let mut value = 1.0f32;
     if comptime!(outer == 2) {
-        steep = a + a;
+        value = a + a;
     }
     let mut inside = a > 0.0f32;
     if bounded {
         inside = a >= 0.0f32 && a <= 1.0f32;
     }
-    select(inside, steep, 0.0f32)
+    select(inside, value, 0.0f32)
 }
