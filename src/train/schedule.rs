@@ -385,3 +385,28 @@ impl StageInRun {
         [self.value_within(0.0), self.value_within(1.0)]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fits a schedule of steps to a run of ten.
+    fn fit_steps(from: f64, factor: f64, every: f64) -> RunSchedule {
+        let (factor, every) = (Some(factor), Some(Length::Share(every)));
+        let stage =
+            ScheduleStage { shape: CurveShape::Step, from, to: None, factor, every, length: None };
+        let span = Span { steps: 10, batch: 1, superbatch: 1, epoch: 10 };
+        Stages::new(vec![stage]).and_then(|stages| stages.fit_to_span(&span)).expect("a schedule")
+    }
+
+    #[test]
+    fn steps_are_taken_at_their_share_of_a_run() {
+        let schedule = fit_steps(1.0, 2.0, 0.1);
+        for (done, value) in [(0.0, 1.0), (0.29, 4.0), (0.3, 8.0), (0.95, 512.0), (1.0, 512.0)] {
+            assert_eq!(schedule.value_at(done), value, "at {done}");
+        }
+        assert_eq!(schedule.value_range(), (1.0, 512.0));
+        assert_eq!(fit_steps(0.5, 2.0, 0.5).value_range(), (0.5, 1.0));
+        assert_eq!(fit_steps(1.0, 0.5, 0.3).value_range(), (0.125, 1.0));
+    }
+}

@@ -1,9 +1,6 @@
 //! Configs: what is refused, defaults, schedules in every unit, and overrides.
 
 use nnuance::train::optimizer::ArraySettings;
-use nnuance::train::schedule::{
-    CurveShape, Length, RunSchedule, ScheduleError, ScheduleStage, Span, Stages,
-};
 
 use crate::support::kit::*;
 
@@ -37,13 +34,6 @@ fn refuses(key: &str, values: &[&str]) {
 
 fn steps(factor: &str, every: &str) -> String {
     format!("{{ shape = \"step\", from = 0.001, factor = {factor}, every = {every} }}")
-}
-
-fn step(from: f64, factor: f64, every: f64) -> Result<RunSchedule, ScheduleError> {
-    let (factor, every) = (Some(factor), Some(Length::Share(every)));
-    let (shape, to, length) = (CurveShape::Step, None, None);
-    let stages = Stages::new(vec![ScheduleStage { shape, from, to, factor, every, length }])?;
-    stages.fit_to_span(&Span { steps: 10, batch: 1, superbatch: 1, epoch: 10 })
 }
 
 #[test]
@@ -122,17 +112,6 @@ fn values_out_of_bounds() {
         let config = set(&[&format!("target.wdl={given}")]).expect("a number");
         assert_eq!(config.final_wdl(), wdl);
     }
-}
-
-#[test]
-fn ranges_of_steps() {
-    let schedule = step(1.0, 2.0, 0.1).expect("a schedule");
-    for (done, value) in [(0.0, 1.0), (0.29, 4.0), (0.3, 8.0), (0.95, 512.0), (1.0, 512.0)] {
-        assert_eq!(schedule.value_at(done), value, "at {done}");
-    }
-    assert_eq!(schedule.value_range(), (1.0, 512.0));
-    assert_eq!(step(0.5, 2.0, 0.5).expect("a schedule").value_range(), (0.5, 1.0));
-    assert_eq!(step(1.0, 0.5, 0.3).expect("a schedule").value_range(), (0.125, 1.0));
 }
 
 #[test]
