@@ -173,7 +173,7 @@ impl NeuronOrder {
         let mut permuted = weights.clone();
         let first = net.parts_of_map(0)[0];
         for array in net.list_arrays() {
-            let order = match array.part {
+            let order = match array.kind {
                 ArrayKind::Rows(_) | ArrayKind::Factor(_) | ArrayKind::AccumulatorBias => &neurons,
                 part if part == first => &columns,
                 _ => continue,

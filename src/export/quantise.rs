@@ -40,7 +40,7 @@ pub fn factorised_as(
     }
     let mut arrays = Weights::default();
     for array in wanted.list_arrays() {
-        let values = match found.find_array(array.part) {
+        let values = match found.find_array(array.kind) {
             Some(_) => weights.get(&array.name, &array.shape)?.to_vec(),
             None => vec![0.0; array.len()],
         };
@@ -60,8 +60,8 @@ pub fn with_kings(
     let (wanted, floats) = (Architecture::try_from(form)?, Float::new(weights, net)?);
     let mut found = Weights::default();
     for array in wanted.list_arrays() {
-        let from = floats.get_array(array.part);
-        let values = match array.part {
+        let from = floats.get_array(array.kind);
+        let values = match array.kind {
             ArrayKind::Rows(set) | ArrayKind::Psqt(set) => {
                 let [old, new] = [net, &wanted].map(|net| &net.inputs.sets()[set]);
                 let unmerged = |set: &Set, row| set.kings().map_or(row, |it| it.unmerged_row(row));
@@ -227,7 +227,7 @@ fn second_moments(
 }
 
 fn quantise_array(floats: &Float, it: &StoredArray) -> Result<Numbers, QuantiseError> {
-    let (values, number) = (floats.get_array(it.array.part), it.number);
+    let (values, number) = (floats.get_array(it.array.kind), it.number);
     let whole =
         |(place, &value): (usize, &f32)| round_to_integer(value, it.factor_at(place), number);
     if let Some(place) = values.iter().enumerate().position(|it| whole(it).is_none()) {

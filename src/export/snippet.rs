@@ -165,7 +165,7 @@ fn template_facts(
         architecture => Value::from_safe_string(architecture.to_string()),
         floats,
         // Inputs: the perspectives, how many of them count, whether they depend on kings.
-        sides => if inputs.views == Views::Plain { 1 } else { 2 },
+        sides => if inputs.perspectives == Views::Plain { 1 } else { 2 },
         views => architecture.views(),
         kings => inputs.kings().has_effect(),
         mirrored => inputs.kings().mirror,

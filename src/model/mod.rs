@@ -213,7 +213,7 @@ impl Model {
     pub(crate) fn list_arrays(&self) -> NumberedTensors {
         let of_net = self.architecture().map_or(Vec::new(), Architecture::list_arrays).into_iter();
         let of_net =
-            of_net.map(|NetArray { part, name, shape, .. }| (net::array_id(part), (name, shape)));
+            of_net.map(|NetArray { kind, name, shape, .. }| (net::array_id(kind), (name, shape)));
         match self {
             Model::Net(_) => of_net.collect(),
             Model::Hce(terms) | Model::Sum(SumModel { terms, .. }) => {

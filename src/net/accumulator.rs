@@ -65,7 +65,7 @@ impl Net {
 impl<'a> Accumulator<'a> {
     /// The accumulators of a position.
     pub fn new(net: &'a Net, position: &Position) -> Self {
-        let colours = if net.architecture().inputs.views == Views::Plain { 1 } else { 2 };
+        let colours = if net.architecture().inputs.perspectives == Views::Plain { 1 } else { 2 };
         let views = vec![0; colours * net.architecture().hidden];
         let lists = Default::default();
         let first = AccumulatorLevel { views, lists, position: *position, pending: None };

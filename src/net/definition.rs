@@ -751,7 +751,7 @@ pub fn stored_arrays(net: &Architecture, scales: Scales) -> Vec<StoredArray> {
     let maps = net.maps().len();
     let of_array = |array: NetArray| {
         let fixed_map = |map: usize| fixed.maps[map].as_ref();
-        let (number, factors) = match (array.part, array.part.map_index(maps).and_then(fixed_map)) {
+        let (number, factors) = match (array.kind, array.kind.map_index(maps).and_then(fixed_map)) {
             (ArrayKind::Layer(_) | ArrayKind::Output, Some(map)) => {
                 (number_of(map.weights), Some(map.factors.clone()))
             }

@@ -48,13 +48,13 @@ fn read_weights_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, Impo
     })?;
     let mut weights = Weights::default();
     for array in net.list_arrays() {
-        let id = trainer_name(&net, array.part);
+        let id = trainer_name(&net, array.kind);
         let values = arrays.remove(&id).ok_or_else(|| missing(&id))?;
         let (found, expected) = (values.len(), array.len());
         if found != expected {
             return Err(ImportError::Count { id, found, expected, shape });
         }
-        let values = match array.part {
+        let values = match array.kind {
             // They have it by input.
             ArrayKind::Layer(_) | ArrayKind::Output => transpose(&values, array.fan_in),
             _ => values,
@@ -138,6 +138,6 @@ fn read_raw_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportEr
 /// `[bucket][output][input]`.
 fn write_raw_bin(weights: &Weights, net: &Architecture) -> Result<Vec<u8>, WeightsError> {
     let float = Float::new(weights, net)?;
-    let numbers = float.net.list_arrays().into_iter().flat_map(|array| float.get_array(array.part));
+    let numbers = float.net.list_arrays().into_iter().flat_map(|array| float.get_array(array.kind));
     Ok(numbers.flat_map(|number| number.to_le_bytes()).collect())
 }

@@ -190,8 +190,8 @@ pub enum NetError {
     Scale { name: &'static str, value: i32 },
     #[error("{name} has {found}, expected {expected}")]
     Parts { name: String, found: String, expected: String },
-    #[error("{name}[{place}] is not finite: the net has another shape, or the file is damaged")]
-    NotFinite { name: String, place: usize },
+    #[error("{name}[{index}] is not finite: the net has another shape, or the file is damaged")]
+    NotFinite { name: String, index: usize },
     #[error(
         "an int8 head, or one in fixed point, needs an activation with an upper end; use the float \
          head, or train with crelu or screlu"

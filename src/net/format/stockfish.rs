@@ -440,7 +440,7 @@ impl StockfishGeneration {
         from.expect_hash(transformer)?;
         let arrays = stored_arrays(&net, scales);
         let mut numbers: Vec<Option<Numbers>> = vec![None; arrays.len()];
-        let place = |part| arrays.iter().position(|it| it.array.part == part).expect("it has it");
+        let place = |part| arrays.iter().position(|it| it.array.kind == part).expect("it has it");
         for parts in self.transformer_blocks() {
             let lens: Vec<usize> = parts.iter().map(|it| arrays[place(*it)].array.len()).collect();
             let number = arrays[place(parts[0])].number;
@@ -588,7 +588,7 @@ pub fn write_net(net: &Net) -> Vec<u8> {
     bytes.extend(transformer.to_le_bytes());
     let arrays = stored_arrays(architecture, net.scales());
     let numbers_of = |part| {
-        let place = arrays.iter().position(|it| it.array.part == part).expect("it has it");
+        let place = arrays.iter().position(|it| it.array.kind == part).expect("it has it");
         &net.numbers()[place]
     };
     for parts in generation.transformer_blocks() {

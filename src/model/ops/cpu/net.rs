@@ -101,12 +101,12 @@ impl<T: Default + AsRef<[f32]>> Slices<T> {
         };
         for array in net.list_arrays() {
             let slice = slices.next().unwrap_or_default();
-            let NetArray { part, name, .. } = &array;
+            let NetArray { kind, name, .. } = &array;
             let (found, wanted) = (slice.as_ref().len(), array.len());
             // Gradients may have only some rows.
-            let of_some = matches!(part, ArrayKind::Rows(_)) && found.is_multiple_of(net.hidden);
+            let of_some = matches!(kind, ArrayKind::Rows(_)) && found.is_multiple_of(net.hidden);
             assert!(found == wanted || of_some && found < wanted, "numbers of {name}");
-            match part {
+            match kind {
                 ArrayKind::Rows(_) => {
                     sorted.rows.push(slice);
                     sorted.factors.push(T::default());
@@ -176,7 +176,7 @@ impl Kernel {
 
     /// Numbers of each array's gradients, which may have touched rows only.
     pub fn gradient_lens(&self, touched: Option<&RowSet>) -> Vec<usize> {
-        let of = |array: NetArray| match array.part {
+        let of = |array: NetArray| match array.kind {
             ArrayKind::Rows(set) => match self.sets[set].touched_rows(touched) {
                 None => array.len(),
                 Some(rows) => rows.len() * self.net.hidden,
