@@ -1,4 +1,4 @@
-//! Lines of `FEN | score | result`, as bullet's tools read and write them: the result may stand in
+//! Lines of `FEN | score | result`, as bullet's tools read and write them; the result may be in
 //! brackets.
 
 use super::Presence::Never;
