@@ -69,7 +69,6 @@ impl App {
     }
 
     /// Registers all additions, before any config, net or file is read.
-    ///
     /// # Errors
     /// Fails if a name is taken.
     pub fn install(self) -> Result<(), NameTaken> {

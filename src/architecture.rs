@@ -122,8 +122,6 @@ impl Architecture {
     pub fn without_factoriser(&self) -> Self {
         Self { inputs: self.inputs.without_factoriser(), ..self.clone() }
     }
-
-    /// The number of perspectives.
     pub fn views(&self) -> usize {
         self.inputs.perspectives.count()
     }
@@ -169,8 +167,6 @@ impl Architecture {
             _ => number.checked_sub(1).into_iter().collect(),
         }
     }
-
-    /// The number of values of a layer.
     pub fn width_of_layer(&self, number: usize) -> usize {
         self.graph().width_of_layer(number)
     }

@@ -61,8 +61,6 @@ impl<'a> Float<'a> {
         let (set, row) = self.net.inputs.set_of(row);
         &self.get_array(ArrayKind::Rows(set))[row * self.net.hidden..][..self.net.hidden]
     }
-
-    /// Adds `times` times a row to an accumulator.
     pub fn add(&self, row: usize, times: f64, accumulator: &mut [f64]) {
         let (neurons, values) = accumulator.split_at_mut(self.net.hidden);
         let (set, row) = self.net.inputs.set_of(row);

@@ -29,8 +29,7 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     read_bytes(path, limit).and_then(decode_utf8)
 }
 
-/// Converts UTF-8 to text, without the byte order mark of editors on Windows. Fails if the bytes are
-/// not UTF-8.
+/// Converts UTF-8 to text, without the byte order mark of Windows editors. Fails for other encodings.
 pub fn decode_utf8(bytes: Vec<u8>) -> io::Result<String> {
     if let Some(encoding) = wide_encoding(&bytes) {
         let reason = format!("it is {encoding} text; save it as UTF-8 text");

@@ -62,8 +62,6 @@ impl GoCommand {
         self.infinite || !(is_timed || is_small)
     }
 }
-
-/// Milliseconds of a day.
 const DAY: u64 = 86_400_000;
 /// Limits that searches of positions with a choice do not reach within a day.
 const ENDLESS_DEPTH: u32 = 64;
@@ -179,8 +177,6 @@ fn parse_go<'a>(words: impl Iterator<Item = &'a str>) -> GoCommand {
     go.infinite |= timeless && go.limits == Limits::default();
     go
 }
-
-/// Formats a move for UCI.
 pub fn format_move(played: Move, mode: CastlingMode) -> String {
     UciMove::from_move(played, mode).to_string()
 }

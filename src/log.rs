@@ -138,7 +138,6 @@ pub struct LogError {
 }
 
 /// Reads the rows of a log. An unfinished last line is skipped.
-///
 /// # Errors
 /// Fails if the file cannot be read, or a line is not a row of this version.
 pub fn read_rows(path: &Path) -> Result<Vec<LogRow>, LogError> {

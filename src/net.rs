@@ -60,8 +60,7 @@ pub type WriteNet = fn(&Net) -> Vec<u8>;
 pub struct ForeignHeader {
     /// Free text.
     pub description: Vec<u8>,
-    /// The bytes behind the weights of each output, up to a multiple of 32; empty: zeros. Engines
-    /// multiply them by zeros.
+    /// The bytes that pad the weights of each output to a multiple of 32, without effect; empty: zeros.
     pub padding: Vec<u8>,
 }
 

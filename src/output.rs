@@ -32,7 +32,6 @@ pub struct Output {
 }
 
 enum OutputTarget {
-    /// A temporary file and its final name.
     Temporary(NamedTempFile, PathBuf),
     Direct(Box<dyn Write + Send>),
 }

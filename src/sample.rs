@@ -52,7 +52,6 @@ pub struct IllegalPosition(String);
 impl Position {
     /// Parses a FEN, whose last four fields may be missing. Castling rights and en passant squares
     /// that contradict the board are dropped.
-    ///
     /// # Errors
     /// Fails if the position is illegal.
     pub fn from_fen(fen: &str) -> Result<Self, IllegalPosition> {
@@ -163,7 +162,6 @@ impl Position {
     }
 
     /// Converts to a position for move generation.
-    ///
     /// # Errors
     /// Fails if the position is illegal.
     pub fn to_chess(&self) -> Result<Chess, IllegalPosition> {
@@ -365,8 +363,7 @@ fn is_legal(chess: &Chess, played: Move) -> bool {
     };
     let board = chess.board();
     let us = chess.turn();
-    let our_pieces = chess.us();
-    let occupied = board.occupied();
+    let [our_pieces, occupied] = [chess.us(), board.occupied()];
     let targets = match role {
         Role::Pawn => {
             attacks::pawn_attacks(us, from) & chess.them() | pawn_steps(from, us, occupied)
@@ -457,8 +454,7 @@ pub const DECIDED: u16 = 20_000;
 /// The minimum number of positions with a score from which a scale is measured.
 const FEWEST_SCORED: usize = 2000;
 
-/// Selects scores in centipawns and results of undecided positions, for the fit of a scale; None if
-/// there are too few.
+/// Selects centipawns and results of undecided positions, to fit a scale; None if they are too few.
 pub fn scores_and_results(samples: &[Sample]) -> Option<(Vec<f64>, Vec<f64>)> {
     let undecided = samples.iter().filter_map(|sample| {
         let score = sample.score.filter(|score| score.unsigned_abs() <= DECIDED)?;
@@ -470,8 +466,7 @@ pub fn scores_and_results(samples: &[Sample]) -> Option<(Vec<f64>, Vec<f64>)> {
 
 /// Whether the games of at least 999 in 1,000 samples are known.
 pub fn games_known<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> bool {
-    let mut total = 0;
-    let mut unknown = 0;
+    let [mut total, mut unknown] = [0; 2];
     for sample in samples {
         total += 1;
         unknown += usize::from(sample.game.is_none());

@@ -13,8 +13,7 @@ pub struct Scales {
     /// The number format of the head. Nets with one output layer have integers and need `float`.
     #[serde(default, skip_serializing_if = "HeadFormat::is_usual")]
     pub head_format: HeadFormat,
-    /// The right shift of the inputs of the first map of an `int8` head; none: the smallest that
-    /// limits them to 127.
+    /// The right shift of the inputs of an `int8` head's first map; none: the least that leaves 127.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_shift: Option<u32>,
     /// Whether this shift rounds to nearest, halves up, and not down.

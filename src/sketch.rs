@@ -4,17 +4,14 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// The smallest hashes of games, or of positions if games are unknown. Two data sets that share one
-/// game in 500 almost surely share some hashes; a smaller share can escape. The text form has
-/// hexadecimal words.
+/// The smallest hashes of games, or of positions if games are unknown; hexadecimal words as text. Two
+/// data sets that share one game in 500 almost surely share some hashes; a smaller share can escape.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Sketch(BTreeSet<u64>);
 
 impl Sketch {
     const SIZE: usize = 2048;
-
-    /// Adds the hashes of games.
     pub fn add_hashes(&mut self, hashes: impl IntoIterator<Item = u64>) {
         for hash in hashes {
             if hash <= self.upper_bound() && self.0.insert(hash) && self.0.len() > Self::SIZE {
@@ -35,8 +32,7 @@ impl Sketch {
 
     /// Estimates the share of the given games that are in the data, by the games with small hashes.
     pub fn known_share(&self, games: impl Iterator<Item = u64>) -> f64 {
-        let mut known = 0_u64;
-        let mut total = 0_u64;
+        let [mut known, mut total] = [0_u64; 2];
         for game in games.filter(|game| *game <= self.upper_bound()) {
             known += u64::from(self.contains_hash(game));
             total += 1;

@@ -39,10 +39,7 @@ impl Sums {
     /// shares. COMPLEXITY moves the endgame value towards zero or away from it, never across.
     pub fn white_centipawns(&self, shares: [f64; 2]) -> f64 {
         let [mg, eg] = self.tapered_values();
-        let eg = match self.crosses_zero(eg) {
-            true => 0.0,
-            false => eg + sign_or_zero(eg) * self.complexity,
-        };
+        let eg = if self.crosses_zero(eg) { 0.0 } else { eg + sign_or_zero(eg) * self.complexity };
         shares[0] * mg + shares[1] * eg
     }
 

@@ -110,8 +110,7 @@ pub struct EngineTerms {
 
 /// The maximum number of terms, whose numbers have 16 bits.
 const MOST: usize = 65_535;
-/// The maximum number of words of a name. Files of weights nest them, and readers of JSON allow about
-/// a hundred levels.
+/// The maximum number of words of a name: files nest them, and JSON readers allow about a hundred.
 const MOST_WORDS: usize = 32;
 /// The form of a term's line.
 const LINE: &str = "`NAME KIND MIDDLEGAME ENDGAME`, as in `bishop.pair normal 25 40`";

@@ -16,8 +16,7 @@ pub enum Activation {
     SCReLU,
     /// `max(0, x)^2`.
     SqrReLU,
-    /// `clamp(x, 0, 1)` of all neurons, then `clamp(x^2, 0, 1)` of all: twice as many numbers. For
-    /// layers of the head only.
+    /// `clamp(x, 0, 1)` of all neurons, then `clamp(x^2, 0, 1)` of all. For layers of the head only.
     Dual,
     /// `clamp(x, 0, 1)` of all neurons, then `clamp(x, 0, 1)^2` of all. For layers of the head only.
     #[serde(rename = "crelu-screlu")]
@@ -116,10 +115,7 @@ impl Curve {
             return gate.clamp(0.0, 1.0) + inside;
         }
         let raised = if self.inner == 2 { x * x } else { x };
-        let inside = match self.bounded {
-            true => (0.0..=1.0).contains(&raised),
-            false => raised > 0.0,
-        };
+        let inside = if self.bounded { (0.0..=1.0).contains(&raised) } else { raised > 0.0 };
         let outer = if self.outer == 2 { 2.0 * raised } else { 1.0 };
         let inner = if self.inner == 2 { 2.0 * x } else { 1.0 };
         if inside { outer * inner } else { 0.0 }

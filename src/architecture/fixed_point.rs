@@ -87,7 +87,6 @@ pub struct FixedMap {
     pub weights: Integer,
     /// The factor of each input's weight.
     pub factors: Vec<f64>,
-    /// The unit of the biases.
     pub biases: i64,
     pub input_shift: u32,
     /// The units of the sums before and after their reduction.
@@ -125,10 +124,7 @@ impl FixedMap {
             None => convert_unit(sum, self.sums, self.unit),
             Some(shift) => sum >> shift,
         };
-        match self.biases_first() {
-            true => reduce(sum + bias),
-            false => reduce(sum) + bias,
-        }
+        if self.biases_first() { reduce(sum + bias) } else { reduce(sum) + bias }
     }
 
     /// The right shift of the values of a curve; negative: to the left.

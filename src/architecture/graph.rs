@@ -45,9 +45,7 @@ impl Architecture {
 
     /// Connects the layers. Fails if they do not fit each other.
     pub(super) fn connect_layers(&self) -> Result<Graph, ImpossibleNet> {
-        let mut graph = Graph::default();
-        let mut neurons = 0;
-        let mut added = None;
+        let (mut graph, mut neurons, mut added) = <(Graph, usize, Option<usize>)>::default();
         if self.psqt {
             added = Some(graph.push(self, Operation::PieceSquares, &[0]));
             neurons = graph.push(self, Operation::Neurons, &[0]);
@@ -56,8 +54,7 @@ impl Architecture {
         if self.pairwise {
             features = graph.push(self, Operation::Product, &[features]);
         }
-        let mut layers = Vec::new();
-        let mut map = 0;
+        let (mut layers, mut map) = <(Vec<usize>, usize)>::default();
         for (number, layer) in self.layers().enumerate() {
             let mut values = self.append_inputs(&mut graph, layer, number, &layers, features)?;
             if let Some(columns) = &layer.columns {

@@ -337,8 +337,6 @@ pub fn parse_description(text: &str) -> Result<(Hints, Option<usize>), ManifestE
     let hidden = has_hidden.then_some(hints.net.hidden);
     Ok((hints, hidden))
 }
-
-/// Parses a table; `key` begins the error.
 fn parse_table<T: DeserializeOwned>(table: &toml::Table, key: &str) -> Result<T, ManifestError> {
     let wrong = |error: toml::de::Error| ManifestError::Toml(key.into(), error.message().into());
     table.clone().try_into().map_err(wrong)
@@ -397,7 +395,6 @@ impl EmbeddedNet {
     }
 
     /// Reads the net.
-    ///
     /// # Errors
     /// Fails if the file is not one of this net.
     pub fn read_net(&self) -> Result<Net, ManifestError> {

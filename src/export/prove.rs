@@ -115,8 +115,7 @@ pub enum Overflow {
     Output(Bounds),
 }
 
-/// Proves that no legal position overflows an i32 output sum or, except in nets in another program's
-/// form, i16 accumulators.
+/// Proves that no legal position overflows i32 output sums or, except in foreign nets, accumulators.
 pub fn prove(net: &Net) -> Result<Proof, Overflow> {
     let architecture = net.architecture();
     let Scales { scale, .. } = net.scales();

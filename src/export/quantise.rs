@@ -1,5 +1,4 @@
-//! Quantisation: floats are multiplied by the scale in f64, rounded half away from zero, and never
-//! clamped.
+//! Quantisation: floats times the scale, in f64, are rounded half away from zero and never clamped.
 
 use std::collections::HashMap;
 
@@ -260,8 +259,7 @@ fn round_to_integer(value: f32, factor: f64, number: Number) -> Option<f64> {
 
 /// Finds the largest scale from 1 to `limit` that fits; rounding is monotone in the factor.
 fn largest_fitting(limit: i32, fits: impl Fn(i32) -> bool) -> Option<i32> {
-    let mut fitting = 0;
-    let mut failing = limit + 1;
+    let [mut fitting, mut failing] = [0, limit + 1];
     while failing - fitting > 1 {
         let middle = fitting + (failing - fitting) / 2;
         if fits(middle) { fitting = middle } else { failing = middle }

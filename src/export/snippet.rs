@@ -277,8 +277,7 @@ fn map_facts(net: &Architecture, fixed: &FixedPoint, bytes_in: bool) -> Vec<Valu
     net.maps().into_iter().enumerate().map(map).collect()
 }
 
-/// Writes the code of all operations from the first map on, whose inputs are `x0`, and returns the
-/// name of the output as well.
+/// Writes the code of all operations from the first map on, which takes `x0`, and names the output.
 fn head_code(language: Language, net: &Net) -> (String, String) {
     let fixed = net.fixed_point();
     let context = CodeContext {

@@ -21,8 +21,7 @@ pub fn is_stockfish(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("nnue"))
 }
 
-/// Converts weights to the form of Stockfish's files, with both kings on one plane if needed, and
-/// returns the generation.
+/// Converts weights to the form of Stockfish's files, with merged kings, and returns the generation.
 pub fn fit_stockfish(source: &mut ImportedWeights) -> Result<StockfishGeneration, Unfit> {
     let ImportedWeights { weights, architecture, scales, write, header, .. } = source;
     let generation = StockfishGeneration::of_net(architecture, *scales)?;

@@ -50,7 +50,6 @@ impl RegistryKind for Set {
 }
 
 /// Registers a set, which configs and manifests can then name.
-///
 /// # Errors
 /// Fails if the name is taken.
 pub fn register_set(set: Set) -> Result<(), NameTaken> {
@@ -259,8 +258,7 @@ impl Inputs {
 
     /// Adds the active rows of a colour's perspective, set after set, and returns their number.
     pub fn rows_of(&self, board: &Board, color: Color, rows: &mut Rows) -> usize {
-        let mut first = 0;
-        let mut count = 0;
+        let [mut first, mut count] = [0; 2];
         for (set, &end) in self.sets.iter().zip(&self.ends) {
             let start = rows.entries().len();
             rows.begin_set(first);
@@ -276,9 +274,8 @@ impl Inputs {
         count as usize
     }
 
-    /// Checks that the lists of a position agree with the declarations of the sets. `bounds` checks
-    /// the bounds of sums, too, with a weight of 1 for active rows and 0 for others, which takes
-    /// longer. The error names the set.
+    /// Checks that the lists of a position agree with the declarations of the sets, and, more slowly,
+    /// `bounds` of sums, with a weight of 1 for active rows and 0 for others. The error names the set.
     pub fn check_position(&self, position: &Position, bounds: bool) -> Result<(), WrongRows> {
         let board = Board::new(position);
         let flipped = Board::new(&position.flip_colours());

@@ -187,8 +187,7 @@ impl Kings {
         Ok(Self { mirror, merged: false, count: last + 1, table })
     }
 
-    /// Merges the planes of both kings. The error names squares of a bucket on which both kings can
-    /// stand at once.
+    /// Merges the planes of both kings. The error names squares on which both can stand at once.
     pub fn merge_planes(self) -> Result<Self, KingsError> {
         for bucket in 0..self.bucket_count() {
             let squares = self.own_kings(bucket);
@@ -275,8 +274,7 @@ impl Kings {
     /// Each piece has one active row. A side has one king and at most 15 other pieces on different
     /// squares. So the rows of a side sum to at most its largest king row plus the 15 largest of
     /// `max(0, largest row of any other piece on the square)` over the squares, 48 for pawns. Both
-    /// sides together bound the sum, and the lower bound is analogous. Each king bucket is bounded
-    /// separately, with the own king on its squares only.
+    /// sides together bound the sum; the lower bound is analogous. Each king bucket is separate.
     ///
     /// A move adds at most two rows (castling) and removes at most two. In any order, an intermediate
     /// sum is at most the same bound of the positive values alone, plus twice the largest row.

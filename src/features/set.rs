@@ -55,8 +55,7 @@ pub trait FeatureSet: Send + Sync + 'static {
     }
 
     /// Bounds the sum of the active rows of any legal position, from the weights of one neuron, one
-    /// per row. By default, the bounds are the sums of the [`max_active`](Self::max_active) smallest
-    /// and largest weights.
+    /// per row; by default, by the [`max_active`](Self::max_active) smallest and largest weights.
     fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
         let upper_bound = |weight: &dyn Fn(&i32) -> i64| -> i64 {
             let mut largest: Vec<i64> = weights.iter().map(weight).filter(|it| *it > 0).collect();
@@ -69,9 +68,8 @@ pub trait FeatureSet: Send + Sync + 'static {
         [-upper_bound(&|it| -i64::from(*it)), upper_bound(&|it| i64::from(*it))]
     }
 
-    /// Engine code: a function that lists the active rows of a perspective with the functions of the
-    /// templates (`src/export/snippet/sets.*`). It has the name of the set, with `_` for hyphens; in
-    /// C it begins with `nnue_`.
+    /// Engine code: a function that lists the active rows of a perspective, with what the templates
+    /// provide (`src/export/snippet/sets.*`), named as the set with `_` for hyphens, in C `nnue_...`.
     fn engine_code(&self, _language: Language) -> Option<String> {
         None
     }

@@ -1,7 +1,6 @@
 //! Lines of a FEN and a result: `FEN [0.5]`, `FEN [0.5] score`, `FEN; [1.0]`, `FEN 1-0`, `FEN
 //! "0-1"`, and `pieces w - - c9 "1/2-1/2";` (Zurichess). A bare result needs a FEN of 4 or 6 fields
-//! and must not be a whole number, which might be a counter. The operations `ce` and `dm` are scores
-//! of the side to move.
+//! and must not be a whole number, as counters are. `ce` and `dm` are scores of the side to move.
 
 use super::Presence::{Never, Sometimes};
 use super::fields::Epd;
@@ -30,8 +29,7 @@ fn parse_line(line: &str) -> Result<ParsedLine, RecordError> {
              operation, found `{}`";
         fields::quote_text(words, line)
     };
-    let mut score = None;
-    let mut result = None;
+    let (mut score, mut result) = Default::default();
     let (head, tail) = line.split_once('[').map_or((line, None), |(it, tail)| (it, Some(tail)));
     let mut epd = Epd::parse_fields(head);
     if let Some(tail) = tail.filter(|_| epd.operations.last() == Some(&"")) {
@@ -59,14 +57,12 @@ fn parse_line(line: &str) -> Result<ParsedLine, RecordError> {
     Ok((sample, mover_score.is_some()))
 }
 
-/// Reads the result of a comment, which is White's, and the score of `ce` or `dm`, which is the side
-/// to move's by the standard.
+/// Reads White's result from a comment, and the side to move's score from `ce` or `dm`.
 fn read_operations(
     operations: &[&str],
     result: &mut Option<f32>,
 ) -> Result<Option<i16>, RecordError> {
-    let mut score = None;
-    let mut mate = None;
+    let [mut score, mut mate] = [None; 2];
     for operation in operations.iter().filter(|it| !it.is_empty()) {
         if !is_operation(operation) {
             let words = "`{}` is no operation, whose name begins with a letter; write `FEN | score | \

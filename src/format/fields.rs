@@ -152,8 +152,6 @@ pub fn text_score(text: &str) -> Result<i16, RecordError> {
         .map_err(|_| quote_text("score `{}`, expected a whole number of centipawns", text))?;
     i16::try_from(score).map_err(|_| RecordError::Score(score, i16::MAX))
 }
-
-/// A line of EPD.
 pub struct Epd<'a> {
     /// The fields of the FEN as written, 6 at most.
     pub fen: &'a str,
@@ -214,8 +212,7 @@ pub fn is_whole(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The FEN at the start of a line of FEN or EPD. Operations other than counters, and text after `|`,
-/// are ignored.
+/// The FEN at the start of a line of FEN or EPD, without other operations than counters, or `|`.
 pub fn fen_of_line(line: &str) -> String {
     let fen = Epd::parse_fields(line.split('|').next().unwrap_or_default()).full_fen();
     let words: Vec<&str> = fen.split_whitespace().collect();
@@ -304,7 +301,6 @@ pub struct MoveChain {
     pub start: Position,
     /// The position after the moves so far.
     pub chess: Chess,
-    /// The byte of White's result.
     pub white_result: u8,
     game: NonZeroU64,
 }

@@ -155,7 +155,6 @@ impl Format {
     }
 
     /// Adds a format to the built-in ones.
-    ///
     /// # Errors
     /// Fails if a format has this name.
     pub fn register_format(self) -> Result<(), NameTaken> {
@@ -166,7 +165,6 @@ impl Format {
     }
 
     /// Creates a writer.
-    ///
     /// # Errors
     /// Fails if samples lack facts that the format needs.
     pub fn new_writer(&self, path: &Path) -> Result<Box<dyn SampleWriter>, WriteError> {
@@ -191,8 +189,7 @@ impl fmt::Debug for Format {
 
 /// A reader of the samples of one file.
 pub trait SampleReader: Send {
-    /// Appends the samples of the next record, game or block, even before a fault. Returns false at
-    /// the end.
+    /// Appends the samples of the next record, game or block, even before a fault; false at the end.
     fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault>;
 
     /// The number of games skipped so far since they have no result; they are not faulty.

@@ -116,18 +116,9 @@ impl SampleSource {
         reader: Box<dyn SampleReader>,
         limit: u64,
     ) -> Self {
-        Self {
-            path: path.to_path_buf(),
-            format,
-            reader,
-            given: GivenViews::default(),
-            limit,
-            bad: BadRecords::default(),
-            file: None,
-            start: 0,
-            has_samples: false,
-            ended: false,
-        }
+        let (given, bad, file, start, has_samples, ended) = Default::default();
+        let path = path.to_path_buf();
+        Self { path, format, reader, given, limit, bad, file, start, has_samples, ended }
     }
 
     /// Sets the offset and the points of view of a block, which may have no samples.
@@ -141,7 +132,6 @@ impl SampleSource {
     }
 
     /// Sets the points of view of scores and results.
-    ///
     /// # Errors
     /// Fails for White's point of view in a format without colours.
     pub fn seen_by(mut self, given: GivenViews) -> Result<Self, ReadError> {
@@ -237,8 +227,6 @@ impl SampleSource {
         &self.bad
     }
 }
-
-/// Converts a location in a block to a location in the file.
 fn in_file(location: RecordPlace, path: &Path, block_start: u64) -> RecordPlace {
     match location {
         RecordPlace::Line(line) if block_start > 0 => {

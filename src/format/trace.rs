@@ -239,9 +239,7 @@ fn parse_line(line: &str) -> Result<(TracedPosition, Option<NonZeroU64>), Record
     let phase = parse_amount("phase `{}`, expected a number from 0", phase)?;
     let scale = next("no scale factor before the counts")?;
     let scale = parse_amount("scale factor `{}`, expected a number from 0", scale)?;
-    let mut score = None;
-    let mut eval = None;
-    let mut game = None;
+    let (mut score, mut eval, mut game) = Default::default();
     for word in words {
         match word.split_once('=') {
             Some(("cp", text)) => score = Some(fields::text_score(text)?),

@@ -1,6 +1,5 @@
-//! Accumulators along a game for a search, in which each move changes a few rows. Changed rows of
-//! pieces on squares follow from the move, and of other feature sets from the active rows before and
-//! after it.
+//! Accumulators along a game for a search. Each move changes a few rows. Those of pieces on squares
+//! follow from the move, those of other feature sets from the active rows before and after it.
 
 use shakmaty::Color;
 
@@ -285,8 +284,6 @@ pub(super) fn list_sets(net: &Net, position: &Position, lists: &mut [Vec<List>; 
 
 /// A set, a row of it, and the number of times that the row is added.
 pub(super) type CountedRow = (usize, usize, i32);
-
-/// Lists the rows of all sets.
 #[inline(always)]
 pub(super) fn collect_rows(lists: &[List], rows: &mut Vec<CountedRow>) {
     rows.clear();
@@ -378,8 +375,6 @@ pub(super) fn sum_piece_squares(net: &Net, position: &Position, lists: &[Vec<Lis
     }
     sum
 }
-
-/// The accumulators of each colour's perspective.
 pub(super) fn of_colours<'a>(
     accumulators: &'a mut [i32],
     net: &Net,

@@ -428,7 +428,6 @@ fn side_by_side<T: Copy, U>(
 }
 
 impl<'a> IntegerArithmetic<'a> {
-    /// Computes an affine map in fixed point.
     #[inline(always)]
     fn affine_in_fixed_point(&self, map: usize, x: &[i64]) -> IntegerValues<'a> {
         let (weights, _, first) = self.net.map_numbers_of_bucket(map, self.bucket);
@@ -449,8 +448,7 @@ impl<'a> IntegerArithmetic<'a> {
         self.of_sums(map, sums.into_iter())
     }
 
-    /// Computes the sums of the first map from its inputs before the shift; none unless the inputs
-    /// are bytes and the sums fit an i32.
+    /// Computes the sums of the first map before the shift; none unless of bytes and within an i32.
     #[inline(always)]
     fn sums_of_bytes(&self, map: usize, x: &[i32]) -> Option<Vec<i64>> {
         let net = self.net;
@@ -529,8 +527,6 @@ fn products_of_bytes(weights: &[i8], x: &[i16]) -> Vec<i64> {
     }
     products
 }
-
-/// Multiplies each row by the inputs.
 #[inline(always)]
 fn row_products<W: Copy + Into<i64>>(weights: &[W], x: &[i64]) -> Vec<i64> {
     let product = |row: &[W]| row.iter().zip(x).map(|(&w, x)| w.into() * x).sum();
@@ -559,8 +555,7 @@ impl Net {
         self.fixed.values.last().copied().flatten()
     }
 
-    /// Computes the first map of an `int8` head. Sums fit an i32, since nets have at most 131,072
-    /// features.
+    /// Computes the first map of an `int8` head. Sums of 131,072 features, the maximum, fit an i32.
     #[inline(always)]
     fn affine_of_bytes(&self, bucket: usize, x: &[i32]) -> Vec<f32> {
         let (shift, unit) = self.shift_and_unit();
@@ -718,8 +713,7 @@ numbers! {
 
 #[inline(always)]
 fn add<W: Copy + Into<i16>>(row: &[W], times: i32, accumulators: &mut [i32]) {
-    // A closure would not always be inlined, and so not use the caller's vector instructions, all
-    // of which multiply 16-bit numbers.
+    // A closure might not be inlined, and so not use the caller's 16-bit vector products.
     if times == 1 {
         for (a, &w) in accumulators.iter_mut().zip(row) {
             *a += i32::from(w.into());
@@ -745,8 +739,7 @@ pub struct StoredArray {
     pub factors: Vec<f64>,
 }
 
-/// The arrays of a net's file in their order, with the factoriser merged. Panics if the integers of
-/// the layers contradict each other.
+/// The arrays of a net's file in order, with the factoriser merged. Panics if integers contradict.
 pub fn stored_arrays(net: &Architecture, scales: Scales) -> Vec<StoredArray> {
     let fixed = fixed_point(net, scales).expect("the net is checked");
     let fixed_output = fixed.values.last().copied().flatten().filter(|_| net.is_deep());
@@ -819,8 +812,6 @@ impl Numbers {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-
-    /// Prefetches a row of `len` weights.
     #[inline(always)]
     pub(super) fn prefetch_row(&self, row: usize, len: usize) {
         let weights = row * len..(row + 1) * len;

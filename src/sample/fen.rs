@@ -37,8 +37,7 @@ pub(super) fn parse_plain(fen: &[u8]) -> Option<Position> {
 /// The meaning of a board field's letters: number of squares, [`PIECE`] and the nibble.
 const LETTERS: [u16; 256] = {
     let mut letters = [WRONG; 256];
-    let mut role = 0;
-    let mut empty = 1;
+    let [mut role, mut empty] = [0, 1];
     while role < 6 {
         let letter = b"PNBRQK"[role] as usize;
         letters[letter] = PIECE | role as u16;
@@ -64,8 +63,7 @@ fn parse_board(fen: &[u8]) -> Option<(Planes, &[u8])> {
     let mut nibbles = [0; MOST];
     let [mut count, mut length] = [0, 0];
     let [mut square, mut ranks] = [0, 1];
-    let mut occupied = 0u64;
-    let mut wrong = false;
+    let (mut occupied, mut wrong) = <(u64, bool)>::default();
     for &byte in fen.iter().take(MOST).take_while(|byte| **byte != b' ') {
         let letter = LETTERS[usize::from(byte)];
         let piece = letter >> 4 & 1;

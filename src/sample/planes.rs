@@ -68,8 +68,7 @@ impl Planes {
 
     /// The pieces by role, pawn to king.
     pub fn by_role(&self) -> [u64; 6] {
-        let minors = [self.knights(), self.bishops()];
-        [self.pawns(), minors[0], minors[1], self.rooks(), self.queens(), self.kings()]
+        [self.pawns(), self.knights(), self.bishops(), self.rooks(), self.queens(), self.kings()]
     }
 
     pub fn of_color(&self, color: Color) -> u64 {
@@ -87,8 +86,6 @@ impl Planes {
         bits[3] ^= occupied;
         Self { occupied, bits }
     }
-
-    /// Checks the rules of [`Position::check_rules`](super::Position::check_rules).
     pub fn check_rules(&self, turn: Color) -> Result<(), IllegalPosition> {
         for color in Color::ALL {
             let kings = Bitboard(self.kings() & self.of_color(color));
@@ -188,8 +185,7 @@ mod bmi {
 
     #[target_feature(enable = "bmi2")]
     pub(super) fn spread_nibbles(occupied: u64, nibbles: u128) -> [u64; 4] {
-        let low = nibbles as u64;
-        let high = (nibbles >> 64) as u64;
+        let [low, high] = [nibbles as u64, (nibbles >> 64) as u64];
         std::array::from_fn(|bit| {
             let packed = |half| _pext_u64(half, LOWEST << bit);
             _pdep_u64(packed(low) | packed(high) << 16, occupied)
@@ -198,8 +194,7 @@ mod bmi {
 
     #[target_feature(enable = "bmi2")]
     pub(super) fn gather_nibbles(occupied: u64, bits: [u64; 4]) -> u128 {
-        let mut low = 0;
-        let mut high = 0;
+        let [mut low, mut high] = [0; 2];
         for (bit, plane) in bits.into_iter().enumerate() {
             let packed = _pext_u64(plane, occupied);
             low |= _pdep_u64(packed, LOWEST << bit);

@@ -19,8 +19,7 @@ pub use combine::Combination;
 use super::{Activation, Architecture, Curve, FixedMap, FixedValue};
 use crate::features::Language;
 
-/// An operation on values of a position. The first values are the accumulators, the side to move's
-/// first.
+/// An operation on values of a position; first on the accumulators, with the side to move's first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// The accumulators without the piece-square values behind them.
@@ -51,9 +50,7 @@ pub trait GraphArithmetic {
     -> Self::Values;
     /// Multiplies two column ranges of each part elementwise.
     fn multiply(&self, x: Self::Values, parts: usize, factors: [Range<usize>; 2]) -> Self::Values;
-    /// Combines values elementwise.
     fn combine(&self, x: Self::Values, y: Self::Values, combination: Combination) -> Self::Values;
-    /// Concatenates the values of all parts.
     fn concatenate(&self, parts: Vec<Self::Values>) -> Self::Values;
     /// Selects the accumulators without the piece-square values behind them.
     fn select_neurons(&self, accumulators: Self::Values) -> Self::Values;
@@ -86,7 +83,6 @@ pub struct CodeValue<'a> {
 }
 
 impl CodeValue<'_> {
-    /// The type of its numbers.
     fn number_type(&self, language: Language) -> &'static str {
         match self.fixed {
             None => language.choose_between("f32", "float"),
@@ -105,10 +101,7 @@ fn code_of_each(language: Language, output: CodeValue, value: &str) -> String {
         false => rust.replace("|i| ", "|i| {\n    ").replace(");\n", "\n});\n"),
     };
     let each = format!("for (int i = 0; i < {width}; i++) {name}[i] = {value};\n");
-    let each = match each.len() <= MOST_COLUMNS {
-        true => each,
-        false => each.replace("++) ", "++)\n    "),
-    };
+    let each = if each.len() <= MOST_COLUMNS { each } else { each.replace("++) ", "++)\n    ") };
     language.choose_between(rust, format!("{number} {name}[{width}];\n{each}"))
 }
 
@@ -193,8 +186,7 @@ impl Operation {
         }
     }
 
-    /// Computes rows of values from rows of the inputs. Maps, and the operations before the first
-    /// map, have separate kernels.
+    /// Computes rows of values. The operations up to the first map, and maps, have other kernels.
     #[inline(always)]
     pub fn forward(&self, inputs: &[ValueRows], output: ValueRowsMut) {
         match self {

@@ -206,8 +206,6 @@ impl BinpackBoard {
         CASTLINGS.iter().enumerate().filter(counted).map(|(_, (_, _, rook))| *rook)
     }
 }
-
-/// Packs a position in the form of a stem.
 pub fn pack_stem(position: &Position) -> [u8; 24] {
     let pushed = position.ep_square().map(square_behind);
     let mut nibbles = 0u128;

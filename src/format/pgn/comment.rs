@@ -1,6 +1,5 @@
-//! Scores in comments, as tournament programs, lichess and annotators write them.
-//! docs/formats.md has their forms. Scores are in pawns and have a decimal point, without which they
-//! could be centipawns.
+//! Scores in comments, as tournament programs, lichess and annotators write them; docs/formats.md has
+//! their forms. Scores are in pawns with a decimal point: other numbers could be centipawns.
 //!
 //! A number alone may be OpenBench's, as `+0.35`, or pgn-extract's, as `0.35`. The [`Signs`] of the
 //! game decide about negative numbers.
@@ -33,7 +32,6 @@ const WHITE: ReadView = ReadView { view: PointOfView::White, follows_move: true 
 /// The signs of the numbers of a game that have no other mark.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Signs {
-    /// Whether any number has `+`.
     has_plus: bool,
     /// Whether any positive number without a depth has no sign.
     has_unsigned: bool,

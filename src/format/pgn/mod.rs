@@ -386,7 +386,6 @@ fn not_a_move(san: &[u8]) -> RecordError {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scoresheet {
-    /// The number of the first line.
     pub line: u64,
     /// The result, 0, 0.5 or 1; None if the game has none, or the file ends within it.
     pub white_result: Option<f64>,

@@ -15,7 +15,6 @@ pub const LONGEST: usize = 1 << 24;
 #[derive(Default)]
 pub struct GameFrame {
     text: Vec<u8>,
-    /// The number of the first line.
     pub line: u64,
     pub last: bool,
     /// Whether the game is longer than 16 MiB, so that `text` is incomplete.
@@ -74,9 +73,7 @@ impl Frames {
         frame.line = self.lines + u64::from(!frame.text.ends_with(b"\n"));
         frame.last = false;
         frame.too_long = false;
-        let mut event = is_event(&frame.text);
-        let mut moves = false;
-        let mut starts = true;
+        let [mut event, mut moves, mut starts] = [is_event(&frame.text), false, true];
         loop {
             let line_start = frame.text.len();
             let limit = (LONGEST - line_start) as u64;

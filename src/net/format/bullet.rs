@@ -68,8 +68,6 @@ fn read_weights_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, Impo
     weights.check_finite()?;
     Ok(ImportedWeights::new(&WEIGHTS_BIN, weights, net, hints.scales))
 }
-
-/// The trainer's name of an array.
 fn trainer_name(net: &Architecture, kind: ArrayKind) -> String {
     let (map, letter) = match kind {
         ArrayKind::Rows(0) => (0, 'w'),

@@ -27,8 +27,6 @@ pub struct NetFormat {
     pub recognises: fn(&[u8], &Hints) -> bool,
     pub contents: Contents,
 }
-
-/// The contents of a file.
 #[derive(Debug)]
 pub enum Contents {
     /// Floats; `cure` is the remedy if integers are needed.
@@ -106,7 +104,6 @@ pub struct ImportedWeights {
     pub header: Option<ForeignHeader>,
     /// The header of a checkpoint; empty for other files.
     pub facts: BTreeMap<String, String>,
-    /// The format of the file.
     pub format: &'static NetFormat,
 }
 
@@ -130,8 +127,7 @@ impl ImportedWeights {
 /// Finds the hidden size for which a file is neither too small (`Less`) nor too large.
 fn find_hidden(net: &Architecture, size: impl Fn(usize) -> Ordering) -> Option<usize> {
     let step = 1 + usize::from(net.pairwise);
-    let mut lower = 0;
-    let mut upper = MOST_HIDDEN / step + 1;
+    let [mut lower, mut upper] = [0, MOST_HIDDEN / step + 1];
     while upper - lower > 1 {
         let middle = lower + (upper - lower) / 2;
         match size(middle * step) {

@@ -147,8 +147,6 @@ impl StockfishGeneration {
         };
         [self.inputs ^ width, outputs.iter().enumerate().fold(0xec42_e90d ^ width, layer)]
     }
-
-    /// The hash of the file.
     fn hash(&self) -> u32 {
         let [transformer, stack] = self.section_hashes();
         transformer ^ stack
@@ -532,10 +530,7 @@ impl<'a> ByteReader<'a> {
 
     fn expect_hash(&mut self, hash: u32) -> Result<(), Damage> {
         let found = self.read_word()?;
-        match found == hash {
-            true => Ok(()),
-            false => Err(Damage::Hash(self.section, found, hash)),
-        }
+        if found == hash { Ok(()) } else { Err(Damage::Hash(self.section, found, hash)) }
     }
 
     /// Reads successive arrays of the given lengths, in one block if they are packed.

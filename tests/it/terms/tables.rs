@@ -168,10 +168,10 @@ fn compiled_code_gives_every_weight_back() {
             }
         };
         let mut lines = vec![String::new(); list.len()];
-        for (TermArray { kind, labels: places, terms, .. }, name) in arrays.iter().zip(&names[1..]) {
+        for (TermArray { kind, labels, terms, .. }, name) in arrays.iter().zip(&names[1..]) {
             for (place, term) in terms.iter().enumerate() {
-                let flip = places.len() == 64;
-                let at = match places.is_empty() {
+                let flip = labels.len() == 64;
+                let at = match labels.is_empty() {
                     true => name.clone(),
                     false => format!("{name}[{}]", if flip { place ^ 56 } else { place }),
                 };
