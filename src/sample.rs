@@ -131,8 +131,8 @@ impl Position {
         let occupied = u64::from_le_bytes(*bytes.first_chunk().expect("28 bytes"));
         let nibbles = *bytes[8..].first_chunk().expect("20 bytes follow");
         let [turn_ep, halfmove, low, high] = *bytes.last_chunk().expect("28 bytes");
-        let turn = Color::from_black(turn_ep >> 7 == 1);
         let square = turn_ep & 127;
+        let turn = Color::from_black(turn_ep >> 7 == 1);
         let ep = Square::try_from(u32::from(square)).ok();
         if ep.is_none() && square != NO_EP {
             return Err(IllegalPosition(format!(

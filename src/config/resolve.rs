@@ -232,13 +232,11 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> ConfigResult {
     let length = [schedule.epochs.is_some(), schedule.positions.is_some()];
     let lengths = count([length[0], length[1], schedule.superbatches.is_some()]);
     let batch = schedule.batch.and_then(BatchSize::fixed_positions);
-    let is_net = net.is_some();
-    let direct = name.is_direct();
+    let [is_net, direct] = [net.is_some(), name.is_direct()];
     let [gauss, corrects] = [OptimizerName::GaussNewton, OptimizerName::AdamW].map(|it| it == name);
     let (values, moves) = (target.learn == Objective::Values, target.learn == Objective::Moves);
     let asymmetric = target.asymmetry.is_some_and(|it| it != 0.0);
-    let level = target.weights.is_level();
-    let squared = target.loss == LossShape::Squared;
+    let [level, squared] = [target.weights.is_level(), target.loss == LossShape::Squared];
     if direct && is_net {
         let reason = "this method is for handcrafted terms only; use another one for nets";
         return Err(ConfigError::for_key("optimizer.name", reason));

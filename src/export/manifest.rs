@@ -231,12 +231,11 @@ pub fn sidecar_of(path: &Path, bytes: &[u8]) -> Result<Sidecar, NetLoadError> {
     let found = sha256_prefix(bytes);
     match found == manifest.sha256 {
         true => Ok(Sidecar::Manifest(manifest)),
-        false => Err(NetLoadError::Other {
-            path: path.to_path_buf(),
-            manifest: manifest_path(path),
-            expected: manifest.sha256,
-            found,
-        }),
+        false => {
+            let [path, described] = [manifest_path(path), path.to_path_buf()];
+            let expected = manifest.sha256;
+            Err(NetLoadError::Other { path: described, manifest: path, expected, found })
+        }
     }
 }
 

@@ -86,8 +86,8 @@ impl Activity {
             words
         };
         let blocks = positions.par_chunks(positions_per_word);
-        let words: Vec<Vec<u64>> =
-            blocks.map_init(|| PositionEvaluator::new(net), measure).collect();
+        let words = blocks.map_init(|| PositionEvaluator::new(net), measure);
+        let words: Vec<Vec<u64>> = words.collect();
         Self((0..width).map(|input| words.iter().map(|words| words[input]).collect()).collect())
     }
 
@@ -99,8 +99,7 @@ impl Activity {
     fn zero_share(&self, order: &[usize], perspectives: usize) -> f64 {
         let active = |block: &[usize]| {
             let words = 0..self.0[0].len();
-            let union =
-                words.map(|word| block.iter().fold(0, |union, it| union | self.0[*it][word]));
+            let union = words.map(|word| block.iter().fold(0, |bits, it| bits | self.0[*it][word]));
             union.map(|word| u64::from(word.count_ones())).sum::<u64>()
         };
         let active: u64 = order.par_chunks(BLOCK).map(active).sum();
@@ -147,8 +146,7 @@ impl NeuronOrder {
         let before = activity.zero_share(&trained, perspectives);
         let sorted = activity.by_activity();
         let reversed = sorted.iter().rev().copied().collect();
-        let rising = activity.group_neurons(reversed);
-        let falling = activity.group_neurons(sorted.clone());
+        let [rising, falling] = [reversed, sorted.clone()].map(|it| activity.group_neurons(it));
         let mut inputs = trained;
         let mut after = before;
         for order in [sorted, rising, falling] {
@@ -172,8 +170,7 @@ impl NeuronOrder {
         let repeated = |count: usize| -> Vec<usize> {
             (0..count).map(|it| self.inputs[it % half] + it / half * half).collect()
         };
-        let neurons = repeated(net.hidden);
-        let columns = repeated(net.feature_count());
+        let [neurons, columns] = [net.hidden, net.feature_count()].map(repeated);
         let mut permuted = weights.clone();
         let first = net.parts_of_map(0)[0];
         for array in net.list_arrays() {

@@ -130,8 +130,7 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
     }
     let hull =
         |bounds: &[Bounds]| bounds.iter().copied().reduce(Bounds::join_bounds).expect("neurons");
-    let accumulator = hull(&legal);
-    let intermediate = hull(&intermediate);
+    let [accumulator, intermediate] = [&legal, &intermediate].map(|it| hull(it));
 
     let is_float = architecture.is_deep() && !has_bytes(architecture, net.scales());
     let accumulators = (!is_float).then(|| legal.repeat(architecture.views()));
@@ -150,14 +149,11 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
         return Err(Overflow::Output(output.join_bounds(sum)));
     }
     if architecture.is_deep() && net.fixed_output().is_none() {
-        return Ok(Proof {
-            accumulator,
-            intermediate,
-            output,
-            product: Bounds::NONE,
-            product_fits_i32: true,
-            i16_trick: false,
-        });
+        let product = Bounds::NONE;
+        let [product_fits_i32, i16_trick] = [true, false];
+        let proof =
+            Proof { accumulator, intermediate, output, product, product_fits_i32, i16_trick };
+        return Ok(proof);
     }
     let product = Bounds { least: sum.least * i64::from(scale), most: sum.most * i64::from(scale) };
     let product_fits_i32 = product.lies_within(i32::MIN.into(), i32::MAX.into());

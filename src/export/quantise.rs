@@ -140,8 +140,7 @@ pub fn round_counts(
     scales: Scales,
     samples: &[Sample],
 ) -> Result<Weights, WeightsError> {
-    let Architecture { inputs, hidden, .. } = net;
-    let hidden = *hidden;
+    let &Architecture { ref inputs, hidden, .. } = net;
     let mut rounded = weights.clone();
     if !inputs.has_repeats() || samples.is_empty() {
         return Ok(rounded);

@@ -280,26 +280,22 @@ fn map_facts(net: &Architecture, fixed: &FixedPoint, bytes_in: bool) -> Vec<Valu
 /// Writes the code of all operations from the first map on, which takes `x0`, and names the output.
 fn head_code(language: Language, net: &Net) -> (String, String) {
     let fixed = net.fixed_point();
-    let context = CodeContext {
-        language,
-        bytes_in: has_bytes(net.architecture(), net.scales()),
-        factors: [net.scales().qa, net.scales().qb],
-        maps: &fixed.maps,
-        psqt_apart: fixed.psqt.is_some(),
-    };
+    let bytes_in = has_bytes(net.architecture(), net.scales());
+    let factors = [net.scales().qa, net.scales().qb];
+    let psqt_apart = fixed.psqt.is_some();
+    let context = CodeContext { language, bytes_in, factors, maps: &fixed.maps, psqt_apart };
     let graph = net.architecture().graph();
     let name = |value: usize| format!("v{value}");
     let is_first = |node: &Node| node.operation == Operation::Affine(0);
     let first = graph.nodes().iter().position(is_first).expect("a net has an output");
     let mut lines = String::new();
     for (value, node) in graph.nodes().iter().enumerate() {
-        let input_value =
-            |input: usize| (name(input), graph.nodes()[input].width, fixed.values[input]);
+        let input = |input: usize| (name(input), graph.nodes()[input].width, fixed.values[input]);
         let inputs: Vec<_> = match node.operation {
             Operation::PieceSquares => Vec::new(),
             Operation::Affine(0) => vec![("x0".into(), net.architecture().feature_count(), None)],
             _ if value < first => continue,
-            _ => node.input_nodes().map(input_value).collect(),
+            _ => node.input_nodes().map(input).collect(),
         };
         let inputs = inputs.iter().map(|(name, width, fixed)| CodeValue {
             name,
@@ -307,8 +303,8 @@ fn head_code(language: Language, net: &Net) -> (String, String) {
             fixed: *fixed,
         });
         let inputs: Vec<CodeValue> = inputs.collect();
-        let output =
-            CodeValue { name: &name(value), width: node.width, fixed: fixed.values[value] };
+        let name = &name(value);
+        let output = CodeValue { name, width: node.width, fixed: fixed.values[value] };
         lines += &node.operation.engine_code(&context, &inputs, output);
     }
     let indent = language.choose_between("        ", "    ");

@@ -167,8 +167,8 @@ impl Kings {
             }
             32 if mirror => {
                 for (square, bucket) in table.iter_mut().enumerate() {
-                    let file = square % 8;
-                    *bucket = buckets[4 * (square / 8) + file.min(7 - file)];
+                    let [rank, file] = [square / 8, square % 8];
+                    *bucket = buckets[4 * rank + file.min(7 - file)];
                 }
             }
             32 => return Err(KingsError::NotMirrored),
@@ -229,8 +229,7 @@ impl Kings {
 
     /// The bucket and the input of a row.
     pub fn input_of(&self, row: usize) -> (usize, usize) {
-        let bucket = row / self.rows_per_bucket();
-        let row = row % self.rows_per_bucket();
+        let [bucket, row] = [row / self.rows_per_bucket(), row % self.rows_per_bucket()];
         let is_king = row / 64 == (ENEMY_KING - PIECES / 2) / 64;
         let is_enemy = self.merged && is_king && self.flip_and_bucket(row % 64) != (0, bucket);
         (bucket, if is_enemy { row + PIECES / 2 } else { row })

@@ -47,8 +47,7 @@ fn check_position(position: &Position, our_byte: u8, their_byte: u8) -> Result<(
     }
     planes.check_rules(Color::White)?;
     let king = |color| planes.king_square(color).map_or(64, |square| square as u8);
-    let our_king = king(Color::White);
-    let their_king = king(Color::Black) ^ 56;
+    let [our_king, their_king] = [king(Color::White), king(Color::Black) ^ 56];
     if (our_byte, their_byte) != (our_king, their_king) {
         return Err(RecordError::KingBytes(our_byte, their_byte, our_king, their_king));
     }

@@ -82,16 +82,8 @@ pub struct Facts {
 impl Facts {
     /// All facts of every sample, except forfeits.
     pub const ALL: Self = {
-        let always = Presence::Always;
-        let forfeits = Presence::Never;
-        Self {
-            scores: always,
-            plies: always,
-            moves: always,
-            games: always,
-            forfeits,
-            colours: always,
-        }
+        let [all, forfeits] = [Presence::Always, Presence::Never];
+        Self { scores: all, plies: all, moves: all, games: all, forfeits, colours: all }
     };
 }
 

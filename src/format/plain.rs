@@ -161,8 +161,7 @@ impl SampleWriter for PlainWriter {
 
 /// Formats a move for UCI. Castling is the king's move, or king takes rook from unusual squares.
 fn format_move(played: PlayedMove) -> String {
-    let from = played.from();
-    let to = played.target_square();
+    let [from, to] = [played.from(), played.target_square()];
     let king_target = |king: Square| match (king, to) {
         (Square::E1, Square::H1) => Some(Square::G1),
         (Square::E1, Square::A1) => Some(Square::C1),

@@ -185,8 +185,7 @@ impl SampleSource {
                 Err(Fault::Io(error)) => Err(ReadError::Io { path: self.path.clone(), error }),
             };
             if read.is_err() {
-                self.ended = true;
-                self.has_samples = true;
+                [self.ended, self.has_samples] = [true; 2];
             }
             read?;
         }

@@ -132,12 +132,8 @@ pub struct TraceReader {
 impl TraceReader {
     /// Creates a reader; lines are checked against the term list if there is one.
     pub fn new(input: ByteInput, terms: Option<&EngineTerms>) -> Self {
-        Self {
-            text: Text::new(input, LONGEST),
-            terms: terms.cloned(),
-            has_header: false,
-            game: None,
-        }
+        let text = Text::new(input, LONGEST);
+        Self { text, terms: terms.cloned(), has_header: false, game: None }
     }
 
     /// Reads the next position; none at the end.

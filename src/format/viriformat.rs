@@ -95,8 +95,8 @@ impl SampleReader for ViriReader {
 impl ViriReader {
     /// Appends the samples of a game; false at the end of the file.
     fn read_game(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
-        let first = out.len();
         let start = self.offset;
+        let first = out.len();
         let mut record = [0; START];
         let length = fill_array(&mut *self.input, &mut record)?;
         self.offset += length as u64;

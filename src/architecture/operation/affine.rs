@@ -28,8 +28,7 @@ pub(super) fn engine_code(
             ),
         );
     }
-    let mut lines = String::new();
-    let mut x = x.to_string();
+    let [mut lines, mut x] = [String::new(), x.to_string()];
     if let Some(shift) = fixed.map(|map| map.input_shift).filter(|shift| *shift > 0) {
         lines += &language.choose_between(
             format!("let {output}_inputs = {x}.map(|x| x >> {shift});\n"),

@@ -49,11 +49,8 @@ impl Combination {
 #[inline(always)]
 pub(super) fn forward(combination: Combination, [x, y]: [ValueRows; 2], mut output: ValueRowsMut) {
     for ((x, y), output) in x.iter().zip(y.iter()).zip(output.iter_mut()) {
-        output
-            .iter_mut()
-            .zip(x)
-            .zip(y)
-            .for_each(|((output, x), y)| *output = combination.apply(*x, *y));
+        let pairs = output.iter_mut().zip(x).zip(y);
+        pairs.for_each(|((output, x), y)| *output = combination.apply(*x, *y));
     }
 }
 
@@ -65,11 +62,10 @@ pub(super) fn backward(
     gradients: ValueRows,
     mut output: ValueRowsMut,
 ) {
-    for ((factors, gradients), output) in
-        factors.iter().zip(gradients.iter()).zip(output.iter_mut())
-    {
-        for ((output, gradient), &factors) in output.iter_mut().zip(gradients).zip(factors) {
-            *output += gradient * combination.derivative_f32(input, factors);
+    let rows = factors.iter().zip(gradients.iter()).zip(output.iter_mut());
+    for ((factors, gradients), sums) in rows {
+        for ((sum, gradient), &factor) in sums.iter_mut().zip(gradients).zip(factors) {
+            *sum += gradient * combination.derivative_f32(input, factor);
         }
     }
 }

@@ -8,9 +8,8 @@ pub(super) fn forward(inputs: &[ValueRows], mut output: ValueRowsMut) {
     let mut start = 0;
     for x in inputs {
         let end = start + x.width;
-        x.iter()
-            .zip(output.iter_mut())
-            .for_each(|(x, output)| output[start..end].copy_from_slice(x));
+        let rows = x.iter().zip(output.iter_mut());
+        rows.for_each(|(x, output)| output[start..end].copy_from_slice(x));
         start = end;
     }
 }

@@ -7,9 +7,8 @@ use crate::features::Language;
 
 #[inline(always)]
 pub(super) fn forward(columns: &Range<usize>, x: ValueRows, mut output: ValueRowsMut) {
-    x.iter()
-        .zip(output.iter_mut())
-        .for_each(|(x, output)| output.copy_from_slice(&x[columns.clone()]));
+    let rows = x.iter().zip(output.iter_mut());
+    rows.for_each(|(x, output)| output.copy_from_slice(&x[columns.clone()]));
 }
 
 #[inline(always)]
@@ -26,8 +25,7 @@ pub(super) fn engine_code(
     x: CodeValue,
     output: CodeValue,
 ) -> String {
-    let x = x.name;
-    let number = output.number_type(language);
+    let [x, number] = [x.name, output.number_type(language)];
     let CodeValue { name: output, width, .. } = output;
     let start = columns.start;
     language.choose_between(

@@ -242,8 +242,7 @@ impl<'a> BitReader<'a> {
 
     /// Reads the next bits, at most 8; none if too few are left.
     pub fn take_bits(&mut self, count: u32) -> Option<u32> {
-        let first = self.position / 8;
-        let shift = self.position % 8;
+        let [first, shift] = [self.position / 8, self.position % 8];
         self.position += count as usize;
         if self.position > 8 * self.bytes.len() {
             return None;

@@ -42,10 +42,8 @@ pub fn read_chain(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainErr
     let mut bits = BitReader::new(text);
     let mut hash: Option<GameHash> = None;
     if let Some(played) = played {
-        board
-            .find_legal_move(played)
-            .and_then(|legal| board.play_move(legal))
-            .map_err(stem_error)?;
+        let legal = board.find_legal_move(played).map_err(stem_error)?;
+        board.play_move(legal).map_err(stem_error)?;
         // A single position may come from a shuffled file.
         hash = (count > 0).then(|| GameHash::from_start(&position));
         hash.iter_mut().for_each(|hash| hash.add_move(played));
@@ -84,8 +82,7 @@ pub fn begins_chain(bytes: &[u8]) -> bool {
 
 /// Decodes the move of a stem: kind, from, to, promotion, highest bits first; all zero for none.
 fn stem_move(bits: u16) -> Result<Option<PlayedMove>, RecordError> {
-    let from = bits >> 8 & 63;
-    let to = bits >> 2 & 63;
+    let [from, to] = [bits >> 8 & 63, bits >> 2 & 63];
     let kind = match bits >> 14 {
         0 => 0,
         1 => (bits & 3) << 12 | 3 << 14,

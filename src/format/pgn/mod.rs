@@ -53,8 +53,7 @@ struct PgnReader {
 
 impl PgnReader {
     fn new(input: ByteInput) -> Self {
-        let comments = CommentScores::default();
-        let frame = GameFrame::default();
+        let (frame, comments) = Default::default();
         Self { frames: Frames::new(input), frame, games: 0, unfinished: 0, comments }
     }
 
@@ -88,8 +87,7 @@ fn read_each<T>(
     bytes: impl Fn(&T) -> usize,
 ) -> Result<Vec<T>, Fault> {
     let mut reader = PgnReader::new(input);
-    let mut results = Vec::new();
-    let mut size = 0;
+    let (mut results, mut size) = <(Vec<T>, usize)>::default();
     while reader.frames.next(&mut reader.frame)? {
         match read_game(&reader.frame) {
             Ok(None) => continue,
@@ -178,8 +176,7 @@ fn replay_game(
 /// The position after the moves of a game with any result; none if there is no game.
 fn last_position(text: &[u8]) -> Result<Option<Position>, GameError> {
     let tags = Tags::parse_tags(text).map_err(GameError::of_game)?;
-    let mut samples = Vec::new();
-    let mut notes = CommentScores::default();
+    let (mut samples, mut notes) = Default::default();
     let mut replay = Replay::new(&tags, None, &mut samples, &mut notes)?;
     let mut tokens = Tokens::new(text, tags.end);
     let read = replay.play_tokens(&mut tokens);
@@ -280,9 +277,9 @@ impl<'a, 't> Replay<'a, 't> {
             true => text.ends_with(b"\n"),
             false => !last || text.ends_with(b"\n\n") || text.ends_with(b"\n\r\n"),
         };
-        let tag_outcome =
+        let tagged =
             self.result.or((moves == 0 && tags.has_tags).then_some(TagOutcome::Unfinished));
-        match self.ended.or(tag_outcome.filter(|_| is_whole)) {
+        match self.ended.or(tagged.filter(|_| is_whole)) {
             Some(TagOutcome::Won(doubled)) => {
                 self.read_comments();
                 let white_result = f32::from(doubled) / 2.0;

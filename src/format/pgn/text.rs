@@ -98,8 +98,7 @@ impl Frames {
             }
             starts = ends;
             if frame.text.len() == LONGEST {
-                frame.too_long = true;
-                moves = true;
+                [frame.too_long, moves] = [true; 2];
                 frame.text.clear();
             }
         }
