@@ -73,8 +73,6 @@ impl Layer {
     pub fn new(size: usize, activation: Activation) -> Self {
         Self { size: Some(size), activation: Some(activation), ..Self::default() }
     }
-
-    /// The output layer of a net.
     pub fn output() -> Self {
         Self { size: Some(1), ..Self::default() }
     }

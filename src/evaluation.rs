@@ -35,8 +35,7 @@ impl Evaluation {
         }
     }
 
-    /// Evaluates a position for the side to move, in centipawns, as a search does. Values of terms
-    /// are rounded, halves away from 0; sums saturate.
+    /// Evaluates for the side to move in centipawns; terms are rounded half away from 0, sums saturate.
     pub fn evaluate(&self, position: &Position) -> i32 {
         match self {
             Self::Terms(terms) => terms.evaluate(position).round() as i32,

@@ -1,6 +1,5 @@
-//! The sums of a handcrafted evaluation, and the formula of its value with derivatives, in f64 and
-//! for one position at a time. The fused operations are tested against them. After A. Grant,
-//! "Evaluation & Tuning in Chess Engines".
+//! The sums of a handcrafted evaluation, and its formula with derivatives, in f64 for one position.
+//! Fused operations are tested against them. After A. Grant, "Evaluation & Tuning in Chess Engines".
 
 /// The sums of a position's terms, each as middlegame and endgame, in centipawns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

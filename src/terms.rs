@@ -28,8 +28,6 @@ pub struct TermEntry {
     /// The meaning of a count of 1; may be empty.
     pub counts: String,
 }
-
-/// The terms in the order of their numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TermList {
     pub terms: Vec<TermEntry>,

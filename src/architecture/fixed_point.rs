@@ -116,8 +116,6 @@ impl FixedMap {
     pub fn scale_input(&self, x: i64) -> i64 {
         x >> self.input_shift
     }
-
-    /// Computes an output from a sum of products.
     #[inline(always)]
     pub fn scale_output(&self, sum: i64, bias: i64) -> i64 {
         let reduce = |sum: i64| match self.shift {
@@ -166,8 +164,6 @@ impl FixedMap {
         let exceeds = curve.growth_degree() == 2 && (upper * upper) >> shift > self.limit;
         if exceeds { clamp(&format!("({shifted})"), 0, self.limit) } else { shifted }
     }
-
-    /// Computes the activation of an output.
     #[inline(always)]
     pub fn activate_value(&self, curve: Curve, y: i64) -> i64 {
         let [lower, upper] = self.ends_of(curve);

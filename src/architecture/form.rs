@@ -17,7 +17,6 @@ use crate::registry::NameMissing;
 #[serde(deny_unknown_fields)]
 pub struct NetForm {
     pub inputs: Views,
-    /// The names of the feature sets.
     #[serde(default = "default_sets", skip_serializing_if = "is_pieces")]
     pub sets: Vec<String>,
     /// The integers of the rows of sets in a file, if they are not the default.

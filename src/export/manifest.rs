@@ -232,9 +232,9 @@ pub fn sidecar_of(path: &Path, bytes: &[u8]) -> Result<Sidecar, NetLoadError> {
     match found == manifest.sha256 {
         true => Ok(Sidecar::Manifest(manifest)),
         false => {
-            let [path, described] = [manifest_path(path), path.to_path_buf()];
+            let [path, manifest_file] = [path.to_path_buf(), manifest_path(path)];
             let expected = manifest.sha256;
-            Err(NetLoadError::Other { path: described, manifest: path, expected, found })
+            Err(NetLoadError::Other { path, manifest: manifest_file, expected, found })
         }
     }
 }

@@ -83,8 +83,7 @@ pub fn with_kings(
     Ok((converted, target))
 }
 
-/// Sets the rows that no legal position activates to zero, so that files compress. If a factor is
-/// added to them, the sums become zero.
+/// Sets rows that no legal position activates to zero, factors included, so that files compress.
 pub fn clear_unreachable(weights: &mut Weights, net: &Architecture) {
     for (index, set) in net.inputs.sets().iter().enumerate() {
         let factor = net.find_array(ArrayKind::Factor(index));

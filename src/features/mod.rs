@@ -197,8 +197,7 @@ impl Inputs {
         self.sets.iter().any(|set| set.has_repeats())
     }
 
-    /// Whether there are so many rows that a pass over all rows takes longer than a batch, and that
-    /// the numbers of rows and pairs exceed 16 bits.
+    /// Whether a pass over all rows takes longer than a batch, and rows with pairs exceed 16 bits.
     pub fn is_large(&self) -> bool {
         !self.is_pieces() && self.row_count() > MANY
     }
@@ -318,8 +317,7 @@ impl Inputs {
         self.perspectives.point_of_view().sign_for(position.turn())
     }
 
-    /// Writes the active rows of all perspectives, each padded to [`MAX_ACTIVE`] with the row count.
-    /// Pieces on squares must be the only inputs.
+    /// Writes the rows of all perspectives, padded to [`MAX_ACTIVE`] with the row count; pieces alone.
     pub fn write_rows(&self, position: &Position, out: &mut [u16]) {
         assert!(self.is_pieces(), "lists of pieces");
         let (_, kings) = self.pieces.as_ref().expect("there are pieces");

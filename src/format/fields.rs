@@ -62,8 +62,6 @@ impl From<&'static str> for RecordError {
         Self::Fixed(text)
     }
 }
-
-/// Creates an error of words with a text instead of `{}`.
 pub fn quote_text(words: &'static str, text: &str) -> RecordError {
     RecordError::Quoted(words, text.into())
 }
@@ -155,7 +153,6 @@ pub fn text_score(text: &str) -> Result<i16, RecordError> {
 pub struct Epd<'a> {
     /// The fields of the FEN as written, 6 at most.
     pub fen: &'a str,
-    /// The number of fields.
     pub count: usize,
     /// The texts between semicolons, perhaps empty; the first one follows the FEN.
     pub operations: Vec<&'a str>,

@@ -103,8 +103,7 @@ pub struct Format {
     pub recognises: fn(&[u8]) -> bool,
     /// The function that opens a reader of the bytes of a file.
     pub reader: fn(ByteInput) -> Box<dyn SampleReader>,
-    /// The starts of records, so that blocks of a file can be read separately, in built-in formats.
-    /// None: a file is read from its beginning.
+    /// The starts of records, for blocks in built-in formats; none: files are read as a whole.
     pub cut: Option<RecordStarts>,
     /// The function that creates a writer; none if samples lack facts that the format needs.
     pub writer: Option<fn() -> Box<dyn SampleWriter>>,

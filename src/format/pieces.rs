@@ -39,9 +39,8 @@ impl FileBlocks {
         let metadata = file.metadata().ok().filter(|it| it.is_file())?;
         let mut head = Vec::new();
         (&mut file).take(4).read_to_end(&mut head).ok()?;
-        let length = metadata.len();
-        let path = path.to_path_buf();
-        (!unpack::is_packed(&head)).then_some(Self { path, format, given, cut, length })
+        let blocks = Self { path: path.to_path_buf(), format, given, cut, length: metadata.len() };
+        (!unpack::is_packed(&head)).then_some(blocks)
     }
 
     pub fn block_count(&self) -> u64 {

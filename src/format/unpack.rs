@@ -19,8 +19,7 @@ const HEAD: usize = 1 << 16;
 /// The largest window of zstd, as a power of two: `zstd --long=31` would need 2 GiB per file.
 const ZSTD_WINDOW: u32 = 27;
 
-/// The reason why a file with these first bytes cannot be read: it is an archive, another compressed
-/// file, or a text of another encoding.
+/// The reason why a file with these first bytes is unreadable: it is packed, or in another encoding.
 fn reason_unreadable(head: &[u8]) -> Option<String> {
     let starts: [(&[u8], &str); 12] = [
         (b"\xfd7zXZ\0", "an xz file"),
@@ -199,8 +198,6 @@ impl Read for GzMembers {
         }
     }
 }
-
-/// The content of all frames of a zstd file.
 struct ZstdFrames<R: BufRead>(zstd::Decoder<'static, R>);
 
 impl<R: BufRead> Read for ZstdFrames<R> {

@@ -117,10 +117,10 @@ impl ViewCheck {
         let (ViewCheck::OtherView(evidence) | ViewCheck::WrongSign(evidence)) = self else {
             return None;
         };
-        let name = evidence.kind.name();
-        let [key, option] = evidence.kind.view_keys();
+        let Evidence { kind, turn, .. } = evidence;
+        let name = kind.name();
+        let [key, option] = kind.view_keys();
         let [current, opposite] = [read.view, read.view.opposite()];
-        let turn = evidence.turn;
         // Values of the two views differ if Black is to move, or after a move of Black.
         let which = match self {
             ViewCheck::OtherView(_) if turn.is_white() == read.follows_move => {

@@ -154,8 +154,6 @@ impl ViriReader {
         Ok((length == MOVE).then_some(entry))
     }
 }
-
-/// Parses the start of a game, and its result for White.
 fn parse_start(bytes: &[u8; START]) -> Result<(Chess, f32), RecordError> {
     let (position, _, white_result) = marlinformat::fields_of(bytes)?;
     Ok((position.to_chess()?, white_result))
@@ -176,7 +174,6 @@ fn parse_legal_move(
 #[derive(Default)]
 struct ViriWriter {
     game: Option<MoveChain>,
-    /// The bytes of the current game.
     bytes: Vec<u8>,
 }
 

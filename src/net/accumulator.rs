@@ -29,7 +29,6 @@ pub struct Accumulator<'a> {
     depth: usize,
     /// The counts by row, zero between calls; empty before the first move.
     counts: Vec<i32>,
-    /// The rows that a move changes.
     changed: Vec<CountedRow>,
 }
 

@@ -22,7 +22,7 @@
 //! ```
 //! With piece-square values, p is the sum over the side to move's rows minus the sum over the other
 //! side's, in the position's output bucket. The first output is then `sum (/ QA) + c + p / 2`, and the
-//! second `z + (p / (2 * QA * QB) + skip neuron)`, with `1 / (2 * QA * QB)` rounded to f32.
+//! second `z + (p / (2 * QA * QB) + skip neuron)`, where `1 / (2 * QA * QB)` is rounded to f32 first.
 //!
 //! Heads in fixed point begin with u, too, and continue with the integers of
 //! [`FixedMap`](crate::architecture::FixedMap); `eval = truncate(output * SCALE / unit)`.
@@ -240,7 +240,6 @@ enum IntegerValues<'a> {
     Integers(Vec<i32>),
     /// The output of a net of integers, times QA * QB.
     Sum(i64),
-    /// The values of a head in fixed point.
     Fixed(Vec<i64>, FixedValue),
     Floats(Vec<f32>),
 }
@@ -603,8 +602,6 @@ pub(super) fn transpose_buckets([inputs, outputs]: [usize; 2], weights: &Numbers
     let Numbers::F32(weights) = weights else { return Vec::new() };
     weights.chunks_exact(inputs * outputs).flat_map(|it| transpose(it, outputs)).collect()
 }
-
-/// Transposes an array with the given number of rows.
 pub fn transpose(values: &[f32], rows: usize) -> Vec<f32> {
     let columns = values.len() / rows;
     (0..columns).flat_map(|column| values.iter().skip(column).step_by(columns)).copied().collect()

@@ -31,7 +31,6 @@ pub struct PositionEvaluator<'a> {
     before: [Vec<List>; 2],
     /// The counts by row, zero between calls.
     counts: Vec<i32>,
-    /// The rows that are added.
     rows: Vec<CountedRow>,
 }
 
@@ -53,8 +52,7 @@ impl<'a> PositionEvaluator<'a> {
         Self { net, cache, accumulators, lists, before, counts: Vec::new(), rows: Vec::new() }
     }
 
-    /// Computes the inputs of the first map in integers, before the shift of an `int8` head, for each
-    /// perspective, the side to move's first.
+    /// Computes the first map's inputs, before an `int8` head's shift, the side to move's first.
     pub fn first_inputs(&mut self, position: &Position) -> Vec<i32> {
         let slots = self.update_views(position);
         self.net.first_inputs(self.views_of_mover(position, slots).as_slice())

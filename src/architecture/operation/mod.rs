@@ -34,7 +34,6 @@ pub enum Operation {
     Activate(Activation),
     /// A range of the values.
     Slice(Range<usize>),
-    /// The concatenated values of all inputs.
     Concatenate,
     /// An elementwise combination of two inputs.
     Combine(Combination),

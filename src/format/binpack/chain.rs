@@ -173,8 +173,6 @@ impl BinpackChain {
         out.extend_from_slice(&self.text.bytes);
     }
 }
-
-/// A sample in the form of a chain.
 struct ChainEntry {
     /// The position with the move number of the ply.
     position: Position,

@@ -22,7 +22,6 @@ pub enum Comment {
     Score(CommentNumber, ReadView),
     /// A score whose side and position follow from the signs of the game, and whether it has a depth.
     Signed(CommentNumber, bool),
-    /// A number in another form.
     Unknown,
 }
 

@@ -56,8 +56,6 @@ impl PgnReader {
         let (frame, comments) = Default::default();
         Self { frames: Frames::new(input), frame, games: 0, unfinished: 0, comments }
     }
-
-    /// Converts an error in `self.frame` to a fault.
     fn to_fault(&self, error: GameError) -> Fault {
         let line = self.frame.line_of(error.offset);
         let mut location = format!("game {}, line {line}", self.games);

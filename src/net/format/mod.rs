@@ -1,5 +1,4 @@
-//! File formats of nets. A [`NetFormat`] in [`ALL`] says how to recognise and read a file. Files
-//! without a header are recognised by their size.
+//! File formats of nets, each a [`NetFormat`] in [`ALL`]. Sizes identify files without a header.
 
 mod bullet;
 mod checkpoint;

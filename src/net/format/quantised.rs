@@ -1,5 +1,4 @@
-//! The quantised net, bullet's `quantised.bin`, which has no header. The hidden size follows from the
-//! number of bytes, with or without padding.
+//! bullet's `quantised.bin`, without a header: the size, with or without padding, defines the net.
 
 use std::cmp::Ordering;
 use std::iter;

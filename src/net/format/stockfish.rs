@@ -135,8 +135,6 @@ impl StockfishGeneration {
             }));
         generations.into_iter().find(|it| it.hash() == hash)
     }
-
-    /// The hashes of the transformer and of a stack.
     fn section_hashes(&self) -> [u32; 2] {
         let width = 2 * self.hidden as u32;
         let outputs: &[u32] =
@@ -286,8 +284,7 @@ impl StockfishGeneration {
         keys.chain(failed).map(String::from).collect()
     }
 
-    /// Finds the generation of a net, whose kings may have separate planes. The error names the keys
-    /// that differ from the nearest generation.
+    /// Finds a net's generation; kings may have separate planes. The error names the differing keys.
     pub fn of_net(net: &Architecture, scales: Scales) -> Result<Self, GenerationError> {
         let differing = |generation: Self| (generation.differing_keys(net, scales), generation);
         let nearest = GENERATIONS.map(differing).into_iter().min_by_key(|(keys, _)| keys.len());
@@ -309,8 +306,6 @@ impl StockfishGeneration {
             _ => 377,
         }
     }
-
-    /// The width of the release.
     pub fn usual_hidden(&self) -> usize {
         Self::named(&format!("{PREFIX}{}", self.name)).map_or(0, |it| it.hidden)
     }
