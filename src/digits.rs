@@ -37,7 +37,7 @@ pub fn count_noun(number: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", group_digits(number))
 }
 
-/// Formats a number of positions with that of their games, some of which may be unknown.
+/// Formats a number of positions with the number of their games, which may be unknown in part.
 pub fn positions_of_games(positions: u64, games: u64, gameless: u64) -> String {
     let format_positions =
         |games: String, positions| format!("{} of {games}", count_noun(positions, "position"));

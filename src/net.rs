@@ -85,7 +85,7 @@ pub struct Net {
     fixed: FixedPoint,
     /// The transposed float weights of each map, `[bucket][input][output]`.
     columns: Vec<Vec<f32>>,
-    /// See [`Net::unit`].
+    /// The values of [`Net::shift_and_unit`].
     unit: (u32, f32),
 }
 

@@ -321,7 +321,8 @@ impl Inputs {
     pub fn write_rows(&self, position: &Position, out: &mut [u16]) {
         assert!(self.is_pieces(), "lists of pieces");
         let (_, kings) = self.pieces.as_ref().expect("there are pieces");
-        assert_eq!(out.len(), self.perspectives.count() * MAX_ACTIVE, "slots of all lists");
+        let views = self.perspectives.count();
+        assert_eq!(out.len(), views * MAX_ACTIVE, "places for {views} views");
         out.fill(self.row_count() as u16);
         let turn = position.turn();
         match self.perspectives {

@@ -209,7 +209,7 @@ pub fn is_whole(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The FEN at the start of a line of FEN or EPD, without other operations than counters, or `|`.
+/// The FEN at the start of a line of FEN or EPD; text after `|`, and operations but counters, end it.
 pub fn fen_of_line(line: &str) -> String {
     let fen = Epd::parse_fields(line.split('|').next().unwrap_or_default()).full_fen();
     let words: Vec<&str> = fen.split_whitespace().collect();

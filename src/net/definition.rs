@@ -447,7 +447,7 @@ impl<'a> IntegerArithmetic<'a> {
         self.of_sums(map, sums.into_iter())
     }
 
-    /// Computes the sums of the first map before the shift; none unless of bytes and within an i32.
+    /// Computes the first map's sums from unshifted inputs; none unless of bytes and within an i32.
     #[inline(always)]
     fn sums_of_bytes(&self, map: usize, x: &[i32]) -> Option<Vec<i64>> {
         let net = self.net;
