@@ -12,9 +12,9 @@ use crate::sample::{Position, Sample};
 
 type AppAddition = Box<dyn FnOnce() -> Result<(), NameTaken>>;
 
-/// Additions of a program, by name. Configs, manifests and checkpoints store the names. Functions
-/// are called on several threads, perhaps more than once for the same position: their results
-/// depend on their argument alone.
+/// Additions of a program, by name. Configs, manifests and checkpoints store the names. The
+/// functions are called on several threads, perhaps more than once for the same position. Their
+/// results depend on their argument alone.
 #[derive(Default)]
 #[must_use = "it does nothing before `run` or `install`"]
 pub struct App(Vec<AppAddition>);
@@ -30,14 +30,14 @@ impl App {
         self.with_addition(move || features::register_set(Set::new(set)))
     }
 
-    /// Adds output buckets for `net.output_buckets`: their number, 1 to 32, and the one of a position.
+    /// Adds output buckets for `net.output_buckets`: their number, 1 to 32, and the choice of one.
     pub fn output_buckets(
         self,
         name: &'static str,
         count: usize,
-        of: impl Fn(&Position) -> usize + Send + Sync + 'static,
+        choose: impl Fn(&Position) -> usize + Send + Sync + 'static,
     ) -> Self {
-        self.with_addition(move || add(name, CustomBuckets { count, of: Box::new(of) }))
+        self.with_addition(move || add(name, CustomBuckets { count, choose: Box::new(choose) }))
     }
 
     /// Adds a filter for `data.filter.own`; it returns whether a position passes.
@@ -58,7 +58,7 @@ impl App {
         self.with_addition(move || add(name, CustomWeight(Box::new(weight))))
     }
 
-    /// Adds a format of files, which is recognised and named as the others are.
+    /// Adds a file format, which is recognised and named as the built-in formats are.
     pub fn format(self, format: Format) -> Self {
         self.with_addition(move || format.register_format())
     }
@@ -68,7 +68,9 @@ impl App {
         self
     }
 
-    /// Registers all additions, before any config, net or file is read. Fails if a name is taken.
+    /// Registers all additions, before any config, net or file is read.
+    /// # Errors
+    /// Fails if a name is taken.
     pub fn install(self) -> Result<(), NameTaken> {
         self.0.into_iter().try_for_each(|addition| addition())
     }

@@ -1,4 +1,4 @@
-//! A net as data, from which arrays, rows, integers and files follow.
+//! The description of a net, from which its arrays, rows, integers and files follow.
 
 mod activation;
 mod buckets;
@@ -30,42 +30,42 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "NetForm", into = "NetForm")]
 pub struct Architecture {
     pub inputs: Inputs,
-    /// Neurons of an accumulator, N.
+    /// The number of neurons of an accumulator, N.
     pub hidden: usize,
     pub activation: Activation,
-    /// Whether the first half of the neurons is multiplied by the second, one by one.
+    /// Whether the first half of the neurons is multiplied elementwise by the second.
     pub pairwise: bool,
     /// The layers between accumulators and output; often none.
     pub head: Vec<Layer>,
     pub output: Layer,
-    /// Whether the first layer has one more neuron, added to the output as it is.
+    /// Whether the first layer has one more neuron, which is added unchanged to the output.
     pub skip: bool,
-    /// Whether each row also has a piece-square value per output bucket: half of the difference
-    /// between the two sides' sums is added to the output.
+    /// Whether each row also has a piece-square value per output bucket. The output then includes
+    /// half of the difference between the two sides' sums.
     pub psqt: bool,
     /// Output buckets (sets of layers), 1 to 32.
     pub buckets: usize,
-    /// What chooses the output bucket.
+    /// The rule that chooses the output bucket.
     pub bucket_choice: BucketChoice,
 }
 
-/// A layer of a head: what its fields say, in their order.
+/// A layer of a head; its fields apply in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Layer {
-    /// Its name, if it is not its number.
+    /// The name, if it is not the number.
     pub name: Option<String>,
-    /// The earlier layers whose values it takes, side by side; empty: the one before.
+    /// The earlier layers whose values are concatenated; empty: the previous layer.
     pub inputs: Vec<usize>,
-    /// Those of the values that it takes, if not all.
+    /// The columns of the input values, if not all are used.
     pub columns: Option<Range<usize>>,
-    /// Neurons of an affine map.
+    /// The number of neurons of an affine map.
     pub size: Option<usize>,
     pub activation: Option<Activation>,
-    /// Earlier layers whose values its own are multiplied by, and which are added and subtracted.
+    /// Earlier layers by which the values are multiplied, or which are added or subtracted.
     pub multiply: Option<usize>,
     pub add: Option<usize>,
     pub subtract: Option<usize>,
-    /// The integers of its map, and of the activations of its outputs; none: it has f32.
+    /// The integers of the map and of the activations of its outputs; none: f32.
     pub integers: Option<LayerIntegers>,
 }
 
@@ -73,8 +73,6 @@ impl Layer {
     pub fn new(size: usize, activation: Activation) -> Self {
         Self { size: Some(size), activation: Some(activation), ..Self::default() }
     }
-
-    /// The output of a net, of the values before it.
     pub fn output() -> Self {
         Self { size: Some(1), ..Self::default() }
     }
@@ -85,23 +83,23 @@ impl Layer {
             (Combination::Sum, self.add),
             (Combination::Difference, self.subtract),
         ];
-        all.into_iter().filter_map(|(how, layer)| Some((how, layer?)))
+        all.into_iter().filter_map(|(combination, layer)| Some((combination, layer?)))
     }
 
-    /// Whether it takes the values of the layer before alone.
+    /// Whether the previous layer is the only input.
     fn follows_previous(&self) -> bool {
         self.inputs.is_empty() && self.columns.is_none() && self.combined_layers().next().is_none()
     }
 }
 
-/// Most pieces on a board; output buckets divide this range.
+/// The maximum number of pieces on a board; output buckets divide this range.
 pub const MOST_PIECES: usize = 32;
 
 impl Architecture {
-    /// A net with one output layer right behind its accumulators.
-    pub fn simple(views: Views, hidden: usize, activation: Activation) -> Self {
+    /// A net with one output layer directly behind its accumulators.
+    pub fn simple(perspectives: Views, hidden: usize, activation: Activation) -> Self {
         Self {
-            inputs: Inputs::of_pieces(views, Kings::NONE, false),
+            inputs: Inputs::of_pieces(perspectives, Kings::NONE, false),
             hidden,
             activation,
             pairwise: false,
@@ -118,40 +116,39 @@ impl Architecture {
         Self { hidden, ..self.clone() }
     }
 
-    /// The same net as engines have it, without what only training needs.
+    /// The net as engines use it, without the arrays that only training needs.
     pub fn without_factoriser(&self) -> Self {
         Self { inputs: self.inputs.without_factoriser(), ..self.clone() }
     }
-
     pub fn views(&self) -> usize {
-        self.inputs.views.count()
+        self.inputs.perspectives.count()
     }
 
     pub fn row_count(&self) -> usize {
         self.inputs.row_count()
     }
 
-    /// Inputs that one perspective gives to the layers behind it.
+    /// The number of values that one perspective passes to the layers behind it.
     pub fn outputs_of_view(&self) -> usize {
         if self.pairwise { self.hidden / 2 } else { self.hidden }
     }
 
-    /// Inputs of all perspectives, side by side, the side to move's first.
+    /// The number of concatenated values of all perspectives; the side to move's come first.
     pub fn feature_count(&self) -> usize {
         self.views() * self.outputs_of_view()
     }
 
-    /// Columns of an accumulator behind its neurons: a piece-square value per output bucket.
+    /// The number of piece-square columns behind an accumulator's neurons: one per output bucket.
     pub fn psqt_columns(&self) -> usize {
         if self.psqt { self.buckets } else { 0 }
     }
 
-    /// Numbers of an accumulator: its neurons, and the piece-square values.
+    /// The number of columns of an accumulator: its neurons and the piece-square values.
     pub fn column_count(&self) -> usize {
         self.hidden + self.psqt_columns()
     }
 
-    /// Inputs and outputs of each affine map; the skip neuron is the first one's last output.
+    /// Inputs and outputs of each affine map; the skip neuron is the last output of the first map.
     pub fn maps(&self) -> Vec<[usize; 2]> {
         self.graph().list_maps()
     }
@@ -161,15 +158,13 @@ impl Architecture {
         self.head.iter().chain([&self.output])
     }
 
-    /// The layers whose values a layer takes; none where these are the accumulators.
+    /// The input layers of a layer; none if its inputs are the accumulators.
     pub fn inputs_of_layer(&self, number: usize) -> Vec<usize> {
         match self.layers().nth(number) {
             Some(layer) if !layer.inputs.is_empty() => layer.inputs.clone(),
             _ => number.checked_sub(1).into_iter().collect(),
         }
     }
-
-    /// Values of a layer.
     pub fn width_of_layer(&self, number: usize) -> usize {
         self.graph().width_of_layer(number)
     }
@@ -198,7 +193,7 @@ impl Architecture {
         }
     }
 
-    /// Numbers of pieces that share an output bucket.
+    /// The number of piece counts that share an output bucket.
     pub fn pieces_per_bucket(&self) -> usize {
         MOST_PIECES.div_ceil(self.buckets)
     }
@@ -212,7 +207,7 @@ impl Architecture {
         self.pairwise || self.has_layers()
     }
 
-    /// Whether kernels walk the graph behind the accumulators; if not, these meet one output map.
+    /// Whether kernels walk the graph behind the accumulators; if not, one output map follows them.
     pub fn walks_graph(&self) -> bool {
         self.is_deep() || self.psqt
     }
@@ -220,18 +215,18 @@ impl Architecture {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetArray {
-    pub part: ArrayKind,
+    pub kind: ArrayKind,
     pub name: String,
-    /// Row-major. Where there is one output bucket, its dimension is left out.
+    /// The row-major shape. A single output bucket has no dimension.
     pub shape: Vec<usize>,
-    /// Numbers that a neuron adds up, for the size of the starting weights.
+    /// The number of inputs that a neuron sums, which scales the initial weights.
     pub fan_in: usize,
     pub factor: Factor,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ArrayKind {
-    /// `[rows, N]` of a feature set, by its place in the net's list.
+    /// `[rows, N]` of a feature set, by its index in the net's list.
     Rows(usize),
     /// `[factor rows, N]`, for training only: each is added to all rows of the set that share it.
     Factor(usize),
@@ -258,7 +253,7 @@ pub enum Factor {
 }
 
 impl ArrayKind {
-    /// Name of the array in a net of these sets; the first set's is `accumulator.weight`.
+    /// The name of the array in a net of these sets; the first set has `accumulator.weight`.
     pub fn array_name(self, sets: &[Set]) -> String {
         match self {
             ArrayKind::Rows(0) => "accumulator.weight".into(),
@@ -277,7 +272,7 @@ impl ArrayKind {
 }
 
 impl ArrayKind {
-    /// The affine map that it is of, in a net of so many.
+    /// The index of the affine map that has this array, in a net of `maps` maps.
     pub fn map_index(self, maps: usize) -> Option<usize> {
         match self {
             ArrayKind::Layer(map) | ArrayKind::LayerBias(map) => Some(map),
@@ -294,58 +289,60 @@ impl NetArray {
 }
 
 impl Architecture {
-    /// All arrays, in the order of files and of the first draws.
+    /// All arrays, in the order of files and of the initial random draws.
     pub fn list_arrays(&self) -> Vec<NetArray> {
-        let array = |part: ArrayKind, shape: Vec<usize>, fan_in, factor| NetArray {
-            part,
-            name: part.array_name(self.inputs.sets()),
+        let describe = |kind: ArrayKind, shape: Vec<usize>, fan_in, factor| NetArray {
+            kind,
+            name: kind.array_name(self.inputs.sets()),
             shape,
             fan_in,
             factor,
         };
-        let of_bucket = |rest: &[usize]| -> Vec<usize> {
+        let shape_of_buckets = |rest: &[usize]| -> Vec<usize> {
             let buckets = (self.buckets > 1 || rest.is_empty()).then_some(self.buckets);
             buckets.into_iter().chain(rest.iter().copied()).collect()
         };
         let hidden = self.hidden;
         let mut arrays = Vec::new();
-        for (place, set) in self.inputs.sets().iter().enumerate() {
-            let mut of_set = |part, rows| {
-                arrays.push(array(part, vec![rows, hidden], PIECES, Factor::Qa));
+        for (index, set) in self.inputs.sets().iter().enumerate() {
+            let mut push_rows = |kind, rows| {
+                arrays.push(describe(kind, vec![rows, hidden], PIECES, Factor::Qa));
             };
-            of_set(ArrayKind::Rows(place), set.row_count());
-            match self.inputs.factor_rows(place) {
+            push_rows(ArrayKind::Rows(index), set.row_count());
+            match self.inputs.factor_rows(index) {
                 0 => {}
-                rows => of_set(ArrayKind::Factor(place), rows),
+                rows => push_rows(ArrayKind::Factor(index), rows),
             }
         }
-        arrays.push(array(ArrayKind::AccumulatorBias, vec![hidden], PIECES, Factor::Qa));
+        arrays.push(describe(ArrayKind::AccumulatorBias, vec![hidden], PIECES, Factor::Qa));
         let maps = self.maps();
         let (output, layers) = maps.split_last().expect("a net has an output");
         for (i, &[inputs, outputs]) in layers.iter().enumerate() {
-            let (weights, biases) = (of_bucket(&[outputs, inputs]), of_bucket(&[outputs]));
-            arrays.push(array(ArrayKind::Layer(i), weights, inputs, Factor::Qb));
-            arrays.push(array(ArrayKind::LayerBias(i), biases, inputs, Factor::QaQb));
+            let weights = shape_of_buckets(&[outputs, inputs]);
+            let biases = shape_of_buckets(&[outputs]);
+            arrays.push(describe(ArrayKind::Layer(i), weights, inputs, Factor::Qb));
+            arrays.push(describe(ArrayKind::LayerBias(i), biases, inputs, Factor::QaQb));
         }
         let width = output[0];
-        arrays.push(array(ArrayKind::Output, of_bucket(&[width]), width, Factor::Qb));
-        arrays.push(array(ArrayKind::OutputBias, of_bucket(&[]), width, Factor::QaQb));
+        arrays.push(describe(ArrayKind::Output, shape_of_buckets(&[width]), width, Factor::Qb));
+        arrays.push(describe(ArrayKind::OutputBias, shape_of_buckets(&[]), width, Factor::QaQb));
         let sets = self.inputs.sets().iter().enumerate().filter(|_| self.psqt);
-        arrays.extend(sets.map(|(place, set)| {
-            array(ArrayKind::Psqt(place), vec![set.row_count(), self.buckets], PIECES, Factor::QaQb)
+        arrays.extend(sets.map(|(index, set)| {
+            let shape = vec![set.row_count(), self.buckets];
+            describe(ArrayKind::Psqt(index), shape, PIECES, Factor::QaQb)
         }));
         arrays
     }
 
-    pub fn find_array(&self, part: ArrayKind) -> Option<NetArray> {
-        self.list_arrays().into_iter().find(|array| array.part == part)
+    pub fn find_array(&self, kind: ArrayKind) -> Option<NetArray> {
+        self.list_arrays().into_iter().find(|array| array.kind == kind)
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}`: {reason}")]
 pub struct ImpossibleNet {
-    /// The key of the description that is wrong.
+    /// The wrong key of the description.
     pub key: &'static str,
     pub reason: String,
 }
@@ -358,12 +355,12 @@ fn head_error(reason: impl Into<String>) -> ImpossibleNet {
     ImpossibleNet { key: "head", reason: reason.into() }
 }
 
-/// Neurons of an accumulator, at most.
+/// The maximum number of neurons of an accumulator.
 pub(crate) const MOST_HIDDEN: usize = 65_536;
-/// Neurons of a layer of the head, at most.
+/// The maximum number of neurons of a layer of the head.
 const MOST_SIZE: usize = 1024;
 const MOST_LAYERS: usize = 8;
-/// Most weights: a checkpoint has three numbers for each, and is read if it has 4 GiB at most.
+/// The maximum number of weights: a checkpoint has three numbers for each, and 4 GiB at most.
 const MOST_WEIGHTS: usize = 350_000_000;
 
 impl Architecture {
@@ -376,16 +373,17 @@ impl Architecture {
 
     pub fn check_layers(&self) -> Result<(), ImpossibleNet> {
         let Self { inputs, hidden, head, buckets, .. } = self;
-        let (kings, sets) = (inputs.kings(), inputs.sets());
-        let again = (1..sets.len()).find(|place| sets[..*place].contains(&sets[*place]));
+        let kings = inputs.kings();
+        let sets = inputs.sets();
+        let repeated = (1..sets.len()).find(|index| sets[..*index].contains(&sets[*index]));
         let no_factor = (0..sets.len()).all(|set| inputs.factor_rows(set) == 0);
         let activation = self.activation.name();
         let size = head.iter().filter_map(|it| it.size).find(|it| !(1..=MOST_SIZE).contains(it));
         let (key, reason) = if !(1..=MOST_HIDDEN).contains(hidden) {
             ("hidden", format!("an accumulator has 1 to {MOST_HIDDEN} neurons, found {hidden}"))
-        } else if let Some(again) = again {
-            ("sets", format!("{:?} is listed twice", sets[again].name()))
-        } else if inputs.views == Views::Plain && kings.has_effect() {
+        } else if let Some(repeated) = repeated {
+            ("sets", format!("{:?} is listed twice", sets[repeated].name()))
+        } else if inputs.perspectives == Views::Plain && kings.has_effect() {
             let key = if kings.mirror { "mirror" } else { "king_buckets" };
             let reason = "`inputs = \"plain\"` has no king buckets or mirroring; use \
                  \"perspective\" or \"side-to-move\"";
@@ -414,7 +412,7 @@ impl Architecture {
             ("head", format!("a layer has 1 to {MOST_SIZE} neurons, found {size}"))
         } else if let Err(ImpossibleNet { key, reason }) = self.connect_layers() {
             (key, reason)
-        } else if self.psqt && self.inputs.views != Views::Perspective {
+        } else if self.psqt && self.inputs.perspectives != Views::Perspective {
             let reason = "piece-square values need both perspectives; use `inputs = \
                  \"perspective\"`";
             ("psqt", reason.into())

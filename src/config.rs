@@ -1,4 +1,4 @@
-//! Config of a run: a TOML file, checked and completed once to a [`Config`] for all other parts.
+//! The config of a run: a TOML file, checked and completed once to a [`Config`] for all other parts.
 
 mod read;
 mod resolve;
@@ -25,41 +25,41 @@ use crate::train::target::{SourceTarget, WinRateModel};
 
 /// The version of the config language that this program reads.
 pub const VERSION: u32 = 3;
-/// First lines of a complete config.
+/// The first lines of a complete config.
 pub const RUN_HEADER: &str =
     "# A run of nnuance, complete; resume it with: nnuance train --resume FOLDER\n";
 
-/// Longest run, in positions: up to here floats count exactly.
+/// The longest run, in positions: floats count exactly up to here.
 pub const MOST_POSITIONS: u64 = 1 << 53;
-/// Passes of a method that ends by itself, unless the config sets them.
+/// The default maximum of passes of a method that ends by itself.
 const MOST_SWEEPS: f64 = 1000.0;
-/// The same for a method that learns moves, since each pass searches all positions.
+/// The same maximum for a method that learns moves, where each pass searches all positions.
 const MOST_ROUNDS: f64 = 15.0;
-/// Neurons from which on a search for pairs, and the rounding of 16 bits, pay off.
+/// The minimum number of neurons for which a search for pairs, and 16-bit rounding, pay off.
 const WIDE: usize = 128;
-/// Passes over the data from which on a search for pairs pays off.
+/// The minimum number of passes over the data for which a search for pairs pays off.
 const PASSES: u64 = 2;
 
-/// A config, complete but for what depends on the number of positions: the sections of its file,
-/// and the values that follow from several keys.
+/// A complete config: the sections of its file, and the values that follow from several keys. Values
+/// that depend on the number of positions have functions.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "their names describe them")]
 pub struct Config {
-    /// The sections of the file, with all defaults; those of the last stage if there are several.
+    /// The sections of the file, with all defaults; of the last stage if there are several.
     pub file: ConfigFile,
-    /// The file with its stages; none without any.
+    /// The file with its stages; none if it has no stages.
     staged: Option<Box<ConfigFile>>,
     /// None for handcrafted terms.
     architecture: Option<Architecture>,
     pub scales: Scales,
-    /// Number format of fused operations on the processor.
+    /// The number format of fused operations on the CPU.
     pub precision: Precision,
     pub optimizer: OptimizerSettings,
-    /// Learning rate; unused by methods without one.
+    /// The learning rate; unused by methods without one.
     pub learning_rate: Stages,
-    /// Positions per step; none where a step takes all data.
+    /// The number of positions per step; none if a step takes all data.
     pub batch_size: Option<usize>,
-    /// Share of the held-out games that is kept for the test.
+    /// The share of the held-out games that is reserved for the test.
     pub test_share: TestShare,
     /// Centipawns per logit of the model.
     pub scale: f64,
@@ -69,13 +69,13 @@ pub struct Config {
 }
 
 impl Config {
-    /// The text of the complete config, after [`RUN_HEADER`]; it starts the same run again.
+    /// The text of the complete config after [`RUN_HEADER`]; it reproduces the run.
     pub fn to_toml(&self) -> String {
         RUN_HEADER.to_string()
             + &toml::to_string(self.written_file()).expect("a config has a TOML form")
     }
 
-    /// The file as it is written, with stages if it has any.
+    /// The file to write, with its stages.
     fn written_file(&self) -> &ConfigFile {
         self.staged.as_deref().unwrap_or(&self.file)
     }
@@ -92,7 +92,7 @@ impl Config {
         self.architecture.as_ref()
     }
 
-    /// Whether it trains a net, not terms alone.
+    /// Whether a net is trained, and not terms alone.
     pub fn is_net(&self) -> bool {
         self.file.net.is_some()
     }
@@ -102,22 +102,22 @@ impl Config {
         self.file.net.as_ref().is_some_and(|net| net.tune_base)
     }
 
-    /// Weight of results at the end of the run, with which its losses are measured.
+    /// The weight of results at the end of the run, with which its losses are measured.
     pub fn final_wdl(&self) -> f64 {
         self.file.target.wdl.final_value().unwrap_or_default()
     }
 
-    /// Targets of positions: first without a source, then of each source.
+    /// The targets of positions: first without a source, then of each source.
     pub fn source_targets(&self) -> Vec<SourceTarget> {
         let win_rate = self.win_rate;
-        let own = |source: &Source| {
+        let targets = self.file.data.source.iter().map(|source| {
             let scale = source.score_scale.unwrap_or(win_rate.scale);
             SourceTarget::new(WinRateModel { scale, ..win_rate }, source.wdl)
-        };
-        [win_rate.into()].into_iter().chain(self.file.data.source.iter().map(own)).collect()
+        });
+        [win_rate.into()].into_iter().chain(targets).collect()
     }
 
-    /// How the files of a source are read, or those without one.
+    /// The options for reading the files of a source, or files without one.
     pub fn read_options(&self, source: Option<&Source>) -> ReadOptions {
         let format = source.and_then(|it| it.format.as_ref()).or(self.file.data.format.as_ref());
         let wdl = source.and_then(|it| it.wdl).unwrap_or(self.file.target.wdl.value_range().0);
@@ -141,74 +141,73 @@ impl Config {
         Split { share: self.file.data.held_out, seed: self.file.data.held_out_seed }
     }
 
-    /// Whether the targets need scores; where there are several sources, those of any.
+    /// Whether the targets of any source need scores.
     pub fn needs_scores(&self) -> bool {
-        let usual = self.file.target.wdl.value_range().0;
+        let default = self.file.target.wdl.value_range().0;
         let sources = &self.file.data.source;
-        let least = sources.iter().map(|source| source.wdl.unwrap_or(usual)).reduce(f64::min);
-        !self.learns_moves() && least.unwrap_or(usual) < 1.0
+        let lowest = sources.iter().map(|source| source.wdl.unwrap_or(default)).reduce(f64::min);
+        !self.learns_moves() && lowest.unwrap_or(default) < 1.0
     }
 
-    /// Whether moves are among what is learnt.
+    /// Whether the objective is to predict moves.
     pub fn learns_moves(&self) -> bool {
         self.file.target.learn == Objective::Moves
     }
 
-    /// Positions that are shuffled together, for data of `positions`.
+    /// The number of positions that are shuffled together, for data of `positions`.
     pub fn window_positions(&self, positions: u64) -> usize {
         let streamed = if self.learns_moves() { 1 << 18 } else { 1 << 22 };
-        let is_kept = positions <= self.most_kept();
-        self.file.data.window.unwrap_or(if is_kept { positions as usize } else { streamed })
+        let fits = positions <= self.most_kept();
+        self.file.data.window.unwrap_or(if fits { positions as usize } else { streamed })
     }
 
-    /// Most positions in memory where the config sets no window.
+    /// The maximum number of positions in memory if the config sets no window.
     pub fn most_kept(&self) -> u64 {
         // A position's moves need as much memory as thirty positions.
         if self.learns_moves() { 1 << 20 } else { 1 << 24 }
     }
 
-    /// Number of input pairs that share a row, for data of `positions`.
+    /// The number of input pairs that share a row, for data of `positions`.
     pub fn pair_count(&self, positions: u64) -> usize {
-        // A run that is made longer keeps the pairs of its beginning.
-        let began = self.earlier_spans(positions).into_iter().next().map(|(span, _)| span);
-        let Span { steps, batch, .. } = began.unwrap_or(self.run_span(positions));
-        let comes_again = steps.saturating_mul(batch) >= PASSES * positions;
-        let is_worth = |net: &&Architecture| net.hidden >= WIDE || !net.inputs.is_pieces();
-        self.architecture().filter(|net| comes_again && is_worth(net)).map_or(0, most_pairs)
+        // An extended run uses the pairs of its first length.
+        let initial = self.earlier_spans(positions).into_iter().next().map(|(span, _)| span);
+        let Span { steps, batch, .. } = initial.unwrap_or(self.run_span(positions));
+        let repeats = steps.saturating_mul(batch) >= PASSES * positions;
+        let is_large = |net: &&Architecture| net.hidden >= WIDE || !net.inputs.is_pieces();
+        self.architecture().filter(|net| repeats && is_large(net)).map_or(0, most_pairs)
     }
 
-    /// Length of the run in steps, for data of `positions`.
+    /// The length of the run in steps, for data of `positions`.
     pub fn step_count(&self, positions: u64) -> u64 {
         self.run_span(positions).steps
     }
 
-    /// Lengths of the run by unit, for data of `positions`.
+    /// The length of the run by unit, for data of `positions`.
     pub fn run_span(&self, positions: u64) -> Span {
         self.span_of(&self.file.schedule.total_length(), positions)
     }
 
     /// Earlier lengths of the run, each with the step up to which it was valid.
     pub fn earlier_spans(&self, positions: u64) -> Vec<(Span, u64)> {
-        let of = |length: &EarlierLength| (self.span_of(length, positions), length.until_step);
-        self.file.schedule.extended.iter().map(of).collect()
+        let lengths = self.file.schedule.extended.iter();
+        lengths.map(|length| (self.span_of(length, positions), length.until_step)).collect()
     }
 
-    /// One length by unit. More positions than [`MOST_POSITIONS`] are capped, which no run reaches.
+    /// A length by unit, capped at [`MOST_POSITIONS`], which no run reaches.
     fn span_of(&self, length: &EarlierLength, positions: u64) -> Span {
         let batch = self.batch_size.map_or(positions.max(1), |batch| batch as u64);
         let superbatch = self.file.schedule.batches_per_superbatch;
-        let of_superbatches = |count: f64| count * superbatch as f64 * batch as f64;
-        let most = if self.learns_moves() { MOST_ROUNDS } else { MOST_SWEEPS };
-        let of_epochs = length.epochs.unwrap_or(most) * positions as f64;
-        let wanted = length.positions.map(|it| it as f64);
-        let wanted = wanted.or(length.superbatches.map(of_superbatches)).unwrap_or(of_epochs);
-        let steps = (wanted.min(MOST_POSITIONS as f64) / batch as f64).ceil().max(1.0) as u64;
+        let superbatches = length.superbatches.map(|it| it * superbatch as f64 * batch as f64);
+        let max_epochs = if self.learns_moves() { MOST_ROUNDS } else { MOST_SWEEPS };
+        let epochs = length.epochs.unwrap_or(max_epochs) * positions as f64;
+        let total = length.positions.map(|it| it as f64).or(superbatches).unwrap_or(epochs);
+        let steps = (total.min(MOST_POSITIONS as f64) / batch as f64).ceil().max(1.0) as u64;
         Span { steps, batch, superbatch, epoch: positions }
     }
 }
 
 impl Schedule {
-    /// The length of the run, as one that will be an earlier one.
+    /// The current length of the run, to be recorded before an extension.
     pub fn total_length(&self) -> EarlierLength {
         let &Self { epochs, positions, superbatches, .. } = self;
         EarlierLength { epochs, positions, superbatches, until_step: 0 }
@@ -216,14 +215,14 @@ impl Schedule {
 }
 
 impl Data {
-    /// Whether there are validation positions; else there is no validation loss.
+    /// Whether there are validation positions, and so a validation loss.
     pub fn has_validation(&self) -> bool {
         !self.validation.is_empty() || self.held_out > 0.0 && self.test != Some(1.0)
     }
 
-    /// Every file of data that it names.
+    /// All files of data, those of sources included.
     pub fn all_files(&self) -> Vec<std::path::PathBuf> {
-        let of_sources = self.source.iter().flat_map(|source| &source.files);
-        self.files.iter().chain(of_sources).cloned().collect()
+        let source_files = self.source.iter().flat_map(|source| &source.files);
+        self.files.iter().chain(source_files).cloned().collect()
     }
 }

@@ -1,19 +1,19 @@
-//! A file of positions as it was when it was read: part of a checkpoint.
+//! The facts about a file of positions when it was read; checkpoints store them.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Whether so many games, and positions of unknown games, are too few for a net to learn what the
-/// pieces are worth. With 330 games of self-play a knight is less than a pawn, with 700 two.
+/// Whether the games, and the positions of unknown games, are too few for a net to learn piece
+/// values. After 330 games of self-play a knight is worth less than a pawn, after 700 two pawns.
 pub fn few_for_nets(games: u64, gameless: u64) -> bool {
     games < 1000 && gameless < 100_000
 }
 
-/// The same of the files of a run, where their positions are counted.
+/// Applies [`few_for_nets`] to the files of a run; false unless their positions are counted.
 pub fn are_few_for_nets(files: &[DataFile]) -> bool {
     let positions: Option<u64> = files.iter().map(|file| file.positions).sum();
-    let sum = |of: fn(&DataFile) -> u64| files.iter().map(of).sum();
+    let sum = |count: fn(&DataFile) -> u64| files.iter().map(count).sum();
     positions.is_some()
         && few_for_nets(sum(|file| file.games), sum(DataFile::positions_of_unknown_games))
 }
@@ -29,16 +29,16 @@ pub struct DataFile {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_sampled: bool,
     pub positions: Option<u64>,
-    /// Games in it; 0 where they are unknown.
+    /// The number of games; 0 if unknown.
     pub games: u64,
-    /// Positions of unknown games beside these.
+    /// The number of positions of unknown games, if other games are known.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub gameless: u64,
     pub bad_records: Option<u64>,
 }
 
 impl DataFile {
-    /// Positions of unknown games: all where none is known.
+    /// The number of positions of unknown games: all if no game is known.
     pub fn positions_of_unknown_games(&self) -> u64 {
         if self.games > 0 { self.gameless } else { self.positions.unwrap_or(0) }
     }

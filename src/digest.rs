@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use crate::input::require_regular;
 
 const BLOCK: usize = 1 << 20;
-/// Digits of a digest that names a file, where no forgery is expected.
+/// The number of digits of a digest that names a file, where no forgery is expected.
 pub const SHORT: usize = 16;
 
 /// The first [`SHORT`] digits of the SHA-256 of a file.
@@ -27,7 +27,8 @@ pub fn sha256_prefix(bytes: &[u8]) -> String {
 pub fn of_file(path: &Path) -> Result<(u64, String)> {
     require_regular(path)?;
     let mut input = BufReader::with_capacity(BLOCK, File::open(path)?);
-    let (mut hash, mut block) = (Sha256::new(), vec![0; BLOCK]);
+    let mut hash = Sha256::new();
+    let mut block = vec![0; BLOCK];
     let mut bytes = 0;
     loop {
         let count = input.read(&mut block)?;
@@ -46,12 +47,12 @@ pub struct DataDigest {
     pub is_sampled: bool,
 }
 
-/// Largest file of positions, in bytes, that is hashed whole.
+/// The size of the largest file of positions, in bytes, that is hashed completely.
 const WHOLE: u64 = 16 << 20;
-/// Blocks in the sample of a larger file, spread from its beginning to its end.
+/// The number of blocks in the sample of a larger file, spread from its beginning to its end.
 const BLOCKS: u64 = 16;
 
-/// Hashes a file of positions, or a sample of it: to read a large one would take minutes.
+/// Hashes a file of positions, or a sample of a large file, which would take minutes to read.
 pub fn of_data(path: &Path) -> Result<DataDigest> {
     let bytes = require_regular(path).and_then(|()| Ok(path.metadata()?.len()))?;
     if bytes <= WHOLE {
@@ -62,8 +63,8 @@ pub fn of_data(path: &Path) -> Result<DataDigest> {
     let size = WHOLE / BLOCKS / 16;
     let mut block = vec![0; size as usize];
     for number in 0..BLOCKS {
-        let place = u128::from(bytes - size) * u128::from(number) / u128::from(BLOCKS - 1);
-        file.seek(SeekFrom::Start(place as u64))?;
+        let offset = u128::from(bytes - size) * u128::from(number) / u128::from(BLOCKS - 1);
+        file.seek(SeekFrom::Start(offset as u64))?;
         file.read_exact(&mut block)?;
         hash.update(&block);
     }

@@ -1,6 +1,6 @@
 //! Numbers in readable form.
 
-/// A share of 0 to 1 as "3.4 %", with two significant digits.
+/// Formats a share from 0 to 1 as "3.4 %", with two significant digits.
 pub fn format_percent(share: f64) -> String {
     let percent = 100.0 * share;
     match percent {
@@ -18,17 +18,17 @@ pub fn format_decimal_percent(share: f64, decimals: usize) -> String {
     format!("{:.decimals$} %", 100.0 * share)
 }
 
-/// `part` of `all` as a share, 0 of nothing.
-pub fn share_of(part: u64, all: u64) -> f64 {
-    part as f64 / all.max(1) as f64
+/// Divides `count` by `total`; 0 if `total` is 0.
+pub fn share_of(count: u64, total: u64) -> f64 {
+    count as f64 / total.max(1) as f64
 }
 
-/// 1234567 as "1,234,567".
+/// Formats 1234567 as "1,234,567".
 pub fn group_digits(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -36,26 +36,26 @@ pub fn group_digits(number: u64) -> String {
     text
 }
 
-/// "1 game", "2,000 games".
+/// Formats a number and its noun: "1 game", "2,000 games".
 pub fn count_noun(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", group_digits(number))
 }
 
-/// Positions by their games, some of which may be unknown.
+/// Formats a number of positions with the number of their games, which may be unknown in part.
 pub fn positions_of_games(positions: u64, games: u64, gameless: u64) -> String {
-    let some =
+    let format_positions =
         |games: String, positions| format!("{} of {games}", count_noun(positions, "position"));
-    let unknown = some("unknown games".into(), gameless);
-    let known = some(count_noun(games, "game"), positions.saturating_sub(gameless));
+    let unknown = format_positions("unknown games".into(), gameless);
+    let known = format_positions(count_noun(games, "game"), positions.saturating_sub(gameless));
     match (games, gameless) {
-        (0, _) => some("unknown games".into(), positions),
+        (0, _) => format_positions("unknown games".into(), positions),
         (_, 0) => known,
         _ => format!("{known}, and {unknown}"),
     }
 }
 
-/// Seconds as "0.4 s", "12 s", "3 min 20 s" or "2 h 10 min".
+/// Formats seconds as "0.4 s", "12 s", "3 min 20 s" or "2 h 10 min".
 pub fn format_duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {
@@ -70,7 +70,7 @@ pub fn format_gigabytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
-/// 1234567 as "1.23 M".
+/// Formats 1234567 as "1.23 M".
 pub fn format_short(number: f64) -> String {
     match number.abs() {
         n if n >= 1e9 => format!("{:.2} G", number / 1e9),

@@ -4,12 +4,12 @@ use std::fmt::{self, Display, Formatter};
 
 use crate::config::ConfigError;
 
-/// Why a config was refused or a run failed: one line with what failed, the value found, and a remedy.
+/// The reason why a config is refused or a run fails: one line with the cause and a remedy.
 #[derive(Debug)]
 pub struct Error(anyhow::Error);
 
 impl Display for Error {
-    /// With all causes.
+    /// Writes the error with all causes.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{:#}", self.0)
     }

@@ -1,5 +1,5 @@
-//! Evaluations as engines have them, of positions alone: handcrafted terms, the integers of a net,
-//! or a net that corrects another evaluation. `search` follows the same values along moves.
+//! Evaluations of engines for single positions: handcrafted terms, the integers of a net, or a net
+//! that corrects another evaluation. `search` updates the same values along moves.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use crate::sample::Position;
 pub enum Evaluation {
     Terms(Arc<HceEvaluator>),
     Net(Arc<Net>),
-    /// A net, and the evaluation to which its centipawns are added.
+    /// A net and its base evaluation, to which its centipawns are added.
     Sum(Arc<Net>, Arc<Evaluation>),
 }
 
-/// Positions that a thread evaluates at a time.
+/// The number of positions that a thread evaluates at a time.
 const BLOCK: usize = 128;
 
 impl Evaluation {
@@ -27,7 +27,7 @@ impl Evaluation {
         Self::Terms(Arc::new(HceEvaluator::new(weights)))
     }
 
-    /// A net, added to a base if there is one.
+    /// An evaluation by a net, added to a base evaluation if there is one.
     pub fn from_net(net: Net, base: Option<Evaluation>) -> Self {
         match base {
             None => Self::Net(Arc::new(net)),
@@ -35,8 +35,7 @@ impl Evaluation {
         }
     }
 
-    /// Centipawns for the side to move, as a search has them: those of terms are rounded, halves
-    /// away from 0; sums saturate.
+    /// Evaluates for the side to move in centipawns; terms are rounded half away from 0, sums saturate.
     pub fn evaluate(&self, position: &Position) -> i32 {
         match self {
             Self::Terms(terms) => terms.evaluate(position).round() as i32,
@@ -45,7 +44,7 @@ impl Evaluation {
         }
     }
 
-    /// The same, but those of terms alone are not rounded.
+    /// Evaluates as [`Evaluation::evaluate`] does, but does not round values of terms alone.
     pub fn evaluate_exactly(&self, position: &Position) -> f64 {
         match self {
             Self::Terms(terms) => terms.evaluate(position),
@@ -53,7 +52,7 @@ impl Evaluation {
         }
     }
 
-    /// [`Evaluation::evaluate`] of many positions, in their order, on all cores.
+    /// Calls [`Evaluation::evaluate`] for many positions, in their order, on all cores.
     pub fn evaluate_all(&self, positions: &[Position]) -> Vec<i32> {
         let blocks = positions.par_chunks(BLOCK);
         blocks
@@ -65,7 +64,7 @@ impl Evaluation {
             .collect()
     }
 
-    /// The same for one position after the other, with what nets keep of earlier ones.
+    /// Returns a function for successive positions; nets reuse the accumulators of earlier ones.
     fn to_evaluator(&self) -> Box<dyn FnMut(&Position) -> i32 + '_> {
         match self {
             Self::Terms(_) => Box::new(|position| self.evaluate(position)),
@@ -74,16 +73,18 @@ impl Evaluation {
                 Box::new(move |position| net.evaluate(position))
             }
             Self::Sum(net, base) => {
-                let (mut net, mut base) = (PositionEvaluator::new(net), base.to_evaluator());
+                let mut net = PositionEvaluator::new(net);
+                let mut base = base.to_evaluator();
                 Box::new(move |position| net.evaluate(position).saturating_add(base(position)))
             }
         }
     }
 
-    /// Whether it needs the colours of the pieces, and not boards flipped to the side to move.
+    /// Whether the colours of the pieces are needed, and not boards flipped to the side to move.
     pub fn needs_colours(&self) -> bool {
-        let is_white =
-            |net: &Net| net.architecture().inputs.views.point_of_view() == PointOfView::White;
+        let is_white = |net: &Net| {
+            net.architecture().inputs.perspectives.point_of_view() == PointOfView::White
+        };
         match self {
             Self::Terms(_) => false,
             Self::Net(net) => is_white(net),

@@ -1,4 +1,4 @@
-//! The floats of a net by purpose, as engines use them, and their evaluation.
+//! The float arrays of a net by kind, as engines use them, and their evaluation.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,29 +10,30 @@ use crate::features::Rows;
 use crate::sample::Position;
 use crate::weights::{Weights, WeightsError};
 
-/// A net's definition in f64, from f32 weights, its factoriser merged.
+/// The definition of a net in f64, from f32 weights with the factoriser merged.
 pub struct Float<'a> {
-    /// In the order of [`Architecture::list_arrays`].
+    /// The arrays in the order of [`Architecture::list_arrays`].
     arrays: Vec<(NetArray, Cow<'a, [f32]>)>,
     pub net: Architecture,
     graph: Graph,
 }
 
 impl<'a> Float<'a> {
-    /// Fails if an array is missing or has another shape.
+    /// Merges the factoriser. Fails if an array is missing or has another shape.
     pub fn new(weights: &'a Weights, net: &Architecture) -> Result<Self, WeightsError> {
         let mut arrays = Vec::new();
         for array in net.without_factoriser().list_arrays() {
             let mut values = Cow::Borrowed(weights.get(&array.name, &array.shape)?);
-            if let ArrayKind::Rows(place) = array.part
-                && let Some(shared) = net.find_array(ArrayKind::Factor(place))
+            if let ArrayKind::Rows(index) = array.kind
+                && let Some(shared) = net.find_array(ArrayKind::Factor(index))
             {
-                let (set, hidden) = (&net.inputs.sets()[place], net.hidden);
+                let set = &net.inputs.sets()[index];
+                let hidden = net.hidden;
                 let shared = weights.get(&shared.name, &shared.shape)?;
                 for (row, values) in values.to_mut().chunks_exact_mut(hidden).enumerate() {
                     let Some(factor) = set.factor_row(row as u32) else { continue };
                     let shared = &shared[factor as usize * hidden..][..hidden];
-                    values.iter_mut().zip(shared).for_each(|(to, it)| *to += it);
+                    values.iter_mut().zip(shared).for_each(|(value, shared)| *value += shared);
                 }
             }
             arrays.push((array, values));
@@ -40,13 +41,13 @@ impl<'a> Float<'a> {
         Ok(Self { arrays, graph: net.graph(), net: net.without_factoriser() })
     }
 
-    /// The numbers of one array; none where the net has no such array.
-    pub fn get_array(&self, part: ArrayKind) -> &[f32] {
-        let found = self.arrays.iter().find(|(array, _)| array.part == part);
-        found.map_or(&[], |(_, values)| values)
+    /// The numbers of an array; empty if the net does not have it.
+    pub fn get_array(&self, kind: ArrayKind) -> &[f32] {
+        let array = self.arrays.iter().find(|(array, _)| array.kind == kind);
+        array.map_or(&[], |(_, values)| values)
     }
 
-    /// Converts to weights, without what only training needs.
+    /// Converts to weights, without the arrays that only training needs.
     pub fn into_weights(self) -> Weights {
         let mut weights = Weights::default();
         for (NetArray { name, shape, .. }, values) in self.arrays {
@@ -60,14 +61,12 @@ impl<'a> Float<'a> {
         let (set, row) = self.net.inputs.set_of(row);
         &self.get_array(ArrayKind::Rows(set))[row * self.net.hidden..][..self.net.hidden]
     }
-
-    /// Adds `times` times a row to an accumulator.
     pub fn add(&self, row: usize, times: f64, accumulator: &mut [f64]) {
         let (neurons, values) = accumulator.split_at_mut(self.net.hidden);
-        let (set, place) = self.net.inputs.set_of(row);
-        for (part, sums) in [(ArrayKind::Rows(set), neurons), (ArrayKind::Psqt(set), values)] {
+        let (set, row) = self.net.inputs.set_of(row);
+        for (kind, sums) in [(ArrayKind::Rows(set), neurons), (ArrayKind::Psqt(set), values)] {
             if !sums.is_empty() {
-                let row = &self.get_array(part)[place * sums.len()..];
+                let row = &self.get_array(kind)[row * sums.len()..];
                 sums.iter_mut().zip(row).for_each(|(sum, &term)| *sum += times * f64::from(term));
             }
         }
@@ -85,9 +84,9 @@ impl<'a> Float<'a> {
         self.sum_rows(&self.net.inputs.active_rows(position))
     }
 
-    /// The accumulators of each perspective's active rows.
+    /// Sums the active rows of each perspective to its accumulator.
     pub fn sum_rows(&self, lists: &[Rows]) -> Vec<Vec<f64>> {
-        let of_view = |rows: &Rows| {
+        let sum_list = |rows: &Rows| {
             let biases = self.get_array(ArrayKind::AccumulatorBias);
             let mut accumulator: Vec<f64> = biases.iter().map(|&bias| bias.into()).collect();
             accumulator.resize(biases.len() + self.net.psqt_columns(), 0.0);
@@ -96,10 +95,10 @@ impl<'a> Float<'a> {
             }
             accumulator
         };
-        lists.iter().map(of_view).collect()
+        lists.iter().map(sum_list).collect()
     }
 
-    /// The output from the accumulators; `see` receives each operation with the values before it.
+    /// Computes the output from the accumulators; `see` receives each operation and its inputs.
     pub fn evaluate_output(
         &self,
         accumulators: &[Vec<f64>],
@@ -111,15 +110,15 @@ impl<'a> Float<'a> {
         self.graph.evaluate(&self.net, &doubles, accumulators.concat(), see)[0]
     }
 
-    /// The inputs of the first map, all views side by side, `[features]`.
+    /// The inputs of the first map, all perspectives concatenated, `[features]`.
     pub fn first_inputs(&self, accumulators: &[Vec<f64>]) -> Vec<f64> {
-        let mut found = Vec::new();
+        let mut inputs = Vec::new();
         self.evaluate_output(accumulators, 0, |operation, x| {
             if *operation == Operation::Affine(0) {
-                found = x.to_vec();
+                inputs = x.to_vec();
             }
         });
-        found
+        inputs
     }
 }
 
@@ -145,8 +144,8 @@ impl GraphArithmetic for Doubles<'_> {
         architecture::multiply_columns(&x, parts, factors, |x, y| x * y)
     }
 
-    fn combine(&self, x: Vec<f64>, y: Vec<f64>, how: Combination) -> Vec<f64> {
-        x.into_iter().zip(y).map(|(x, y)| how.apply(x, y)).collect()
+    fn combine(&self, x: Vec<f64>, y: Vec<f64>, combination: Combination) -> Vec<f64> {
+        x.into_iter().zip(y).map(|(x, y)| combination.apply(x, y)).collect()
     }
 
     fn concatenate(&self, parts: Vec<Vec<f64>>) -> Vec<f64> {
@@ -165,13 +164,13 @@ impl GraphArithmetic for Doubles<'_> {
 
     fn apply_map(&self, map: usize, x: Vec<f64>) -> Vec<f64> {
         let Self { float, bucket } = *self;
-        let [weights, biases] = float.net.parts_of_map(map).map(|part| float.get_array(part));
+        let [weights, biases] = float.net.parts_of_map(map).map(|kind| float.get_array(kind));
         let outputs = biases.len() / float.net.buckets;
         let rows = weights.chunks_exact(x.len()).skip(bucket * outputs);
-        let of = |(row, bias): (&[f32], &f32)| {
+        let apply_row = |(row, bias): (&[f32], &f32)| {
             let terms = row.iter().zip(&x).map(|(&w, x)| f64::from(w) * x);
             f64::from(*bias) + terms.sum::<f64>()
         };
-        rows.zip(&biases[bucket * outputs..][..outputs]).map(of).collect()
+        rows.zip(&biases[bucket * outputs..][..outputs]).map(apply_row).collect()
     }
 }

@@ -1,37 +1,35 @@
-//! Files that are read whole: regular ones of a limited size.
+//! Reading of whole files: regular files of a limited size.
 
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Most bytes of a config, a list of terms, a manifest or a log.
+/// The maximum number of bytes of a config, a list of terms, a manifest or a log.
 pub const TEXT: u64 = 64 << 20;
-/// Most bytes in memory of a book of openings, or of the games of a match.
+/// The maximum number of bytes in memory of an opening book, or of the games of a match.
 pub const BOOK: usize = 2 << 30;
-/// Most bytes of a net or a checkpoint.
+/// The maximum number of bytes of a net or a checkpoint.
 pub const WEIGHTS: u64 = 4 << 30;
 
-/// Reads a file of at most `most` bytes. Fails if it cannot be read, is longer, or is not a regular
-/// file.
-pub fn read_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+/// Reads a file of at most `limit` bytes. Fails if it is unreadable, longer, or not a regular file.
+pub fn read_bytes(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     require_regular(path)?;
     let file = File::open(path)?;
     let length = file.metadata()?.len();
-    let mut bytes = Vec::with_capacity(usize::try_from(length.min(most)).unwrap_or(0));
-    if length > most || file.take(most + 1).read_to_end(&mut bytes)? as u64 > most {
-        let reason = format!("it is larger than {} MiB; is it the right file?", most >> 20);
+    let mut bytes = Vec::with_capacity(usize::try_from(length.min(limit)).unwrap_or(0));
+    if length > limit || file.take(limit + 1).read_to_end(&mut bytes)? as u64 > limit {
+        let reason = format!("it is larger than {} MiB; is it the right file?", limit >> 20);
         return Err(io::Error::new(ErrorKind::FileTooLarge, reason));
     }
     Ok(bytes)
 }
 
-/// Reads a UTF-8 text file of at most `most` bytes. Fails as [`read_bytes`] and [`decode_utf8`] do.
-pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
-    read_bytes(path, most).and_then(decode_utf8)
+/// Reads a UTF-8 text file of at most `limit` bytes. Fails as [`read_bytes`] and [`decode_utf8`] do.
+pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    read_bytes(path, limit).and_then(decode_utf8)
 }
 
-/// Converts UTF-8 to text, without the byte order mark that editors on Windows put before it. Fails
-/// if the bytes are no UTF-8.
+/// Converts UTF-8 to text, without the byte order mark of Windows editors. Fails for other encodings.
 pub fn decode_utf8(bytes: Vec<u8>) -> io::Result<String> {
     if let Some(encoding) = wide_encoding(&bytes) {
         let reason = format!("it is {encoding} text; save it as UTF-8 text");
@@ -48,7 +46,7 @@ pub fn decode_utf8(bytes: Vec<u8>) -> io::Result<String> {
 /// The byte order mark of UTF-8.
 pub const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The encoding of a text of two or four bytes a letter, with or without a byte order mark.
+/// The encoding of a text of two or four bytes per letter, with or without a byte order mark.
 /// Positions in binary formats may begin with the bytes of a mark, but not with such letters.
 pub fn wide_encoding(head: &[u8]) -> Option<&'static str> {
     let is_ascii = |it: u8| it.is_ascii_graphic() || it.is_ascii_whitespace();
@@ -68,7 +66,7 @@ pub fn wide_encoding(head: &[u8]) -> Option<&'static str> {
     if is_wide(4) { Some("UTF-32") } else { is_wide(2).then_some("UTF-16") }
 }
 
-/// Metadata of a path. Fails if the path does not exist.
+/// Reads the metadata of a path. Fails if the path does not exist.
 pub fn read_metadata(path: &Path) -> io::Result<Metadata> {
     path.metadata().map_err(|error| match error.kind() {
         ErrorKind::NotFound if path == Path::new("-") => {
@@ -84,13 +82,13 @@ pub fn read_metadata(path: &Path) -> io::Result<Metadata> {
     })
 }
 
-/// Fails if the path is not a regular file, which has to be read whole, or more than once.
+/// Fails if the path is not a regular file, which can be read completely and more than once.
 pub fn require_regular(path: &Path) -> io::Result<()> {
-    let found = read_metadata(path)?;
-    if found.is_dir() {
+    let metadata = read_metadata(path)?;
+    if metadata.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
     }
-    if !found.is_file() {
+    if !metadata.is_file() {
         let reason = "it is a pipe or a device, expected a regular file; write it to one first";
         return Err(io::Error::new(ErrorKind::InvalidInput, reason));
     }

@@ -34,14 +34,14 @@ pub struct GoCommand {
     pub movetime: Option<u64>,
     /// Clocks of White and Black.
     pub clocks: [Option<Clock>; 2],
-    /// Search until the command `stop`.
+    /// Whether to search until the command `stop`.
     pub infinite: bool,
     /// Moves to search; all if empty.
     pub searchmoves: Vec<UciMove>,
 }
 
 impl GoCommand {
-    /// Time for the side to move, less `overhead` milliseconds; none without a limit.
+    /// The time for the side to move, less `overhead` milliseconds; none without a limit.
     pub fn time_budget(&self, turn: Color, overhead: u64) -> Option<Budget> {
         if self.infinite {
             return None;
@@ -62,14 +62,12 @@ impl GoCommand {
         self.infinite || !(is_timed || is_small)
     }
 }
-
-/// Milliseconds of a day.
 const DAY: u64 = 86_400_000;
 /// Limits that searches of positions with a choice do not reach within a day.
 const ENDLESS_DEPTH: u32 = 64;
 const ENDLESS_NODES: u64 = 1 << 37;
 
-/// Parses a line; none if it has no known command. Fails if the arguments of a command are wrong.
+/// Parses a line; none without a known command. Fails if the arguments of a command are wrong.
 pub fn parse_command(line: &str, mode: CastlingMode) -> Result<Option<UciCommand>, String> {
     let mut words = line.split_ascii_whitespace();
     // Words before the first command are skipped.
@@ -91,14 +89,14 @@ pub fn parse_command(line: &str, mode: CastlingMode) -> Result<Option<UciCommand
     }))
 }
 
-/// `name NAME [value VALUE]`, both of any number of words.
+/// Parses `name NAME [value VALUE]`, both of any number of words.
 fn parse_option<'a>(words: impl Iterator<Item = &'a str>) -> UciCommand {
     let (mut name, mut value) = (Vec::new(), Vec::new());
-    let mut behind = false;
+    let mut in_value = false;
     for word in words {
-        match (word, behind) {
+        match (word, in_value) {
             ("name", false) if name.is_empty() => {}
-            ("value", false) => behind = true,
+            ("value", false) => in_value = true,
             (word, false) => name.push(word),
             (word, true) => value.push(word),
         }
@@ -106,7 +104,7 @@ fn parse_option<'a>(words: impl Iterator<Item = &'a str>) -> UciCommand {
     UciCommand::Set { name: name.join(" "), value: value.join(" ") }
 }
 
-/// `startpos | fen FEN`, then `moves MOVE...`.
+/// Parses `startpos | fen FEN`, then `moves MOVE...`.
 fn parse_position<'a>(
     mut words: impl Iterator<Item = &'a str>,
     mode: CastlingMode,
@@ -119,9 +117,9 @@ fn parse_position<'a>(
         Some("fen") => {
             let fen: Vec<&str> = words.by_ref().take_while(|word| *word != "moves").collect();
             let fen = fen.join(" ");
-            let read: Fen =
+            let parsed: Fen =
                 fen.parse().map_err(|error| format!("`{fen}` is not a FEN: {error}"))?;
-            let position = read.into_position(mode);
+            let position = parsed.into_position(mode);
             position.map_err(|error| format!("`{fen}` is not a legal position: {error}"))?
         }
         _ => return Err("`position` is followed by `startpos` or `fen`".into()),
@@ -134,10 +132,10 @@ fn parse_position<'a>(
     Ok(game)
 }
 
-/// Largest number of a command, so that sums and products of times fit.
+/// The largest number of a command, so that sums and products of times fit.
 const LARGEST: f64 = (1u64 << 53) as f64;
 
-/// Reads any arguments, since every `go` needs a move; those that are no numbers are ignored.
+/// Reads any arguments, since every `go` needs a move; invalid numbers are ignored.
 fn parse_go<'a>(words: impl Iterator<Item = &'a str>) -> GoCommand {
     let mut words = words.peekable();
     let mut go = GoCommand::default();
@@ -169,7 +167,7 @@ fn parse_go<'a>(words: impl Iterator<Item = &'a str>) -> GoCommand {
             _ => {}
         }
     }
-    // Beside the other side's clock a missing one has run out.
+    // If only one side has a clock, the other side's has run out.
     let is_timed = times != [None; 2] && go.limits == Limits::default();
     for side in 0..2 {
         let clock = |time| Clock { time, increment: increments[side], moves_to_go: to_go };
@@ -179,15 +177,13 @@ fn parse_go<'a>(words: impl Iterator<Item = &'a str>) -> GoCommand {
     go.infinite |= timeless && go.limits == Limits::default();
     go
 }
-
-/// Formats a move for UCI.
 pub fn format_move(played: Move, mode: CastlingMode) -> String {
     UciMove::from_move(played, mode).to_string()
 }
 
-/// The `info` line of an iteration, `milliseconds` after the start.
-pub fn format_info(found: &SearchResult, milliseconds: u64, mode: CastlingMode) -> String {
-    let SearchResult { score, pv, depth, seldepth, nodes } = found;
+/// Formats the `info` line of an iteration, `milliseconds` after the start.
+pub fn format_info(result: &SearchResult, milliseconds: u64, mode: CastlingMode) -> String {
+    let SearchResult { score, pv, depth, seldepth, nodes } = result;
     let score = match score {
         Score::Centipawns(score) => format!("cp {score}"),
         Score::Mate(moves) => format!("mate {moves}"),
@@ -201,29 +197,29 @@ pub fn format_info(found: &SearchResult, milliseconds: u64, mode: CastlingMode) 
     )
 }
 
-/// The last line of a search; `0000` if there is no move.
-pub fn format_best_move(found: Option<Move>, mode: CastlingMode) -> String {
-    format!("bestmove {}", found.map_or("0000".into(), |best| format_move(best, mode)))
+/// Formats the last line of a search; `0000` if there is no move.
+pub fn format_best_move(best: Option<Move>, mode: CastlingMode) -> String {
+    format!("bestmove {}", best.map_or("0000".into(), |best| format_move(best, mode)))
 }
 
-/// Time of a side, in milliseconds.
+/// The clock of a side, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     pub time: u64,
     pub increment: u64,
-    /// Moves until more time is added; None if none is.
+    /// The number of moves until more time is added; None if no time is added.
     pub moves_to_go: Option<u64>,
 }
 
-/// Time for a move, in milliseconds.
+/// The time for a move, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// No new iteration starts after this: it would hardly finish.
+    /// The time after which no new iteration starts: it would hardly finish.
     pub soft: u64,
     pub hard: u64,
 }
 
-/// Estimated number of remaining moves, where the clock does not give one.
+/// The estimated number of remaining moves, if the clock does not give it.
 const MOVES: u64 = 25;
 
 impl Clock {
@@ -232,18 +228,18 @@ impl Clock {
         let Self { time, increment, moves_to_go } = self;
         let left = time.saturating_sub(overhead).max(1);
         let moves = moves_to_go.unwrap_or(MOVES).min(MOVES);
-        // Most of the increment comes back; the last move before more time may use everything.
+        // Most of the increment is regained; the last move before more time may use everything.
         let share = left / moves + increment * 3 / 4;
-        let most = if moves == 1 { left } else { left * 2 / 5 };
-        let hard = (share * 3).min(most).max(1);
+        let limit = if moves == 1 { left } else { left * 2 / 5 };
+        let hard = (share * 3).min(limit).max(1);
         Budget { soft: (share / 2).clamp(1, hard), hard }
     }
 }
 
 impl Budget {
-    /// All of a fixed time but the overhead.
+    /// A fixed time less the overhead.
     pub fn exact_time(time: u64, overhead: u64) -> Self {
-        let all = time.saturating_sub(overhead).max(1);
-        Self { soft: all, hard: all }
+        let time = time.saturating_sub(overhead).max(1);
+        Self { soft: time, hard: time }
     }
 }

@@ -41,30 +41,30 @@ impl IndexMut<(usize, usize)> for DenseMatrix {
 #[derive(Clone, Debug)]
 pub struct Cholesky(DenseMatrix);
 
-/// Columns that are finished before the rows below.
+/// The number of columns that are finished before the rows below.
 const BLOCK: usize = 64;
-/// Columns of the inverse that are computed together.
+/// The number of columns of the inverse that are computed together.
 const STRIP: usize = 16;
 
 impl Cholesky {
-    /// Factorises the lower half of a matrix; None unless positive definite.
+    /// Factorises the lower half of a matrix; None unless it is positive definite.
     pub fn new(mut matrix: DenseMatrix) -> Option<Self> {
         let size = matrix.rows;
         for start in (0..size).step_by(BLOCK) {
             let end = size.min(start + BLOCK);
             let (above, below) = matrix.values.split_at_mut(end * size);
             for row in start..end {
-                let (above, of_row) = above.split_at_mut(row * size);
-                let of_row = &mut of_row[..size];
-                finish_columns(of_row, above, start..row);
-                let rest = of_row[row] - of_row[..row].iter().map(|it| it * it).sum::<f64>();
-                if !(rest > 0.0 && rest.is_finite()) {
+                let (above, values) = above.split_at_mut(row * size);
+                let values = &mut values[..size];
+                finish_columns(values, above, start..row);
+                let square = values[row] - values[..row].iter().map(|it| it * it).sum::<f64>();
+                if !(square > 0.0 && square.is_finite()) {
                     return None;
                 }
-                of_row[row] = rest.sqrt();
+                values[row] = square.sqrt();
             }
             let above = &*above;
-            below.par_chunks_mut(size).for_each(|of_row| finish_columns(of_row, above, start..end));
+            below.par_chunks_mut(size).for_each(|row| finish_columns(row, above, start..end));
         }
         Some(Self(matrix))
     }
@@ -79,11 +79,11 @@ impl Cholesky {
         self.solve_forward(right, 0);
         for row in (0..size).rev() {
             let factors = &self.0.values[row * size..][..=row];
-            let (above, of_row) = right.values.split_at_mut(row * columns);
-            let of_row = &mut of_row[..columns];
-            of_row.iter_mut().for_each(|element| *element /= factors[row]);
+            let (above, values) = right.values.split_at_mut(row * columns);
+            let values = &mut values[..columns];
+            values.iter_mut().for_each(|element| *element /= factors[row]);
             for (above, factor) in above.chunks_exact_mut(columns.max(1)).zip(factors) {
-                above.iter_mut().zip(&*of_row).for_each(|(sum, it)| *sum -= factor * it);
+                above.iter_mut().zip(&*values).for_each(|(sum, value)| *sum -= factor * value);
             }
         }
     }
@@ -97,7 +97,7 @@ impl Cholesky {
             self.solve_forward(&mut strip, first);
             let mut squares = [0.0; STRIP];
             for row in strip.values.chunks_exact(STRIP) {
-                squares.iter_mut().zip(row).for_each(|(sum, it)| *sum += it * it);
+                squares.iter_mut().zip(row).for_each(|(sum, value)| *sum += value * value);
             }
             squares.into_iter().take(width)
         });
@@ -109,46 +109,46 @@ impl Cholesky {
         let (size, columns) = (self.0.rows, right.columns);
         for row in first..size {
             let factors = &self.0.values[row * size..][first..=row];
-            let (above, of_row) = right.values.split_at_mut(row * columns);
-            let of_row = &mut of_row[..columns];
+            let (above, values) = right.values.split_at_mut(row * columns);
+            let values = &mut values[..columns];
             let above = above[first * columns..].chunks_exact(columns.max(1));
             for (above, factor) in above.zip(factors) {
-                of_row.iter_mut().zip(above).for_each(|(sum, it)| *sum -= factor * it);
+                values.iter_mut().zip(above).for_each(|(sum, value)| *sum -= factor * value);
             }
-            of_row.iter_mut().for_each(|element| *element /= factors[row - first]);
+            values.iter_mut().for_each(|element| *element /= factors[row - first]);
         }
     }
 }
 
-/// Finishes some columns of a row, as all rows `above` are finished; so must its columns before be.
+/// Finishes the given columns of a row. The rows `above` and the earlier columns must be finished.
 fn finish_columns(row: &mut [f64], above: &[f64], columns: std::ops::Range<usize>) {
     let size = row.len();
     for first in columns.clone().step_by(4) {
         let last = columns.end - 1;
-        let others = [0, 1, 2, 3].map(|k| &above[(first + k).min(last) * size..][..size]);
-        let sums = four_dots(&row[..first], others.map(|other| &other[..first]));
+        let upper = [0, 1, 2, 3].map(|k| &above[(first + k).min(last) * size..][..size]);
+        let sums = four_dots(&row[..first], upper.map(|values| &values[..first]));
         for (k, column) in (first..columns.end.min(first + 4)).enumerate() {
-            let known: f64 = (first..column).map(|it| row[it] * others[k][it]).sum();
-            row[column] = (row[column] - sums[k] - known) / others[k][column];
+            let finished: f64 = (first..column).map(|it| row[it] * upper[k][it]).sum();
+            row[column] = (row[column] - sums[k] - finished) / upper[k][column];
         }
     }
 }
 
-fn four_dots(one: &[f64], others: [&[f64]; 4]) -> [f64; 4] {
+fn four_dots(left: &[f64], right: [&[f64]; 4]) -> [f64; 4] {
     const LANES: usize = 8;
     let mut sums = [[0.0; LANES]; 4];
-    let (whole, rest) = one.as_chunks::<LANES>();
-    let wholes = others.map(|other| other.as_chunks::<LANES>().0);
-    for (i, one) in whole.iter().enumerate() {
-        for (sum, other) in sums.iter_mut().zip(wholes) {
+    let (left_chunks, left_tail) = left.as_chunks::<LANES>();
+    let right_chunks = right.map(|values| values.as_chunks::<LANES>().0);
+    for (i, chunk) in left_chunks.iter().enumerate() {
+        for (sum, right) in sums.iter_mut().zip(right_chunks) {
             for lane in 0..LANES {
-                sum[lane] += one[lane] * other[i][lane];
+                sum[lane] += chunk[lane] * right[i][lane];
             }
         }
     }
-    let tails = others.map(|other| &other[one.len() - rest.len()..]);
+    let right_tails = right.map(|values| &values[left.len() - left_tail.len()..]);
     std::array::from_fn(|k| {
-        let tail: f64 = rest.iter().zip(tails[k]).map(|(one, other)| one * other).sum();
+        let tail: f64 = left_tail.iter().zip(right_tails[k]).map(|(l, r)| l * r).sum();
         sums[k].iter().sum::<f64>() + tail
     })
 }

@@ -1,4 +1,4 @@
-//! `log.csv`: one row each time the validation loss is measured.
+//! `log.csv`, with one row for each validation.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Seek, SeekFrom, Write};
@@ -17,7 +17,7 @@ pub const HEADER: &str = "step,positions,train_loss,validation_loss,validation_r
 pub struct TrainStep {
     pub step: u64,
     pub positions: u64,
-    /// Loss of this step's batch, before the step; on a GPU the last loss that was read back.
+    /// The loss of this step's batch before the step; on a GPU the last loss that was read back.
     pub loss: f64,
     pub learning_rate: f64,
     /// Whether another step would change nothing.
@@ -29,13 +29,13 @@ pub struct TrainStep {
 #[allow(missing_docs, reason = "their names describe them")]
 pub struct LogRow {
     pub step: u64,
-    /// Positions trained on, with repetitions.
+    /// The number of positions trained on, with repetitions.
     pub positions: u64,
-    /// Mean over the steps since the last row.
+    /// The mean over the steps since the last row.
     pub train_loss: Option<f64>,
-    /// Loss against the training target at the end of the run.
+    /// The loss against the training target at the end of the run.
     pub held_out_loss: Option<f64>,
-    /// Loss against the result.
+    /// The loss against the result.
     pub held_out_result_loss: Option<f64>,
     /// None for direct methods.
     pub learning_rate: Option<f64>,
@@ -44,7 +44,7 @@ pub struct LogRow {
 }
 
 impl LogRow {
-    /// The row as a line of the log.
+    /// Formats the row as a line of the log.
     pub fn to_line(&self) -> String {
         let cell = |value: Option<f64>, digits: usize| {
             value.map_or(String::new(), |value| format!("{value:.digits$}"))
@@ -92,7 +92,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens a log and drops all rows behind the first `rows`, which a resumed run writes again.
+    /// Opens a log and drops all rows after the first `rows`; a resumed run writes them again.
     pub fn open_truncated(path: &Path, rows: u64) -> Result<Self, OutputError> {
         let failed = |error| OutputError::new(path, error);
         let text = match input::read_bytes(path, input::TEXT) {
@@ -103,12 +103,12 @@ impl Log {
         options.create(true).write(true).truncate(false);
         let mut file = options.open(path).map_err(failed)?;
         let lines = text.split_inclusive(|byte| *byte == b'\n').filter(|it| it.ends_with(b"\n"));
-        let kept: Vec<&[u8]> =
+        let remaining: Vec<&[u8]> =
             lines.take(if rows == 0 { 0 } else { (rows as usize).saturating_add(1) }).collect();
-        let bytes: usize = kept.iter().map(|line| line.len()).sum();
+        let bytes: usize = remaining.iter().map(|line| line.len()).sum();
         file.set_len(bytes as u64).map_err(failed)?;
         file.seek(SeekFrom::End(0)).map_err(failed)?;
-        let rows = (kept.len() as u64).saturating_sub(1);
+        let rows = (remaining.len() as u64).saturating_sub(1);
         let mut log = Self { path: path.to_path_buf(), file, rows };
         if bytes == 0 {
             log.write_line(HEADER)?;
@@ -129,7 +129,7 @@ impl Log {
     }
 }
 
-/// Reason why a log cannot be read.
+/// The reason why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {path}: {error}")]
 pub struct LogError {
@@ -137,8 +137,9 @@ pub struct LogError {
     error: Error,
 }
 
-/// Reads the rows of a log. An unfinished last line is skipped. Fails if the file cannot be read,
-/// or a line is not a row of this version.
+/// Reads the rows of a log. An unfinished last line is skipped.
+/// # Errors
+/// Fails if the file cannot be read, or a line is not a row of this version.
 pub fn read_rows(path: &Path) -> Result<Vec<LogRow>, LogError> {
     let failed = |error| LogError { path: path.to_path_buf(), error };
     let text = input::read_text(path, input::TEXT).map_err(failed)?;
@@ -150,8 +151,8 @@ pub fn read_rows(path: &Path) -> Result<Vec<LogRow>, LogError> {
     if lines.next().is_none_or(|(_, header)| header != HEADER) {
         return Err(bad(1));
     }
-    let whole = lines.filter(|(_, line)| line.ends_with('\n'));
-    whole
+    let complete = lines.filter(|(_, line)| line.ends_with('\n'));
+    complete
         .map(|(number, line)| LogRow::parse_line(line.trim_end()).ok_or_else(|| bad(number + 1)))
         .collect()
 }

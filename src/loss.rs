@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Loss {
     pub shape: LossShape,
     pub power: f64,
-    /// Where `p` is above `t` the loss is multiplied by `1 + asymmetry`; above -1.
+    /// The asymmetry, above -1: where `p` is above `t` the loss is multiplied by `1 + asymmetry`.
     pub asymmetry: f64,
 }
 
@@ -34,8 +34,7 @@ pub enum LossShape {
     Squared,
     /// The absolute error to the power of `power`: above 2, large errors weigh more.
     Power,
-    /// The cross entropy `-t ln p - (1 - t) ln (1 - p)`, whose derivative by the logit is the
-    /// error.
+    /// The cross entropy `-t ln p - (1 - t) ln (1 - p)`; its derivative is the error.
     #[serde(rename = "cross entropy")]
     CrossEntropy,
 }
@@ -64,14 +63,15 @@ impl Loss {
         cost * self.error_weight(error)
     }
 
-    /// Derivative of the loss by the logit; 0 where it is undefined.
+    /// The derivative of the loss with respect to the logit; 0 where it is undefined.
     pub fn derivative(self, logit: f64, target: f64) -> f64 {
         let expected = sigmoid(logit);
-        let (error, steepness) = (expected - target, expected * (1.0 - expected));
+        let error = expected - target;
+        let gradient = expected * (1.0 - expected);
         let derivative = match self.shape {
-            LossShape::Squared => 2.0 * error * steepness,
+            LossShape::Squared => 2.0 * error * gradient,
             LossShape::Power => {
-                self.power * error.abs().powf(self.power - 1.0) * error.signum() * steepness
+                self.power * error.abs().powf(self.power - 1.0) * error.signum() * gradient
             }
             LossShape::CrossEntropy => error,
         };

@@ -1,12 +1,11 @@
 //! The quantised net: its numbers, its file and its evaluation ([`Net`]).
-//! The file is bullet's `quantised.bin`: no header, little-endian arrays in the order of
-//! [`stored_arrays`]; the weights of each feature set, `[row][neuron]`, i16 or i8 by set, and i16
-//! biases of the accumulators, both times QA; then i16 output weights
-//! `[bucket][view * N + neuron]` times QB and biases times QA * QB, or map by map f32 weights
-//! `[bucket][output][input]` and biases, the first map in i8 times QB where
-//! [`HeadFormat::Int8`](crate::scales::HeadFormat) is chosen, the skip neuron last; then i32
-//! piece-square values `[row][bucket]` times QA * QB, if the net has them. The text
-//! `bullet` fills it up to a multiple of 64 bytes.
+//! The file is bullet's `quantised.bin`, without a header. It has little-endian arrays in the order
+//! of [`stored_arrays`]: the weights of each feature set, `[row][neuron]`, i16 or i8 by set, and i16
+//! biases of the accumulators, both times QA; i16 output weights `[bucket][perspective * N + neuron]`
+//! times QB and biases times QA * QB, or for each map f32 weights `[bucket][output][input]` and
+//! biases, with the first map in i8 times QB for [`HeadFormat::Int8`](crate::scales::HeadFormat) and
+//! the skip neuron last; i32 piece-square values `[row][bucket]` times QA * QB, if the net has them.
+//! The text `bullet` pads the file to a multiple of 64 bytes.
 
 mod accumulator;
 #[doc(hidden)]
@@ -25,14 +24,13 @@ pub use many::PositionEvaluator;
 use crate::architecture::{Activation, Architecture, FixedPoint, Graph, Views};
 use crate::scales::{HeadFormat, Scales};
 
-/// The file is padded to a multiple of this, with [`PADDING`].
+/// The alignment of the file size, to which [`PADDING`] fills the file.
 pub const ALIGNMENT: usize = 64;
-/// Text that is repeated as padding.
+/// The text that is repeated as padding.
 pub const PADDING: &[u8] = b"bullet";
-/// Largest QA, QB and SCALE: every product of the evaluation then fits an i64.
+/// The largest QA, QB and SCALE: every product of the evaluation then fits an i64.
 pub const MAX_SCALE: i32 = i16::MAX as i32;
-/// Largest input of an `int8` map unless its shift is chosen: two products of u8 and i8 then fit an
-/// i16, as instructions add them up.
+/// The largest input of an `int8` map unless its shift is chosen: two products with i8 fit an i16.
 pub const MOST_INPUT: i64 = 127;
 
 /// Facts about a net that its file does not contain.
@@ -40,7 +38,7 @@ pub const MOST_INPUT: i64 = 127;
 pub struct Hints {
     /// The net; its hidden size follows from the size of the file.
     pub net: Architecture,
-    /// Factors of quantisation.
+    /// The quantisation factors.
     pub scales: Scales,
 }
 
@@ -53,16 +51,15 @@ impl Default for Hints {
     }
 }
 
-/// Writes the file of a net, in its format and with its padding.
+/// A function that writes the file of a net, in its format and with its padding.
 pub type WriteNet = fn(&Net) -> Vec<u8>;
 
-/// What a file of Stockfish has besides the numbers of a net.
+/// The contents of a Stockfish file besides the numbers of a net.
 #[derive(Clone, Debug)]
 pub struct ForeignHeader {
     /// Free text.
     pub description: Vec<u8>,
-    /// The bytes behind the weights of each output, up to a multiple of 32; none: zeros. Engines
-    /// multiply them by zeros.
+    /// The bytes that pad the weights of each output to a multiple of 32, without effect; empty: zeros.
     pub padding: Vec<u8>,
 }
 
@@ -73,22 +70,22 @@ impl Default for ForeignHeader {
     }
 }
 
-/// A quantised net. Its architecture is merged: no net has a factoriser.
+/// A quantised net. Its factoriser is merged.
 #[derive(Clone, Debug)]
 pub struct Net {
     architecture: Architecture,
     scales: Scales,
     write: WriteNet,
-    /// What its file has besides the numbers, if it is a net of another program.
+    /// The contents of the file besides the numbers, if it is a net of another program.
     header: Option<ForeignHeader>,
-    /// Arrays in file order: rows of each set, accumulator biases, weights and biases of each map.
+    /// The arrays in file order: rows of each set, accumulator biases, weights and biases of maps.
     numbers: Vec<Numbers>,
     maps: Vec<[usize; 2]>,
     graph: Graph,
     fixed: FixedPoint,
-    /// Float weights of each map again, as `[bucket][input][output]`.
+    /// The transposed float weights of each map, `[bucket][input][output]`.
     columns: Vec<Vec<f32>>,
-    /// See [`Net::unit`].
+    /// The values of [`Net::shift_and_unit`].
     unit: (u32, f32),
 }
 
@@ -103,26 +100,27 @@ impl Net {
         Self::check_architecture(&architecture, scales)?;
         let arrays = stored_arrays(&architecture, scales);
         assert_eq!(numbers.len(), arrays.len(), "arrays of a net");
-        for (StoredArray { array, number, .. }, found) in arrays.iter().zip(&numbers) {
-            let (name, expected) = (array.name.clone(), array.len());
-            if found.len() != expected || found.number_type() != *number || expected == 0 {
-                let found = format!("{} of {}", found.len(), found.number_type().name());
+        for (StoredArray { array, number, .. }, values) in arrays.iter().zip(&numbers) {
+            let name = array.name.clone();
+            let expected = array.len();
+            if values.len() != expected || values.number_type() != *number || expected == 0 {
+                let found = format!("{} of {}", values.len(), values.number_type().name());
                 let expected = format!("{expected} of {}", number.name());
                 return Err(NetError::Parts { name, found, expected });
             }
-            if let Numbers::F32(them) = found
-                && let Some(place) = them.iter().position(|it| !it.is_finite())
+            if let Numbers::F32(floats) = values
+                && let Some(index) = floats.iter().position(|it| !it.is_finite())
             {
-                return Err(NetError::NotFinite { name, place });
+                return Err(NetError::NotFinite { name, index });
             }
         }
         let maps = architecture.maps();
-        let behind = architecture.inputs.sets().len() + 1;
-        let columns = maps.iter().zip(numbers[behind..].iter().step_by(2));
+        let first_map = architecture.inputs.sets().len() + 1;
+        let columns = maps.iter().zip(numbers[first_map..].iter().step_by(2));
         let columns =
             columns.map(|(map, weights)| definition::transpose_buckets(*map, weights)).collect();
-        let (graph, unit) =
-            (architecture.graph(), definition::shift_and_unit(&architecture, scales));
+        let graph = architecture.graph();
+        let unit = definition::shift_and_unit(&architecture, scales);
         let fixed = fixed_point(&architecture, scales)?;
         let write = format::write_net;
         let header = None;
@@ -138,7 +136,7 @@ impl Net {
         Self { header, ..self }
     }
 
-    /// Whether its file said what it is: the net of another program, with units of its own.
+    /// Whether its file has a header: the net of another program, with that program's units.
     pub fn is_foreign(&self) -> bool {
         self.header.is_some()
     }
@@ -148,7 +146,7 @@ impl Net {
         &self.architecture
     }
 
-    /// Factors of quantisation.
+    /// The quantisation factors.
     pub fn scales(&self) -> Scales {
         self.scales
     }
@@ -158,7 +156,7 @@ impl Net {
         &self.numbers
     }
 
-    /// `[hidden]`, times QA.
+    /// The accumulator biases, `[hidden]`, times QA.
     pub fn accumulator_bias(&self) -> &[i16] {
         self.numbers[self.set_count()].i16s()
     }
@@ -189,28 +187,28 @@ impl Net {
         &self.fixed
     }
 
-    /// The shift that brings the product, square or value of accumulators down to 0 to 127 where
-    /// the head is `int8`, and the value of one unit of a sum of its first map.
+    /// The shift that reduces the product, square or value of accumulators to 0 to 127 for an `int8`
+    /// head, and the value of one unit of a sum of its first map.
     pub fn shift_and_unit(&self) -> (u32, f32) {
         self.unit
     }
 
-    /// Largest product, square or value of accumulators, clamped at QA.
+    /// The largest product, square or value of accumulators, clamped at QA.
     pub fn largest_product(&self) -> i64 {
         definition::largest_input(&self.architecture, self.scales.qa)
     }
 
-    /// Bytes of the file before the padding.
+    /// The number of bytes of the file before the padding.
     pub fn payload_bytes(&self) -> usize {
         definition::payload_bytes(&self.architecture, self.scales)
     }
 
-    /// Bytes of its file.
+    /// Writes the file to bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         (self.write)(self)
     }
 
-    /// Checks an architecture and its scales together.
+    /// Checks that an architecture and its scales are possible together.
     pub fn check_architecture(net: &Architecture, scales: Scales) -> Result<(), NetError> {
         net.check_layers()?;
         for (name, value) in [("QA", scales.qa), ("QB", scales.qb), ("SCALE", scales.scale)] {
@@ -235,17 +233,17 @@ impl Net {
         }
         if let Some(shift) = scales.head_shift {
             let top = definition::largest_input(net, scales.qa);
-            let inputs = |shift: u32| {
+            let max_input = |shift: u32| {
                 (top + definition::rounding_half(shift, scales)).checked_shr(shift).unwrap_or(0)
             };
-            let fits = |shift: &u32| (1..=u8::MAX.into()).contains(&inputs(*shift));
+            let fits = |shift: &u32| (1..=u8::MAX.into()).contains(&max_input(*shift));
             if !has_bytes(net, scales) {
                 return Err(NetError::ShiftOfFloats);
             }
             if !fits(&shift) {
                 let possible: Vec<u32> = (0..64).filter(fits).collect();
                 let [least, most] = [possible[0], possible[possible.len() - 1]];
-                return Err(NetError::Shift { shift, most_input: inputs(shift), least, most });
+                return Err(NetError::Shift { shift, most_input: max_input(shift), least, most });
             }
         }
         Ok(())

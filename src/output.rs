@@ -1,5 +1,5 @@
-//! Files that appear whole or not at all: temporary name, sync, rename. Devices and pipes are
-//! written directly; only regular files are replaced.
+//! Files that are replaced atomically: temporary name, sync, rename. Devices and pipes are written
+//! directly; only regular files are replaced.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -25,21 +25,20 @@ impl OutputError {
     }
 }
 
-/// A file being written. Dropped before [`Output::commit_file`], it leaves nothing behind.
+/// A file being written. A drop before [`Output::commit_file`] removes it.
 pub struct Output {
     path: PathBuf,
     file: BufWriter<OutputTarget>,
 }
 
 enum OutputTarget {
-    /// A temporary file and its final name.
     Temporary(NamedTempFile, PathBuf),
     Direct(Box<dyn Write + Send>),
 }
 
 impl Output {
-    /// Creates a file, and its folder. A link stays, and its target is replaced. Fails for `-`,
-    /// too: see [`Output::create_stream`].
+    /// Creates a file and its folder. The target of a link is replaced, and the link stays. Fails
+    /// for `-`, too: see [`Output::create_stream`].
     pub fn create_file(path: &Path) -> Result<Self, OutputError> {
         if path == Path::new(STANDARD) {
             let reason = "standard output is not possible here; name a file (./- for one of that \
@@ -51,7 +50,7 @@ impl Output {
         Ok(Self::over_target(path, target))
     }
 
-    /// As [`Output::create_file`], but standard output is allowed, see [`is_standard`].
+    /// Creates a file as [`Output::create_file`] does, or writes to standard output: [`is_standard`].
     pub fn create_stream(path: &Path) -> Result<Self, OutputError> {
         match is_standard(path) {
             true => Ok(Self::over_target(path, OutputTarget::Direct(Box::new(io::stdout())))),
@@ -77,7 +76,7 @@ impl Output {
         &self.path
     }
 
-    /// Turns an error of a write to this file into one with its name.
+    /// Adds the name of this file to an error of a write.
     pub fn name_error(&self, error: io::Error) -> OutputError {
         OutputError::new(&self.path, error)
     }
@@ -153,9 +152,9 @@ fn create_target(path: &Path) -> io::Result<OutputTarget> {
 /// Removes what killed commands left in a folder. Files that are being written are locked.
 fn remove_unfinished(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let (name, path) = (entry.file_name(), entry.path());
-        let named = name.to_str().is_some_and(|it| it.starts_with(PREFIX) && it.ends_with(SUFFIX));
-        if named
+        let name = entry.file_name();
+        let path = entry.path();
+        if name.to_str().is_some_and(|it| it.starts_with(PREFIX) && it.ends_with(SUFFIX))
             && entry.file_type().is_ok_and(|kind| kind.is_file())
             && let Ok(file) = File::open(&path)
             && file.try_lock().is_ok()
@@ -183,20 +182,19 @@ pub fn is_standard(path: &Path) -> bool {
 
 /// Whether a path is a device or a pipe, which cannot be replaced.
 pub fn is_device(path: &Path) -> bool {
-    path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir())
+    path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-/// Whether two paths lead to one file, by links or other spellings, even before it exists.
-pub fn is_same(one: &Path, other: &Path) -> bool {
+/// Whether two paths lead to the same file, by links or other spellings, even before it exists.
+pub fn is_same(left: &Path, right: &Path) -> bool {
     let resolved = |path: &Path| {
-        let whole = path.canonicalize();
-        whole.or_else(|_| {
+        path.canonicalize().or_else(|_| {
             Ok::<_, io::Error>(
                 parent_folder(path).canonicalize()?.join(path.file_name().unwrap_or_default()),
             )
         })
     };
-    matches!((resolved(one), resolved(other)), (Ok(one), Ok(other)) if one == other) || one == other
+    matches!((resolved(left), resolved(right)), (Ok(l), Ok(r)) if l == r) || left == right
 }
 
 pub fn parent_folder(path: &Path) -> PathBuf {

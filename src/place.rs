@@ -1,4 +1,4 @@
-//! Point of a stream of data behind which a run resumes, and the facts found up to there.
+//! The point of a data stream from which a run resumes, and the facts about the data before it.
 
 use std::sync::Arc;
 
@@ -9,32 +9,32 @@ use crate::sketch::Sketch;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResumePoint {
-    /// From 0.
+    /// The number of the pass, from 0.
     pub pass: u64,
     /// The bin of the pass, and the number of its positions that were trained on.
     pub bin: u64,
     pub taken: usize,
-    /// The first deal with positions of the bin, where reading resumes, and those dealt before.
+    /// The first deal with positions of the bin, where reading resumes, and the positions before it.
     pub deal: u64,
     pub turns: TurnState,
     pub dealt: usize,
-    /// Facts about the data, as far as the first pass has read.
+    /// Facts about the data that the first pass has read so far.
     pub read: Arc<ReadFacts>,
 }
 
-/// State of reading the parts of files in turns.
+/// The state of interleaved reading of the parts of files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TurnState {
     pub rounds: u64,
     pub next: usize,
-    /// The open parts, and how many blocks of each were read.
+    /// The open parts, each with the number of its blocks that were read.
     pub open: Vec<(usize, u64)>,
 }
 
 /// Facts that need all of the data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReadFacts {
-    /// Rounds that were counted.
+    /// The number of rounds that were counted.
     pub rounds: u64,
     pub is_complete: bool,
     pub train: u64,
@@ -43,7 +43,7 @@ pub struct ReadFacts {
     /// Positions of unknown games of each file.
     #[serde(default)]
     pub gameless: Vec<u64>,
-    /// Smallest hashes of the games, by which they are recognised.
+    /// The smallest hashes of the games, by which they are recognised.
     pub sketch: Sketch,
 }
 

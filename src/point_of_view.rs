@@ -16,7 +16,7 @@ pub enum PointOfView {
 words!(PointOfView: White = "white", SideToMove = "side-to-move");
 
 impl PointOfView {
-    /// Sign that converts a value of the side to move to this point of view.
+    /// The sign that converts a value of the side to move to this point of view.
     pub fn sign_for(self, turn: Color) -> i32 {
         if self == PointOfView::White && turn.is_black() { -1 } else { 1 }
     }

@@ -1,4 +1,4 @@
-//! Progress of long work, and requests to stop it. `cli` prints it.
+//! Progress of long work, and requests to stop it. `cli` prints the progress.
 
 use crate::log::{LogRow, TrainStep};
 
@@ -34,19 +34,19 @@ pub trait Progress: Sync {
     fn report_validation(&self, _row: &LogRow) {}
 }
 
-/// Shows no progress and never stops.
+/// A listener that shows no progress and never stops.
 pub struct SilentProgress;
 
 impl Progress for SilentProgress {}
 
-/// Work in progress; it ends when this is dropped.
+/// Work in progress, which ends when the guard is dropped.
 pub struct WorkGuard<'a>(&'a dyn Progress);
 
-/// Adds finished items; the work ends when it is dropped.
+/// A function that adds finished items; the work ends when it is dropped.
 pub type Counter<'a> = Box<dyn Fn(u64) + Sync + 'a>;
 
 impl dyn Progress + '_ {
-    /// [`Progress::begin_work`] with an end when the guard is dropped.
+    /// Calls [`Progress::begin_work`]; the work ends when the guard is dropped.
     pub fn begin_guarded(
         &self,
         work: &'static str,
@@ -57,10 +57,10 @@ impl dyn Progress + '_ {
         WorkGuard(self)
     }
 
-    /// [`Progress::begin_work`] with a function that adds finished items.
+    /// Calls [`Progress::begin_work`] and returns a function that adds finished items.
     pub fn count(&self, total: Option<u64>, work: &'static str) -> Counter<'_> {
-        let begun = self.begin_guarded(work, total, 0);
-        Box::new(move |count| begun.advance(count))
+        let guard = self.begin_guarded(work, total, 0);
+        Box::new(move |count| guard.advance(count))
     }
 }
 

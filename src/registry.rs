@@ -1,5 +1,5 @@
-//! Values that a program adds to the library by name: filters, weights, formats. There is one registry
-//! a process; configs, manifests and checkpoints hold the names.
+//! Values that a program adds to the library by name: filters, weights, formats. A process has one
+//! registry; configs, manifests and checkpoints store the names.
 
 use std::any::Any;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A type of values that programs can add.
 pub trait RegistryKind: Send + Sync + 'static {
-    /// Noun for such a value in messages.
+    /// The noun for such a value in messages.
     const NOUN: &'static str;
 }
 
@@ -36,7 +36,7 @@ pub struct NameTaken {
 pub struct NameMissing {
     noun: &'static str,
     name: String,
-    /// The existing names, as words.
+    /// The existing names, as text.
     known: String,
 }
 
@@ -60,8 +60,8 @@ pub fn add<T: RegistryKind>(name: &str, value: T) -> Result<(), NameTaken> {
 
 pub fn all<T: RegistryKind>() -> Vec<NamedValue<T>> {
     let added = ADDED.read().unwrap_or_else(PoisonError::into_inner);
-    let own = |&(name, value): &Entry| Some(NamedValue { name, value: value.downcast_ref()? });
-    added.iter().filter_map(own).collect()
+    let to_named = |&(name, value): &Entry| Some(NamedValue { name, value: value.downcast_ref()? });
+    added.iter().filter_map(to_named).collect()
 }
 
 impl<T: RegistryKind> FromStr for NamedValue<T> {
@@ -69,9 +69,9 @@ impl<T: RegistryKind> FromStr for NamedValue<T> {
 
     fn from_str(name: &str) -> Result<Self, NameMissing> {
         let all = all::<T>();
-        let known: Vec<&str> = all.iter().map(|own| own.name).collect();
-        let found = all.iter().find(|own| own.name == name).copied();
-        found.ok_or_else(|| NameMissing::of::<T>(name, &known))
+        let known: Vec<&str> = all.iter().map(|entry| entry.name).collect();
+        let value = all.iter().find(|entry| entry.name == name).copied();
+        value.ok_or_else(|| NameMissing::of::<T>(name, &known))
     }
 }
 

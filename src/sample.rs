@@ -19,9 +19,9 @@ use shakmaty::{
 pub struct Position {
     /// Bit `i` is set where square `i` (a1 = 0, h8 = 63) holds a piece.
     occupied: u64,
-    /// A nibble a piece in order of squares: role (0 to 5; 6 = rook that may castle), + 8 Black's.
+    /// A nibble per piece in order of squares: role (0 to 5; 6 = rook that may castle), + 8 if black.
     nibbles: [u8; 16],
-    /// Bit 7: Black is to move. Low bits: en passant square, 64 = none.
+    /// Bit 7: Black is to move. Low bits: the en passant square, 64 = none.
     turn_ep: u8,
     halfmove: u8,
     fullmove: u16,
@@ -44,14 +44,16 @@ pub struct Piece {
     pub castles: bool,
 }
 
-/// Reason why a position is illegal.
+/// The reason why a position is illegal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct IllegalPosition(String);
 
 impl Position {
-    /// Parses a FEN, whose last four fields may be missing. The position must be legal; castling
-    /// rights and en passant squares that contradict the board are dropped.
+    /// Parses a FEN, whose last four fields may be missing. Castling rights and en passant squares
+    /// that contradict the board are dropped.
+    /// # Errors
+    /// Fails if the position is illegal.
     pub fn from_fen(fen: &str) -> Result<Self, IllegalPosition> {
         if let Some(position) = Self::from_plain_fen(fen) {
             return Ok(position);
@@ -61,7 +63,7 @@ impl Position {
         Self::from_setup(fen.into_setup())
     }
 
-    /// Parses ordinary FENs fast; None where anything is unusual.
+    /// Parses ordinary FENs fast; None if anything is unusual.
     pub(crate) fn from_plain_fen(fen: &str) -> Option<Self> {
         fen::parse_plain(fen.as_bytes())
     }
@@ -76,12 +78,10 @@ impl Position {
     pub fn from_chess(chess: &Chess) -> Self {
         let board = chess.board();
         let castling = chess.castles().castling_rights() & board.rooks();
-        let (knights, bishops, queens, kings) =
-            (board.knights(), board.bishops(), board.queens(), board.kings());
         let bits = [
-            knights | kings | (board.rooks() & !castling),
-            bishops | board.rooks(),
-            queens | kings | castling,
+            board.knights() | board.kings() | (board.rooks() & !castling),
+            board.bishops() | board.rooks(),
+            board.queens() | board.kings() | castling,
             board.black(),
         ]
         .map(u64::from);
@@ -102,7 +102,7 @@ impl Position {
         Self { occupied, nibbles, turn_ep, halfmove: 0, fullmove: 1 }
     }
 
-    /// A position from its fields, checked only for nibbles that encode no piece or square.
+    /// A position from its fields; nothing but the nibbles is checked.
     #[inline(always)]
     pub fn from_parts(
         occupied: u64,
@@ -112,7 +112,8 @@ impl Position {
         halfmove: u8,
         fullmove: u16,
     ) -> Result<Self, IllegalPosition> {
-        let (count, packed) = (occupied.count_ones(), u128::from_le_bytes(nibbles));
+        let count = occupied.count_ones();
+        let packed = u128::from_le_bytes(nibbles);
         // The lowest bit of each nibble with role 7, which does not exist.
         let wrong = packed & packed >> 1 & packed >> 2 & LOWEST;
         let beyond = packed.checked_shr(4 * count).unwrap_or(0);
@@ -130,7 +131,8 @@ impl Position {
         let occupied = u64::from_le_bytes(*bytes.first_chunk().expect("28 bytes"));
         let nibbles = *bytes[8..].first_chunk().expect("20 bytes follow");
         let [turn_ep, halfmove, low, high] = *bytes.last_chunk().expect("28 bytes");
-        let (turn, square) = (Color::from_black(turn_ep >> 7 == 1), turn_ep & 127);
+        let square = turn_ep & 127;
+        let turn = Color::from_black(turn_ep >> 7 == 1);
         let ep = Square::try_from(u32::from(square)).ok();
         if ep.is_none() && square != NO_EP {
             return Err(IllegalPosition(format!(
@@ -141,7 +143,7 @@ impl Position {
         Self::from_parts(occupied, nibbles, turn, ep, halfmove, fullmove)
     }
 
-    /// All fields, little-endian.
+    /// Packs all fields, little-endian.
     pub fn to_bytes(&self) -> [u8; 28] {
         let mut bytes = [0; 28];
         bytes[..8].copy_from_slice(&self.occupied.to_le_bytes());
@@ -151,7 +153,7 @@ impl Position {
         bytes
     }
 
-    /// Whether a king or a rook that may castle stands on another file than in usual chess.
+    /// Whether a king or a rook that may castle stands on an unusual file, as in Chess960.
     pub fn castles_unusually(&self) -> bool {
         self.pieces().filter(|piece| piece.castles).any(|rook| {
             !matches!(rook.square.file(), File::A | File::H)
@@ -159,7 +161,9 @@ impl Position {
         })
     }
 
-    /// Converts to a position for move generation; an error if it is illegal.
+    /// Converts to a position for move generation.
+    /// # Errors
+    /// Fails if the position is illegal.
     pub fn to_chess(&self) -> Result<Chess, IllegalPosition> {
         check_legal(self.setup())
     }
@@ -185,7 +189,7 @@ impl Position {
         Board::try_from_bitboards(roles, colors).expect("every piece has one role and one colour")
     }
 
-    /// The FEN, with files of rooks where castling starts from unusual squares.
+    /// The FEN; castling rights name the rooks' files if castling starts from unusual squares.
     pub fn to_fen(&self) -> String {
         match self.to_chess() {
             Ok(chess) => Fen::from_position(&chess, EnPassantMode::PseudoLegal).to_string(),
@@ -210,16 +214,16 @@ impl Position {
         self.occupied.count_ones() as usize
     }
 
-    /// Square of a king.
+    /// The square of a king.
     pub fn king(&self, color: Color) -> Option<Square> {
         let king = u128::from(KING + if color.is_white() { 0 } else { 8 });
         let differs = u128::from_le_bytes(self.nibbles) ^ (king * LOWEST);
-        // The lowest bit of each nibble that is the king's.
+        // The lowest bit of each nibble that equals the king's.
         let kings = !(differs | differs >> 1 | differs >> 2 | differs >> 3) & LOWEST;
         planes::nth_square(self.occupied, kings.trailing_zeros() / 4).filter(|_| kings != 0)
     }
 
-    /// Occupied squares as bits, a1 lowest.
+    /// The occupied squares as bits, a1 lowest.
     pub fn occupied(&self) -> u64 {
         self.occupied
     }
@@ -229,7 +233,7 @@ impl Position {
         self.nibbles
     }
 
-    /// Bitboards by colour, White first, and role, pawn to king.
+    /// The bitboards by colour, White first, and role, pawn to king.
     pub fn bitboards(&self) -> [[u64; 6]; 2] {
         let planes = self.planes();
         let white = planes.of_color(Color::White);
@@ -256,7 +260,7 @@ impl Position {
         Color::from_black(self.turn_ep >> 7 == 1)
     }
 
-    /// Side to move and en passant square in one byte, for [`Position::of_board_and_turn`].
+    /// The side to move and the en passant square in one byte, for [`Position::of_board_and_turn`].
     pub fn turn_and_ep(&self) -> u8 {
         self.turn_ep
     }
@@ -266,12 +270,12 @@ impl Position {
         Square::try_from(u32::from(self.turn_ep & 127)).ok()
     }
 
-    /// Half-moves since the last capture or pawn move.
+    /// The number of half-moves since the last capture or pawn move.
     pub fn halfmove(&self) -> u8 {
         self.halfmove
     }
 
-    /// Number of the move, from 1.
+    /// The number of the move, from 1.
     pub fn fullmove(&self) -> u16 {
         self.fullmove
     }
@@ -283,25 +287,25 @@ impl Position {
 
     /// The same position with colours swapped and the board mirrored top to bottom.
     pub fn flip_colours(&self) -> Self {
-        let turned = self.planes().flip_colours();
+        let flipped = self.planes().flip_colours();
         let ep = self.ep_square().map_or(NO_EP, |square| square.flip_vertical() as u8);
         Self {
-            occupied: turned.occupied,
-            nibbles: turned.to_nibbles().to_le_bytes(),
+            occupied: flipped.occupied,
+            nibbles: flipped.to_nibbles().to_le_bytes(),
             turn_ep: ep | (self.turn().is_white() as u8) << 7,
             ..*self
         }
     }
 
-    /// A hash of pieces, turn, castling and en passant, equal for the flipped position. As in FIDE's
-    /// rule of repetition, an en passant square counts if a capture is legal.
+    /// A hash of pieces, turn, castling and en passant, equal for the flipped position. The en passant
+    /// square counts if a capture is legal, as in FIDE's rule of repetition.
     pub fn zobrist_key(&self) -> u64 {
         let legal = |_: &Square| self.to_chess().is_ok_and(|it| it.legal_ep_square().is_some());
         let ep = self.ep_square().filter(legal).map_or(NO_EP, |square| square as u8);
-        let it = Self { turn_ep: self.turn_ep & 128 | ep, ..*self };
-        let seen = if self.turn().is_black() { it.flip_colours() } else { it };
-        let nibbles = u128::from_le_bytes(seen.nibbles);
-        [seen.occupied, nibbles as u64, (nibbles >> 64) as u64, seen.turn_ep.into()]
+        let position = Self { turn_ep: self.turn_ep & 128 | ep, ..*self };
+        let relative = if self.turn().is_black() { position.flip_colours() } else { position };
+        let nibbles = u128::from_le_bytes(relative.nibbles);
+        [relative.occupied, nibbles as u64, (nibbles >> 64) as u64, relative.turn_ep.into()]
             .into_iter()
             .fold(0, mix_hash)
     }
@@ -316,7 +320,7 @@ impl std::fmt::Debug for Position {
 const ROLES: [Role; 6] =
     [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
 
-/// One round of a 64-bit hash, the same on every machine (finaliser of SplitMix64).
+/// Mixes a word into a 64-bit hash, the same on every machine (finaliser of SplitMix64).
 pub fn mix_hash(hash: u64, word: u64) -> u64 {
     let mut z = hash.rotate_left(23) ^ word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -357,16 +361,17 @@ fn is_legal(chess: &Chess, played: Move) -> bool {
     let Move::Normal { role, from, to, promotion, .. } = played else {
         return chess.is_legal(played);
     };
-    let (board, us) = (chess.board(), chess.turn());
-    let (own, occupied) = (chess.us(), board.occupied());
+    let board = chess.board();
+    let us = chess.turn();
+    let [our_pieces, occupied] = [chess.us(), board.occupied()];
     let targets = match role {
         Role::Pawn => {
             attacks::pawn_attacks(us, from) & chess.them() | pawn_steps(from, us, occupied)
         }
-        _ => attacks::attacks(from, role.of(us), occupied) & !own,
+        _ => attacks::attacks(from, role.of(us), occupied) & !our_pieces,
     };
     let promotes = role == Role::Pawn && Bitboard::BACKRANKS.contains(to);
-    if !own.contains(from) || !targets.contains(to) || promotes != promotion.is_some() {
+    if !our_pieces.contains(from) || !targets.contains(to) || promotes != promotion.is_some() {
         return false;
     }
     let king = if role == Role::King { Some(to) } else { board.king_of(us) };
@@ -374,16 +379,16 @@ fn is_legal(chess: &Chess, played: Move) -> bool {
     king.is_some_and(|king| board.attacks_to(king, !us, after).without(to).is_empty())
 }
 
-/// The empty squares in front of a pawn, two from its first rank.
+/// The empty squares to which a pawn can advance, two from its first rank.
 pub(crate) fn pawn_steps(from: Square, color: Color, occupied: Bitboard) -> Bitboard {
     let free = !occupied.0;
     let pawn = 1u64 << from as u32;
     Bitboard(if color.is_white() {
-        let one = pawn << 8 & free;
-        one | (one & 0xff_0000) << 8 & free
+        let single = pawn << 8 & free;
+        single | (single & 0xff_0000) << 8 & free
     } else {
-        let one = pawn >> 8 & free;
-        one | (one & 0xff00_0000_0000) >> 8 & free
+        let single = pawn >> 8 & free;
+        single | (single & 0xff00_0000_0000) >> 8 & free
     })
 }
 
@@ -392,18 +397,18 @@ pub(crate) fn pawn_steps(from: Square, color: Color, occupied: Bitboard) -> Bitb
 #[allow(missing_docs, reason = "their names describe them")]
 pub struct Sample {
     pub position: Position,
-    /// 0, 0.5 or 1 (some text files hold values between).
+    /// The result: 0, 0.5 or 1 (values in between in some text files).
     pub result: f32,
-    /// Centipawns.
+    /// The score in centipawns.
     pub score: Option<i16>,
-    /// Half-moves since the start of the game.
+    /// The number of half-moves since the start of the game.
     pub ply: Option<u16>,
     pub played: Option<PlayedMove>,
-    /// Hash of the game's start position and moves: equal for all positions of a game.
+    /// The hash of the game's start position and moves: equal for all positions of a game.
     pub game: Option<NonZeroU64>,
     /// Whether the game is known to have ended by the clock, a lost connection or a broken rule.
     pub forfeit: bool,
-    /// Source of a run, counted from 1; 0 in every reader.
+    /// The number of the source in a run, from 1; readers set 0.
     pub source: u8,
 }
 
@@ -414,18 +419,18 @@ impl Sample {
         Self { position, result: 0.5, score, ply, played, game, forfeit, source: 0 }
     }
 
-    /// Key of a split: the game if it is known, else the position.
+    /// The key for the split: the game if it is known, else the position.
     pub fn split_group(&self) -> u64 {
         self.game.map_or_else(|| self.position.zobrist_key(), NonZeroU64::get)
     }
 }
 
-/// Running hash of a game: of its start position and moves, nothing else.
+/// A running hash of a game: of its start position and moves, nothing else.
 #[derive(Clone, Copy, Debug)]
 pub struct GameHash(u64);
 
 impl GameHash {
-    /// Hash of a start position without moves.
+    /// The hash of a start position without moves.
     pub fn from_start(start: &Position) -> Self {
         Self(start.zobrist_key())
     }
@@ -441,16 +446,15 @@ impl GameHash {
     }
 }
 
-/// Share of positions that may lack a game.
+/// The reciprocal of the share of positions that may lack a game.
 const ONE_IN: usize = 1000;
 
-/// Larger scores are mates and tablebase results.
+/// The largest score that is not a mate or a tablebase result.
 pub const DECIDED: u16 = 20_000;
-/// Fewest positions with a score from which a scale is measured.
+/// The minimum number of positions with a score from which a scale is measured.
 const FEWEST_SCORED: usize = 2000;
 
-/// Scores in centipawns and results, for the fit of a scale: of positions that are not decided; None
-/// if there are too few.
+/// Selects centipawns and results of undecided positions, to fit a scale; None if they are too few.
 pub fn scores_and_results(samples: &[Sample]) -> Option<(Vec<f64>, Vec<f64>)> {
     let undecided = samples.iter().filter_map(|sample| {
         let score = sample.score.filter(|score| score.unsigned_abs() <= DECIDED)?;
@@ -460,55 +464,54 @@ pub fn scores_and_results(samples: &[Sample]) -> Option<(Vec<f64>, Vec<f64>)> {
     (scores.len() >= FEWEST_SCORED).then_some((scores, results))
 }
 
-/// Whether the games of samples are known, for all but one in a thousand.
+/// Whether the games of at least 999 in 1,000 samples are known.
 pub fn games_known<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> bool {
-    let (mut all, mut unknown) = (0, 0);
+    let [mut total, mut unknown] = [0; 2];
     for sample in samples {
-        all += 1;
+        total += 1;
         unknown += usize::from(sample.game.is_none());
     }
-    unknown * ONE_IN <= all
+    unknown * ONE_IN <= total
 }
 
-/// Samples drawn by a hash of their place; the probability halves when there are too many.
+/// Samples drawn by a hash of their index; the probability halves when there are too many.
 pub struct SampleDraw {
-    kept: Vec<(u64, Sample)>,
-    most: usize,
-    seen: u64,
+    drawn: Vec<(u64, Sample)>,
+    limit: usize,
+    count: u64,
     level: u32,
 }
 
 impl SampleDraw {
-    /// Keeps at most `most` samples; of a longer stream at least about half as many.
-    pub fn new(most: usize) -> Self {
-        Self { kept: Vec::new(), most, seen: 0, level: 0 }
+    /// Draws at most `limit` samples, and of a longer stream at least about half as many.
+    pub fn new(limit: usize) -> Self {
+        Self { drawn: Vec::new(), limit, count: 0, level: 0 }
     }
 
-    /// Draws a sample, or not.
+    /// Decides at random whether a sample is drawn.
     pub fn add(&mut self, sample: &Sample) {
-        // In a game every second sample has White to move: the draw has to be irregular.
-        let lot = mix_hash(0, self.seen);
-        self.seen += 1;
-        if lot.leading_zeros() < self.level {
+        // Every second sample of a game has White to move, so the draw has to be irregular.
+        let hash = mix_hash(0, self.count);
+        self.count += 1;
+        if hash.leading_zeros() < self.level {
             return;
         }
-        self.kept.push((lot, *sample));
-        if self.kept.len() > self.most {
+        self.drawn.push((hash, *sample));
+        if self.drawn.len() > self.limit {
             self.level += 1;
             let level = self.level;
-            self.kept.retain(|(lot, _)| lot.leading_zeros() >= level);
+            self.drawn.retain(|(hash, _)| hash.leading_zeros() >= level);
         }
     }
 
     /// The samples that were drawn.
     pub fn samples(&self) -> impl Iterator<Item = &Sample> {
-        self.kept.iter().map(|(_, sample)| sample)
+        self.drawn.iter().map(|(_, sample)| sample)
     }
 }
 
-/// The move played in a position, in viriformat's 16 bits: from (bits 0-5), to (6-11),
-/// promotion to N, B, R, Q (12-13), kind (14-15: normal, en passant, castling as king takes own
-/// rook, promotion).
+/// The move played in a position, in viriformat's 16 bits: from (bits 0-5), to (6-11), promotion to
+/// N, B, R, Q (12-13), kind (14-15: normal, en passant, castling as king takes rook, promotion).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayedMove(pub NonZeroU16);
 
@@ -518,28 +521,28 @@ impl PlayedMove {
         Square::new(u32::from(self.0.get() & 63))
     }
 
-    /// The square that the piece reaches; of castling, that of the rook.
+    /// The square that the piece reaches; the rook's square for castling.
     pub fn target_square(self) -> Square {
         Square::new(u32::from(self.0.get() >> 6 & 63))
     }
 
-    /// Whether it captures en passant.
+    /// Whether the move is an en passant capture.
     pub fn is_en_passant(self) -> bool {
         self.0.get() >> 14 == 1
     }
 
-    /// Whether it castles.
+    /// Whether the move is castling.
     pub fn is_castling(self) -> bool {
         self.0.get() >> 14 == 2
     }
 
-    /// The role that a pawn becomes.
+    /// The role to which a pawn is promoted.
     pub fn promotion(self) -> Option<Role> {
         let role = ROLES[1 + usize::from(self.0.get() >> 12 & 3)];
         (self.0.get() >> 14 == 3).then_some(role)
     }
 
-    /// Whether the move takes a piece of the other side.
+    /// Whether the move captures a piece.
     pub fn is_capture(self, position: &Position) -> bool {
         let target = position.occupied >> self.target_square() as u32 & 1 == 1;
         self.is_en_passant() || target && !self.is_castling()
@@ -557,7 +560,7 @@ impl PlayedMove {
         NonZeroU16::new(from as u16 | (to as u16) << 6 | kind).map(PlayedMove)
     }
 
-    /// The move in `chess`, if it is legal there.
+    /// The move in `chess`; None if it is illegal.
     pub fn legal_move(self, chess: &Chess) -> Option<Move> {
         let role = chess.board().role_at(self.from())?;
         let played = if self.is_castling() {
@@ -566,8 +569,8 @@ impl PlayedMove {
             Move::EnPassant { from: self.from(), to: self.target_square() }
         } else {
             let capture = chess.board().role_at(self.target_square());
-            let (from, to, promotion) = (self.from(), self.target_square(), self.promotion());
-            Move::Normal { role, from, capture, to, promotion }
+            let to = self.target_square();
+            Move::Normal { role, from: self.from(), capture, to, promotion: self.promotion() }
         };
         is_legal(chess, played).then_some(played)
     }

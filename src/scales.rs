@@ -10,26 +10,25 @@ pub struct Scales {
     pub qa: i32,
     pub qb: i32,
     pub scale: i32,
-    /// Number format of the head. Nets with one output layer have integers and allow `float` only.
+    /// The number format of the head. Nets with one output layer have integers and need `float`.
     #[serde(default, skip_serializing_if = "HeadFormat::is_usual")]
     pub head_format: HeadFormat,
-    /// Bits by which the inputs of the first map of an `int8` head are shifted to the right; none:
-    /// as few as leave 127.
+    /// The right shift of the inputs of an `int8` head's first map; none: the least that leaves 127.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_shift: Option<u32>,
-    /// Whether this shift rounds, half of its last bit up, and not down.
+    /// Whether this shift rounds to nearest, halves up, and not down.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub head_round: bool,
 }
 
-/// Number format of layers behind the accumulators and of pairwise products.
+/// The number format of layers behind the accumulators and of pairwise products.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HeadFormat {
     /// f32 everywhere.
     #[default]
     Float,
-    /// Weights of the first map in i8 and its inputs in u8; f32 behind it.
+    /// The weights of the first map in i8 and its inputs in u8; f32 behind it.
     Int8,
 }
 

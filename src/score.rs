@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Score {
     Centipawns(i32),
-    /// Moves until mate; negative if the side to move gets mated, 0 if it is mated.
+    /// The number of moves until mate; negative if the side to move gets mated, 0 if it is mated.
     Mate(i32),
 }
 
 impl Score {
-    /// Score of a mate on the board.
+    /// The score of a mate on the board.
     pub const MATE: i32 = 32_000;
-    /// Highest score that is not a mate.
+    /// The highest score that is not a mate.
     pub const HIGHEST: i32 = 31_000;
 
-    /// Score in 16 bits: centipawns within 31,000, mate in n as 32,000 - n.
+    /// Converts to 16 bits: centipawns within 31,000, mate in n as 32,000 - n.
     pub fn to_centipawns(self) -> i16 {
         let score = match self {
             Score::Centipawns(score) => score.clamp(-Self::HIGHEST, Self::HIGHEST),

@@ -1,20 +1,17 @@
-//! Sketch of the games of a data set, to detect overlaps.
+//! A sketch of the games of a data set, to detect overlaps.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// The smallest hashes of games (of positions, where games are unknown). Two sets of data that
-/// share one game in 500 share some of these almost surely; a smaller share can escape. As text:
-/// hexadecimal words.
+/// The smallest hashes of games, or of positions if games are unknown; hexadecimal words as text. Two
+/// data sets that share one game in 500 almost surely share some hashes; a smaller share can escape.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Sketch(BTreeSet<u64>);
 
 impl Sketch {
     const SIZE: usize = 2048;
-
-    /// Adds the hashes of games.
     pub fn add_hashes(&mut self, hashes: impl IntoIterator<Item = u64>) {
         for hash in hashes {
             if hash <= self.upper_bound() && self.0.insert(hash) && self.0.len() > Self::SIZE {
@@ -23,31 +20,31 @@ impl Sketch {
         }
     }
 
-    /// Bound of the sketch: larger hashes are not among the smallest.
+    /// The upper bound of the hashes in the sketch.
     pub fn upper_bound(&self) -> u64 {
         self.0.last().copied().filter(|_| !self.is_whole()).unwrap_or(u64::MAX)
     }
 
-    /// Whether it has all games.
+    /// Whether the sketch has all games.
     pub fn is_whole(&self) -> bool {
         self.0.len() < Self::SIZE
     }
 
-    /// The share of some games that are in the data, estimated by those with small hashes.
-    pub fn known_share(&self, groups: impl Iterator<Item = u64>) -> f64 {
-        let (mut known, mut all) = (0_u64, 0_u64);
-        for group in groups.filter(|group| *group <= self.upper_bound()) {
-            known += u64::from(self.contains_hash(group));
-            all += 1;
+    /// Estimates the share of the given games that are in the data, by the games with small hashes.
+    pub fn known_share(&self, games: impl Iterator<Item = u64>) -> f64 {
+        let [mut known, mut total] = [0_u64; 2];
+        for game in games.filter(|game| *game <= self.upper_bound()) {
+            known += u64::from(self.contains_hash(game));
+            total += 1;
         }
-        known as f64 / all.max(1) as f64
+        known as f64 / total.max(1) as f64
     }
 
     pub fn join_sketch(&mut self, other: &Sketch) {
         self.add_hashes(other.0.iter().copied());
     }
 
-    /// The number of games in both sketches: a few of those that the data share, or none.
+    /// Counts the games in both sketches: a small part of the games that the data share.
     pub fn count_shared(&self, other: &Sketch) -> usize {
         self.0.intersection(&other.0).count()
     }
@@ -56,8 +53,8 @@ impl Sketch {
         self.0.is_empty()
     }
 
-    pub fn contains_hash(&self, group: u64) -> bool {
-        self.0.contains(&group)
+    pub fn contains_hash(&self, hash: u64) -> bool {
+        self.0.contains(&hash)
     }
 }
 

@@ -1,8 +1,7 @@
-//! The sums of a handcrafted evaluation, and how they become a value. The formula and its
-//! derivatives stand here once, in f64 and one position at a time; the fused operations are tested
-//! against them. After A. Grant, "Evaluation & Tuning in Chess Engines".
+//! The sums of a handcrafted evaluation, and its formula with derivatives, in f64 for one position.
+//! Fused operations are tested against them. After A. Grant, "Evaluation & Tuning in Chess Engines".
 
-/// Sums of a position's terms, each as middlegame and endgame, in centipawns.
+/// The sums of a position's terms, each as middlegame and endgame, in centipawns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sums {
     /// NORMAL terms: White minus Black.
@@ -13,8 +12,8 @@ pub struct Sums {
     pub complexity: f64,
 }
 
-/// The derivatives of a value by its sums. With them the derivative by a weight is
-/// `normal * (white - black)`, `safety[0] * white + safety[1] * black` or `complexity * count`.
+/// The derivatives of a value by its sums. The derivative by a weight is `normal * (white - black)`,
+/// `safety[0] * white + safety[1] * black` or `complexity * count`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SumDerivatives {
     pub normal: [f64; 2],
@@ -27,7 +26,7 @@ pub const SAFETY_MIDDLEGAME: f64 = 720.0;
 pub const SAFETY_ENDGAME: f64 = 20.0;
 
 impl Sums {
-    /// Middlegame and endgame value before COMPLEXITY, White minus Black.
+    /// The middlegame and endgame values before COMPLEXITY, White minus Black.
     pub fn tapered_values(&self) -> [f64; 2] {
         let [[white_mg, white_eg], [black_mg, black_eg]] = self.safety;
         let mg = |sum: f64| -sum * sum.max(0.0) / SAFETY_MIDDLEGAME;
@@ -35,19 +34,16 @@ impl Sums {
         [self.normal[0] + mg(white_mg) - mg(black_mg), self.normal[1] + eg(white_eg) - eg(black_eg)]
     }
 
-    /// Centipawns for White, without the tempo, by middlegame and scaled endgame share. COMPLEXITY
-    /// moves the endgame value towards zero or away from it, never across.
+    /// The value for White in centipawns, without the tempo, for the middlegame and scaled endgame
+    /// shares. COMPLEXITY moves the endgame value towards zero or away from it, never across.
     pub fn white_centipawns(&self, shares: [f64; 2]) -> f64 {
         let [mg, eg] = self.tapered_values();
-        let eg = match self.crosses_zero(eg) {
-            true => 0.0,
-            false => eg + sign_or_zero(eg) * self.complexity,
-        };
+        let eg = if self.crosses_zero(eg) { 0.0 } else { eg + sign_or_zero(eg) * self.complexity };
         shares[0] * mg + shares[1] * eg
     }
 
-    /// Derivatives of [`Sums::white_centipawns`]. At its kinks: `eg = 0` and `|eg| + complexity = 0` count as
-    /// not crossed, and a SAFETY sum of 0 as not positive.
+    /// The derivatives of [`Sums::white_centipawns`]. At its kinks, `eg = 0` and
+    /// `|eg| + complexity = 0` count as not crossed, and a SAFETY sum of 0 as not positive.
     pub fn derivatives(&self, shares: [f64; 2]) -> SumDerivatives {
         let [_, eg] = self.tapered_values();
         let crossed = self.crosses_zero(eg);

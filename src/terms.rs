@@ -1,4 +1,4 @@
-//! Lists of terms: names, kinds, start values; built in, or an engine's own from a file.
+//! Lists of terms with names, kinds and initial values: built in, or an engine's terms from a file.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,11 +8,11 @@ use crate::input;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TermKind {
-    /// White's count minus Black's, times the weight, tapered.
+    /// A tapered term: White's count minus Black's, times the weight.
     Normal,
-    /// Adds to the danger of a side's king; the sum is squared.
+    /// A danger to a side's king; the sum of these terms is squared.
     Safety,
-    /// How hard the endgame is to win, for either side; only its endgame weight is used.
+    /// The difficulty of winning the endgame, for either side; only the endgame weight is used.
     Complexity,
 }
 
@@ -25,24 +25,22 @@ pub struct TermEntry {
     pub kind: TermKind,
     /// Middlegame and endgame weight before training, in centipawns.
     pub start: [f64; 2],
-    /// Meaning of a count of one; may be empty.
+    /// The meaning of a count of 1; may be empty.
     pub counts: String,
 }
-
-/// Terms in the order of their numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TermList {
     pub terms: Vec<TermEntry>,
-    /// Centipawns for the side to move before training.
+    /// The bonus of the side to move before training, in centipawns.
     pub tempo: f64,
 }
 
-/// Name of the tempo in patterns.
+/// The name of the tempo in patterns.
 pub const TEMPO: &str = "tempo";
-/// Name in patterns of the factor that scales drawish endgames down.
+/// The name in patterns of the factor that scales drawish endgames down.
 pub const SCALE_FACTOR: &str = "scale_factor";
 
-/// Selection of terms that an evaluation has, or that a run trains.
+/// The selection of terms that an evaluation has, or that a run trains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TermSelection {
     pub terms: Vec<bool>,
@@ -66,7 +64,7 @@ impl TermList {
         self.terms.is_empty()
     }
 
-    /// Selects terms by patterns such as `tempo` or `pawns` with all below it; `!` excludes.
+    /// Selects terms by patterns such as `tempo`, or `pawns` with all terms below it; `!` excludes.
     pub fn choose(&self, patterns: &[String]) -> Result<TermSelection, TermError> {
         let names: Vec<&str> = self.names().collect();
         let mut terms = vec![false; names.len()];
@@ -74,13 +72,14 @@ impl TermList {
             let (keep, name) = text.strip_prefix('!').map_or((true, &text[..]), |it| (false, it));
             let pattern = glob::Pattern::new(name)
                 .map_err(|error| TermError::Pattern(text.clone(), error.msg))?;
-            let (below, mut found) = (format!("{name}."), false);
+            let prefix = format!("{name}.");
+            let mut matched = false;
             for (chosen, term) in terms.iter_mut().zip(&names) {
-                if pattern.matches(term) || term.starts_with(&below) {
-                    (*chosen, found) = (keep, true);
+                if pattern.matches(term) || term.starts_with(&prefix) {
+                    (*chosen, matched) = (keep, true);
                 }
             }
-            if !found {
+            if !matched {
                 return Err(TermError::Unknown(text.clone(), self.nearest(name).into()));
             }
         }
@@ -107,14 +106,14 @@ pub struct EngineTerms {
     pub scale: f64,
 }
 
-/// Numbers of terms have 16 bits.
+/// The maximum number of terms, whose numbers have 16 bits.
 const MOST: usize = 65_535;
-/// Files of weights nest the words of a name, and readers of JSON allow some hundred levels.
+/// The maximum number of words of a name: files nest them, and JSON readers allow about a hundred.
 const MOST_WORDS: usize = 32;
-/// Form of a term's line.
+/// The form of a term's line.
 const LINE: &str = "`NAME KIND MIDDLEGAME ENDGAME`, as in `bishop.pair normal 25 40`";
 
-/// Reason why a line of a term list, or a selection of terms, is wrong.
+/// The reason why a line of a term list, or a selection of terms, is wrong.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "its messages describe them")]
 pub enum TermError {
@@ -163,16 +162,16 @@ impl EngineTerms {
     /// Parses a term list; `path` names it in errors.
     pub fn parse(text: &str, path: &Path) -> Result<Self, TermListError> {
         let failed = |reason| TermListError { path: path.to_path_buf(), reason };
-        let mut own = Self { list: TermList::default(), phase: 1.0, scale: 1.0 };
+        let mut terms = Self { list: TermList::default(), phase: 1.0, scale: 1.0 };
         let mut names = HashSet::new();
         for (number, line) in text.lines().enumerate() {
-            let added = own.add(line, &mut names);
+            let added = terms.add(line, &mut names);
             added.map_err(|reason| failed(format!("line {}: {reason}", number + 1)))?;
         }
-        if own.list.is_empty() {
+        if terms.list.is_empty() {
             return Err(failed(format!("it has no terms; expected lines {LINE}")));
         }
-        Ok(own)
+        Ok(terms)
     }
 
     fn add(&mut self, line: &str, names: &mut HashSet<String>) -> Result<(), TermError> {
@@ -186,9 +185,9 @@ impl EngineTerms {
             [name, kind, mg, eg] => (name.to_string(), kind, [finite(mg)?, finite(eg)?]),
             _ => return Err(TermError::Line(line.trim().into())),
         };
-        let letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        let word = |word: &str| !word.is_empty() && word.chars().all(letter);
-        if name == TEMPO || !name.split('.').all(word) || name.split('.').count() > MOST_WORDS {
+        let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let is_word = |word: &str| !word.is_empty() && word.chars().all(is_letter);
+        if name == TEMPO || !name.split('.').all(is_word) || name.split('.').count() > MOST_WORDS {
             return Err(TermError::Name(name.chars().take(40).collect()));
         }
         let kind = TermKind::named(kind).ok_or_else(|| TermError::Kind(kind.into()))?;
@@ -202,7 +201,7 @@ impl EngineTerms {
         Ok(())
     }
 
-    /// Shares of middlegame and endgame from the engine's own phase and scale factor.
+    /// The shares of middlegame and endgame, from the engine's phase and scale factor.
     pub fn shares(&self, phase: f32, scale: f32) -> [f64; 2] {
         let middlegame = f64::from(phase) / self.phase;
         [middlegame, f64::from(scale) / self.scale * (1.0 - middlegame)]

@@ -1,12 +1,12 @@
-//! Named f32 arrays with shapes, and their form on disk (safetensors).
+//! Named f32 arrays with shapes, and their file format (safetensors).
 
 use std::collections::{BTreeMap, HashMap};
 
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 
-/// Name of the bytes that a file may have besides its arrays.
+/// The name of the bytes that a file may have besides its arrays.
 const BLOB: &str = "resume.optimizer";
-/// The one header entry: all facts as a JSON object in fixed order, so that files are reproducible.
+/// The only header entry: a JSON object of all facts in fixed order, for reproducible files.
 const FACTS: &str = "nnuance";
 
 #[derive(Clone, Debug, PartialEq)]
@@ -16,9 +16,9 @@ pub struct NamedArray {
 }
 
 /// The float parameters of a model, by name. Nets: `accumulator.weight` `[inputs, hidden]`,
-/// `accumulator.bias` `[hidden]`, `output.weight` `[views * hidden]` (side to move first),
-/// `output.bias` `[1]`. Handcrafted terms, in centipawns, as start values and what training has
-/// added: `terms.start` and `terms.change` `[terms, 2]` (middlegame, endgame), `tempo.start` and
+/// `accumulator.bias` `[hidden]`, `output.weight` `[perspectives * hidden]` (side to move first),
+/// `output.bias` `[1]`. Handcrafted terms, in centipawns, as initial values and their changes by
+/// training: `terms.start` and `terms.change` `[terms, 2]` (middlegame, endgame), `tempo.start` and
 /// `tempo.change` `[1]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Weights(pub BTreeMap<String, NamedArray>);
@@ -26,9 +26,9 @@ pub struct Weights(pub BTreeMap<String, NamedArray>);
 #[derive(Clone, Debug, Default)]
 pub struct WeightsFile {
     pub weights: Weights,
-    /// Text from the header; empty in files of other tools.
+    /// The text from the header; empty in files of other tools.
     pub facts: BTreeMap<String, String>,
-    /// Bytes that are not weights.
+    /// The bytes that are not weights.
     pub blob: Vec<u8>,
 }
 
@@ -43,20 +43,20 @@ pub enum WeightsError {
     #[error("tensor {name} has shape {found:?}, expected {expected:?}")]
     Shape { name: String, found: Vec<usize>, expected: Vec<usize> },
     #[error(
-        "{name}[{place}] is {value}, expected a finite number: the training diverged, or the file \
+        "{name}[{index}] is {value}, expected a finite number: the training diverged, or the file \
          is damaged"
     )]
-    NotFinite { name: String, place: usize, value: f32 },
+    NotFinite { name: String, index: usize, value: f32 },
 }
 
 impl Weights {
-    /// Adds an array; panics if the number of values does not fit the shape.
+    /// Adds an array. Panics if the number of values does not fit the shape.
     pub fn insert(&mut self, name: &str, shape: &[usize], values: Vec<f32>) {
         assert_eq!(shape.iter().product::<usize>(), values.len(), "{name} has shape {shape:?}");
         self.0.insert(name.to_string(), NamedArray { shape: shape.to_vec(), values });
     }
 
-    /// The values of an array, whose shape is checked.
+    /// Returns the values of an array and checks its shape.
     pub fn get(&self, name: &str, shape: &[usize]) -> Result<&[f32], WeightsError> {
         let array = self.0.get(name).ok_or_else(|| WeightsError::Missing {
             name: name.to_string(),
@@ -74,12 +74,12 @@ impl Weights {
 
     pub fn non_finite(&self) -> Option<(&str, usize, f32)> {
         self.0.iter().find_map(|(name, array)| {
-            let place = array.values.iter().position(|value| !value.is_finite())?;
-            Some((name.as_str(), place, array.values[place]))
+            let index = array.values.iter().position(|value| !value.is_finite())?;
+            Some((name.as_str(), index, array.values[index]))
         })
     }
 
-    /// Hash of all values, bit by bit.
+    /// The hash of all values, bit by bit.
     pub fn hash(&self) -> u64 {
         let values = self.0.values().flat_map(|array| &array.values);
         // FNV-1a, a word at a time.
@@ -88,17 +88,17 @@ impl Weights {
         })
     }
 
-    /// Fails if a value is not finite: results computed with it would not be, either.
+    /// Fails if a value is not finite, since results computed with it would not be finite either.
     pub fn check_finite(&self) -> Result<(), WeightsError> {
         match self.non_finite() {
             None => Ok(()),
-            Some((name, place, value)) => {
-                Err(WeightsError::NotFinite { name: name.into(), place, value })
+            Some((name, index, value)) => {
+                Err(WeightsError::NotFinite { name: name.into(), index, value })
             }
         }
     }
 
-    /// Bytes of a safetensors file, with text facts in its header and optional other bytes.
+    /// Writes a safetensors file, with text facts in its header and optional other bytes.
     pub fn to_bytes(
         &self,
         facts: &BTreeMap<String, String>,
@@ -109,16 +109,16 @@ impl Weights {
             bytes.collect::<Vec<_>>().into_flattened()
         };
         let bytes: Vec<Vec<u8>> = self.0.values().map(little_endian).collect();
-        let mut views = Vec::new();
+        let mut tensors = Vec::new();
         for ((name, array), bytes) in self.0.iter().zip(&bytes) {
-            views.push((name.as_str(), TensorView::new(Dtype::F32, array.shape.clone(), bytes)?));
+            tensors.push((name.as_str(), TensorView::new(Dtype::F32, array.shape.clone(), bytes)?));
         }
         if !blob.is_empty() {
-            views.push((BLOB, TensorView::new(Dtype::U8, vec![blob.len()], blob)?));
+            tensors.push((BLOB, TensorView::new(Dtype::U8, vec![blob.len()], blob)?));
         }
         let facts = serde_json::to_string(facts).expect("text has a JSON form");
         let header = HashMap::from([(FACTS.to_string(), facts)]);
-        Ok(safetensors::serialize(views, Some(header))?)
+        Ok(safetensors::serialize(tensors, Some(header))?)
     }
 
     /// Parses a file that [`Weights::to_bytes`] or another tool wrote.
@@ -128,13 +128,13 @@ impl Weights {
         let facts = facts.and_then(|facts| serde_json::from_str(facts).ok()).unwrap_or_default();
         let mut weights = Weights::default();
         let mut blob = Vec::new();
-        for (name, view) in SafeTensors::deserialize(bytes)?.iter() {
-            match view.dtype() {
-                Dtype::U8 if name == BLOB => blob = view.data().to_vec(),
+        for (name, tensor) in SafeTensors::deserialize(bytes)?.iter() {
+            match tensor.dtype() {
+                Dtype::U8 if name == BLOB => blob = tensor.data().to_vec(),
                 Dtype::F32 => {
-                    let values = view.data().as_chunks().0.iter().copied();
+                    let values = tensor.data().as_chunks().0.iter().copied();
                     let values = values.map(f32::from_le_bytes).collect();
-                    weights.insert(name, view.shape(), values);
+                    weights.insert(name, tensor.shape(), values);
                 }
                 dtype => return Err(WeightsError::Dtype { name: name.to_string(), dtype }),
             }

@@ -1,4 +1,4 @@
-//! Activations of neurons. A row of [`Activation::table_row`] defines one completely: values,
+//! Activation functions. A row of [`Activation::table_row`] defines one completely: values,
 //! derivatives, bounds, integers, kernels and engine code follow from its curves.
 
 use serde::{Deserialize, Serialize};
@@ -16,11 +16,9 @@ pub enum Activation {
     SCReLU,
     /// `max(0, x)^2`.
     SqrReLU,
-    /// `clamp(x, 0, 1)` of all neurons, and behind them `clamp(x^2, 0, 1)` of all: twice as many
-    /// numbers. For layers of the head only.
+    /// `clamp(x, 0, 1)` of all neurons, then `clamp(x^2, 0, 1)` of all. For layers of the head only.
     Dual,
-    /// `clamp(x, 0, 1)` of all neurons, and behind them `clamp(x, 0, 1)^2` of all. For layers of the
-    /// head only.
+    /// `clamp(x, 0, 1)` of all neurons, then `clamp(x, 0, 1)^2` of all. For layers of the head only.
     #[serde(rename = "crelu-screlu")]
     CReLUSCReLU,
     /// `x clamp(x / 6 + 1/2, 0, 1)`. For layers of the head only.
@@ -38,13 +36,13 @@ impl Activation {
         Self::HardSwish,
     ];
 
-    /// Name, and the curves that the values go through, side by side.
+    /// The name, and the curves that are applied to all values; their results are concatenated.
     fn table_row(self) -> (&'static str, &'static [Curve]) {
         const RELU: Curve = Curve { inner: 1, bounded: false, outer: 1, gated: false };
         const CRELU: Curve = Curve { bounded: true, ..RELU };
         const SCRELU: Curve = Curve { outer: 2, ..CRELU };
         const SQRRELU: Curve = Curve { outer: 2, ..RELU };
-        /// Unlike SCReLU it is not 0 below zero.
+        /// A curve that, unlike SCReLU, is not 0 below zero.
         const SQUARE: Curve = Curve { inner: 2, ..CRELU };
         const HARD_SWISH: Curve = Curve { gated: true, ..RELU };
         match self {
@@ -70,7 +68,7 @@ impl Activation {
         self.curves()[0]
     }
 
-    /// Whether accumulators may have it, whose values are integers.
+    /// Whether accumulators, whose values are integers, may have this activation.
     pub fn is_for_accumulators(self) -> bool {
         matches!(self.curves(), [curve] if curve.inner == 1 && !curve.gated)
     }
@@ -79,17 +77,17 @@ impl Activation {
 /// A function of one number: `clamp(x^inner, 0, bound)^outer`, or `x clamp(x / 6 + 1/2, 0, 1)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Curve {
-    /// 1 or 2.
+    /// The inner exponent, 1 or 2.
     pub inner: u32,
-    /// Whether the upper end is 1; else there is none.
+    /// Whether the upper bound is 1; else there is none.
     pub bounded: bool,
-    /// 1 or 2; 1 where `inner` is 2.
+    /// The outer exponent, 1 or 2; 1 if `inner` is 2.
     pub outer: u32,
-    /// Whether it is the second function, a hard swish, which has no end.
+    /// Whether the function is the second one, a hard swish, which has no upper bound.
     pub gated: bool,
 }
 
-/// Implements the value in a type of floats.
+/// Implements the value in a float type.
 macro_rules! value_in {
     ($float:ident, $value:ident) => {
         #[inline(always)]
@@ -108,7 +106,7 @@ impl Curve {
     value_in!(f64, value);
     value_in!(f32, value_f32);
 
-    /// Derivative; at the ends it equals that of Burn's operations.
+    /// The derivative; at the bounds it equals the derivative of Burn's operations.
     #[inline(always)]
     pub fn derivative_f32(self, x: f32) -> f32 {
         if self.gated {
@@ -117,10 +115,7 @@ impl Curve {
             return gate.clamp(0.0, 1.0) + inside;
         }
         let raised = if self.inner == 2 { x * x } else { x };
-        let inside = match self.bounded {
-            true => (0.0..=1.0).contains(&raised),
-            false => raised > 0.0,
-        };
+        let inside = if self.bounded { (0.0..=1.0).contains(&raised) } else { raised > 0.0 };
         let outer = if self.outer == 2 { 2.0 * raised } else { 1.0 };
         let inner = if self.inner == 2 { 2.0 * x } else { 1.0 };
         if inside { outer * inner } else { 0.0 }
@@ -131,26 +126,26 @@ impl Curve {
         self.inner * self.outer
     }
 
-    /// Appends the values of integers in units of `one`, in units of `one^degree`. Engines have
-    /// i16: curves without an upper end end at that of i16.
+    /// Applies the curve to integers in units of `unit` and appends results in units of
+    /// `unit^degree`. Curves without an upper bound end at that of i16, as engines use i16.
     #[inline(always)]
-    pub fn apply_to_integers(self, x: &[i32], one: i32, to: &mut Vec<i32>) {
-        let top = self.integer_ceiling(one);
+    pub fn apply_to_integers(self, x: &[i32], unit: i32, output: &mut Vec<i32>) {
+        let top = self.integer_ceiling(unit);
         let squared = |x: i32| x * x;
-        // Not by `clamp`, whose check of the ends would be in the loop.
+        // `clamp` would check the bounds in the loop.
         match (self.inner, self.outer) {
-            (1, 1) => to.extend(x.iter().map(|x| (*x).max(0).min(top))),
-            (1, _) => to.extend(x.iter().map(|x| squared((*x).max(0).min(top)))),
-            _ => to.extend(x.iter().map(|x| squared((*x).max(-top).min(top)))),
+            (1, 1) => output.extend(x.iter().map(|x| (*x).max(0).min(top))),
+            (1, _) => output.extend(x.iter().map(|x| squared((*x).max(0).min(top)))),
+            _ => output.extend(x.iter().map(|x| squared((*x).max(-top).min(top)))),
         }
     }
 
-    /// Largest integer that is not clamped, in units of `one`.
-    pub fn integer_ceiling(self, one: i32) -> i32 {
-        if self.bounded { one } else { i16::MAX.into() }
+    /// The largest integer that is not clamped, in units of `unit`.
+    pub fn integer_ceiling(self, unit: i32) -> i32 {
+        if self.bounded { unit } else { i16::MAX.into() }
     }
 
-    /// Engine code of the value of a variable.
+    /// Writes engine code of the value of a variable.
     pub fn engine_code(self, language: Language, x: &str) -> String {
         let clamp = |x: &str, bounded: bool| {
             let rust =

@@ -1,4 +1,4 @@
-//! Output buckets: the number of pieces, or a function that the program adds, chooses one.
+//! Output buckets, chosen by the number of pieces or by a function that the program adds.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -10,32 +10,32 @@ use crate::sample::Position;
 /// Output buckets that a program adds.
 pub struct CustomBuckets {
     pub count: usize,
-    /// The bucket of a position, below `count`.
-    pub of: Box<dyn Fn(&Position) -> usize + Send + Sync>,
+    /// The function that chooses the bucket of a position, below `count`.
+    pub choose: Box<dyn Fn(&Position) -> usize + Send + Sync>,
 }
 
 impl RegistryKind for CustomBuckets {
     const NOUN: &'static str = "output buckets";
 }
 
-/// How a position chooses its output bucket.
+/// The rule that chooses the output bucket of a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BucketChoice {
     /// By the number of pieces, in equal ranges.
     #[default]
     Pieces,
-    /// By the number of pieces, as a table says.
+    /// By the number of pieces, with a table.
     Table(BucketTable),
     /// By a function that the program adds.
     Own(NamedValue<CustomBuckets>),
 }
 
-/// Output buckets by the number of pieces on the board, 0 to 32.
+/// The output buckets by the number of pieces on the board, 0 to 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketTable(pub [u8; MOST_PIECES + 1]);
 
 impl BucketTable {
-    /// Fails unless there are 33 numbers, from 0 on without gaps.
+    /// Checks the numbers. Fails unless there are 33, from 0 on without gaps.
     pub fn new(numbers: &[u8]) -> Result<Self, ImpossibleNet> {
         let wrong = |reason| ImpossibleNet { key: "output_buckets", reason };
         let table = Self(numbers.try_into().map_err(|_| {
@@ -58,7 +58,7 @@ impl BucketTable {
     }
 }
 
-/// Output buckets in their written form.
+/// The output buckets in their written form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buckets {
     /// This number of buckets, by the number of pieces.
@@ -72,7 +72,7 @@ impl Buckets {
         match self {
             Self::Pieces(count) => count,
             Self::Table(table) => table.bucket_count(),
-            Self::Own(own) => own.value.count,
+            Self::Own(custom) => custom.value.count,
         }
     }
 
@@ -80,7 +80,7 @@ impl Buckets {
         match self {
             Self::Pieces(_) => BucketChoice::Pieces,
             Self::Table(table) => BucketChoice::Table(table),
-            Self::Own(own) => BucketChoice::Own(own),
+            Self::Own(custom) => BucketChoice::Own(custom),
         }
     }
 
@@ -100,7 +100,7 @@ impl Serialize for Buckets {
         match self {
             Self::Pieces(count) => count.serialize(serializer),
             Self::Table(table) => table.0[..].serialize(serializer),
-            Self::Own(own) => own.serialize(serializer),
+            Self::Own(custom) => custom.serialize(serializer),
         }
     }
 }
@@ -126,10 +126,10 @@ impl<'de> Deserialize<'de> for Buckets {
 }
 
 impl Architecture {
-    /// The output bucket of a position; numbers beyond the last count as the last.
+    /// The output bucket of a position; larger numbers are reduced to the last bucket.
     pub fn bucket_of(&self, position: &Position) -> usize {
         match self.bucket_choice {
-            BucketChoice::Own(own) => (own.value.of)(position).min(self.buckets - 1),
+            BucketChoice::Own(custom) => (custom.value.choose)(position).min(self.buckets - 1),
             BucketChoice::Pieces | BucketChoice::Table(_) => {
                 self.bucket_by_pieces(position.piece_count())
             }

@@ -1,5 +1,5 @@
-//! Heads in fixed point: what stands for 1.0 in each value (its unit), the shifts from one unit to
-//! the next, and the factors of weights and biases. All follow from the [`LayerIntegers`] of a net.
+//! Heads in fixed point: the integer that stands for 1.0 in each value (its unit), the shifts between
+//! units, and the factors of weights and biases. All follow from the [`LayerIntegers`] of a net.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,32 +8,32 @@ use super::{
 };
 use crate::features::Language;
 
-/// The integers of a layer. Each number but `most` is a unit: what stands for 1.0.
+/// The integers of a layer. All numbers except `most` are units: the integer that stands for 1.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayerIntegers {
-    /// Type of the weights in a file; biases are i32.
+    /// The type of the weights in a file; biases are i32.
     #[serde(default = "byte_integer")]
     pub weights: Integer,
-    /// Of the inputs, which are shifted to it; none: as they are.
+    /// The unit to which the inputs are shifted; none: no shift.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<i64>,
-    /// Of the sums of products.
+    /// The unit of the sums of products.
     pub sums: i64,
-    /// Of the biases: that of the sums before or behind the shift; none: before.
+    /// The unit of the biases: of the sums before or after the shift; none: before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub biases: Option<i64>,
-    /// Of the sums behind the shift; none: that of the biases.
+    /// The unit of the sums after the shift; none: the unit of the biases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shifted: Option<i64>,
-    /// Of the activations; none: these are f32.
+    /// The unit of the activations; none: they are f32.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<i64>,
-    /// Of the piece-square values in the last layer, which become centipawns by themselves; none: they
-    /// are added to the output, in its unit.
+    /// The unit of the piece-square values in the last layer, which are converted to centipawns
+    /// separately; none: they are added to the output, in its unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub psqt: Option<i64>,
-    /// Largest activation; none: 1.0.
+    /// The largest activation; none: 1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<i64>,
 }
@@ -57,26 +57,26 @@ impl LayerIntegers {
     }
 }
 
-/// Largest unit: products of values with numbers of 31 bits then fit an i64.
+/// The largest unit: products of values with 31-bit numbers then fit an i64.
 const MOST_UNIT: i64 = 1 << 30;
 /// The largest square in an i32.
 const MOST_SQUARE: i64 = 46_340 * 46_340;
 
-/// What is computed in integers behind the first layer's inputs.
+/// The values and maps behind the first layer's inputs that are computed in integers.
 #[derive(Clone, Debug, Default)]
 pub struct FixedPoint {
-    /// By affine map; none: in f32.
+    /// The integers of each affine map; none: f32.
     pub maps: Vec<Option<FixedMap>>,
-    /// By node of the graph; none: f32.
+    /// The integers of each node of the graph; none: f32.
     pub values: Vec<Option<FixedValue>>,
-    /// Unit of piece-square values that become centipawns by themselves.
+    /// The unit of piece-square values that are converted to centipawns separately.
     pub psqt: Option<i64>,
 }
 
 /// Integers of one unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedValue {
-    /// The affine map whose outputs they are, or activations of these.
+    /// The affine map whose outputs, or activated outputs, these are.
     pub map: usize,
     pub unit: i64,
 }
@@ -85,22 +85,21 @@ pub struct FixedValue {
 #[derive(Clone, Debug)]
 pub struct FixedMap {
     pub weights: Integer,
-    /// Of each input's weight.
+    /// The factor of each input's weight.
     pub factors: Vec<f64>,
-    /// Unit of the biases.
     pub biases: i64,
     pub input_shift: u32,
-    /// Unit of the sums before they are reduced, and behind it.
+    /// The units of the sums before and after their reduction.
     pub sums: i64,
     pub unit: i64,
-    /// Bits by which sums are shifted to the right; none where they are divided, toward zero.
+    /// The right shift of the sums; none if they are divided, toward zero.
     pub shift: Option<u32>,
     /// Whether the outputs are f32.
     pub floats: bool,
-    /// Unit and largest number of activations.
+    /// The unit and the largest number of activations.
     pub values: i64,
-    pub most: i64,
-    /// Bits by which these are shifted to the right, by degree of the curve; negative: to the left.
+    pub limit: i64,
+    /// The right shifts of the activations by degree of the curve; negative: to the left.
     shifts: [i32; 2],
     /// The least output whose square is the largest activation.
     root: i64,
@@ -112,50 +111,46 @@ impl FixedMap {
         self.biases == self.sums
     }
 
-    /// An input of the sums.
+    /// Shifts an input to the unit of the sums' inputs.
     #[inline(always)]
     pub fn scale_input(&self, x: i64) -> i64 {
         x >> self.input_shift
     }
-
-    /// An output from a sum of products.
     #[inline(always)]
     pub fn scale_output(&self, sum: i64, bias: i64) -> i64 {
         let reduce = |sum: i64| match self.shift {
             None => convert_unit(sum, self.sums, self.unit),
             Some(shift) => sum >> shift,
         };
-        match self.biases_first() {
-            true => reduce(sum + bias),
-            false => reduce(sum) + bias,
-        }
+        if self.biases_first() { reduce(sum + bias) } else { reduce(sum) + bias }
     }
 
-    /// Bits by which the values of a curve are shifted to the right; negative: to the left.
+    /// The right shift of the values of a curve; negative: to the left.
     pub fn shift_of(&self, curve: Curve) -> i32 {
         self.shifts[curve.growth_degree() as usize - 1]
     }
 
-    /// The least and the largest output that its curve tells from others.
+    /// The least and the largest output that the curve does not clamp.
     pub fn ends_of(&self, curve: Curve) -> [i64; 2] {
         let shift = self.shift_of(curve);
         match curve.growth_degree() {
-            1 if shift <= 0 => [0, self.most >> -shift],
-            1 => [0, ((self.most + 1) << shift) - 1],
+            1 if shift <= 0 => [0, self.limit >> -shift],
+            1 => [0, ((self.limit + 1) << shift) - 1],
             _ => [if curve.inner == 2 { -self.root } else { 0 }, self.root],
         }
     }
 
-    /// Engine code of the activation of a variable.
+    /// Writes engine code of the activation of a variable.
     pub fn engine_code(&self, curve: Curve, language: Language, z: &str) -> String {
-        let ([least, most], shift) = (self.ends_of(curve), self.shift_of(curve));
-        let clamp = |x: &str, least: i64, most: i64| {
+        let [lower, upper] = self.ends_of(curve);
+        let shift = self.shift_of(curve);
+        let clamp = |x: &str, lower: i64, upper: i64| {
             language.choose_between(
-                format!("{x}.clamp({least}, {most})"),
-                format!("nnue_between({x}, {least}, {most})"),
+                format!("{x}.clamp({lower}, {upper})"),
+                format!("nnue_between({x}, {lower}, {upper})"),
             )
         };
-        let y = clamp(z, least, most);
+        let y = clamp(z, lower, upper);
         let raised = match curve.growth_degree() {
             2 => language.choose_between(format!("{y}.pow(2)"), format!("nnue_squared({y})")),
             _ => y,
@@ -166,31 +161,30 @@ impl FixedMap {
             _ => format!("{raised} << {}", -shift),
         };
         // The root was rounded up.
-        let goes_beyond = curve.growth_degree() == 2 && (most * most) >> shift > self.most;
-        if goes_beyond { clamp(&format!("({shifted})"), 0, self.most) } else { shifted }
+        let exceeds = curve.growth_degree() == 2 && (upper * upper) >> shift > self.limit;
+        if exceeds { clamp(&format!("({shifted})"), 0, self.limit) } else { shifted }
     }
-
-    /// The activation of an output.
     #[inline(always)]
     pub fn activate_value(&self, curve: Curve, y: i64) -> i64 {
-        let ([least, most], shift) = (self.ends_of(curve), self.shift_of(curve));
-        let y = y.clamp(least, most);
+        let [lower, upper] = self.ends_of(curve);
+        let shift = self.shift_of(curve);
+        let y = y.clamp(lower, upper);
         let raised = if curve.growth_degree() == 2 { y * y } else { y };
-        if shift < 0 { raised << -shift } else { (raised >> shift).min(self.most) }
+        if shift < 0 { raised << -shift } else { (raised >> shift).min(self.limit) }
     }
 }
 
-/// Converts a number from one unit to another, toward zero; saturates.
+/// Converts a number between units, toward zero; saturates.
 #[inline(always)]
 pub fn convert_unit(x: i64, from: i64, to: i64) -> i64 {
     if from == to { x } else { x.saturating_mul(to) / from }
 }
 
-/// The values of a node as they are planned.
+/// The planned integers of a node's values.
 #[derive(Clone)]
 struct Planned {
     value: FixedValue,
-    /// What stands for 1.0 in each column, exactly.
+    /// The exact number that stands for 1.0 in each column.
     units: Vec<f64>,
     is_sum: bool,
 }
@@ -201,18 +195,18 @@ impl Architecture {
         self.layers().find(|layer| layer.size.is_some()).is_some_and(|it| it.integers.is_some())
     }
 
-    /// The integers of the head where 1.0 is `first_unit` in the inputs of the first layer, or why
-    /// there are none.
+    /// Plans the integers of the head. `first_unit` is the unit of the first layer's inputs. Fails
+    /// if the integers of the layers contradict each other.
     pub fn fixed_point(&self, first_unit: f64) -> Result<FixedPoint, ImpossibleNet> {
         let graph = self.graph();
         let layers = self.layers().enumerate().filter(|(_, layer)| layer.size.is_some());
         let layers: Vec<_> = layers.map(|(number, layer)| (number, layer.integers)).collect();
         let psqt = layers.last().and_then(|(_, integers)| (*integers)?.psqt);
-        let mut found = FixedPoint { psqt, ..FixedPoint::default() };
+        let mut fixed_point = FixedPoint { psqt, ..FixedPoint::default() };
         let mut planned: Vec<Option<Planned>> = Vec::new();
         for node in graph.nodes() {
-            let of = |input: usize| planned[input].as_ref();
-            let first = || node.input_nodes().next().and_then(of);
+            let plan_of = |input: usize| planned[input].as_ref();
+            let first = || node.input_nodes().next().and_then(plan_of);
             let next = match &node.operation {
                 Operation::Affine(map) => {
                     let (number, integers) = layers[*map];
@@ -223,7 +217,7 @@ impl Architecture {
                     };
                     let unit = if *map == 0 { None } else { first().map(|it| it.value.unit) };
                     let Some(integers) = integers else {
-                        found.maps.push(None);
+                        fixed_point.maps.push(None);
                         if inputs.is_some() {
                             return refuse_head(format!(
                                 "{name} takes integers; give it `integers`, or remove their `values`"
@@ -255,15 +249,15 @@ impl Architecture {
                         units: vec![plan.unit as f64; node.width],
                         is_sum: true,
                     });
-                    found.maps.push(Some(plan));
+                    fixed_point.maps.push(Some(plan));
                     planned
                 }
                 Operation::PieceSquares => layers.last().and_then(|(_, integers)| {
-                    let (map, unit) = (layers.len() - 1, (*integers)?.shifted_unit());
-                    let value = FixedValue { map, unit };
+                    let unit = (*integers)?.shifted_unit();
+                    let value = FixedValue { map: layers.len() - 1, unit };
                     Some(Planned { value, units: vec![unit as f64], is_sum: true })
                 }),
-                Operation::Activate(activation) if !found.maps.is_empty() => match first() {
+                Operation::Activate(activation) if !fixed_point.maps.is_empty() => match first() {
                     None => None,
                     Some(it) if !it.is_sum => {
                         return refuse_head(format!(
@@ -272,7 +266,8 @@ impl Architecture {
                         ));
                     }
                     Some(Planned { value: FixedValue { map, unit }, units, .. }) => {
-                        let fixed = found.maps[*map].as_ref().expect("its outputs are integers");
+                        let fixed =
+                            fixed_point.maps[*map].as_ref().expect("its outputs are integers");
                         if let Some(reason) = fixed.without_integers(activation.curves()) {
                             return refuse_head(format!("`{}` {reason}", activation.name()));
                         }
@@ -291,18 +286,19 @@ impl Architecture {
                 Operation::Slice(columns) => first()
                     .map(|it| Planned { units: it.units[columns.clone()].to_vec(), ..it.clone() }),
                 Operation::Concatenate => {
-                    let inputs: Vec<_> = node.input_nodes().map(of).collect();
+                    let inputs: Vec<_> = node.input_nodes().map(plan_of).collect();
                     match inputs.iter().copied().collect::<Option<Vec<_>>>() {
                         None if inputs.iter().all(Option::is_none) => None,
-                        Some(all) if all.iter().all(|it| it.is_same_kind(all[0])) => {
-                            let units = all.iter().flat_map(|it| it.units.clone()).collect();
-                            Some(Planned { units, ..all[0].clone() })
+                        Some(plans) if plans.iter().all(|it| it.is_same_kind(plans[0])) => {
+                            let units = plans.iter().flat_map(|it| it.units.clone()).collect();
+                            Some(Planned { units, ..plans[0].clone() })
                         }
                         _ => return refuse_head("values side by side need the same unit"),
                     }
                 }
                 Operation::Combine(how) => {
-                    let [x, y] = [0, 1].map(|input| node.input_nodes().nth(input).and_then(of));
+                    let [x, y] =
+                        [0, 1].map(|input| node.input_nodes().nth(input).and_then(plan_of));
                     match (x, y) {
                         (None, None) => None,
                         (Some(x), Some(y)) if *how != Combination::Product => {
@@ -325,13 +321,13 @@ impl Architecture {
             };
             planned.push(next);
         }
-        found.values = planned.into_iter().map(|it| it.map(|it| it.value)).collect();
-        Ok(found)
+        fixed_point.values = planned.into_iter().map(|it| it.map(|it| it.value)).collect();
+        Ok(fixed_point)
     }
 }
 
 impl Planned {
-    /// Whether what stands for 1.0 is the unit itself in all columns.
+    /// Whether the exact number for 1.0 equals the unit in all columns.
     fn is_exact(&self) -> bool {
         self.units.iter().all(|unit| *unit == self.value.unit as f64)
     }
@@ -342,29 +338,27 @@ impl Planned {
 }
 
 impl FixedMap {
-    /// Why there are no integers of these curves.
+    /// The reason why these curves have no integers; none if they have.
     fn without_integers(&self, curves: &[Curve]) -> Option<String> {
-        let of = |curve: &Curve| {
+        curves.iter().find_map(|curve| {
             let shift = self.shift_of(*curve);
             if !curve.bounded || curve.gated {
                 return Some("has no upper end, which `values` need".to_string());
             }
             let fits = match curve.growth_degree() {
-                1 if shift < 0 => self.most % (1 << -shift) == 0,
+                1 if shift < 0 => self.limit % (1 << -shift) == 0,
                 1 => true,
-                _ => shift >= 0 && self.most << shift <= MOST_SQUARE,
+                _ => shift >= 0 && self.limit << shift <= MOST_SQUARE,
             };
-            let (unit, values) = (self.unit, self.values);
             (!fits).then(|| {
-                let most = self.most;
-                format!("of sums in units of {unit} cannot have `values` of {values} to {most}")
+                let Self { unit, values, limit, .. } = self;
+                format!("of sums in units of {unit} cannot have `values` of {values} to {limit}")
             })
-        };
-        curves.iter().find_map(of)
+        })
     }
 }
 
-/// The bits between two units, the first a multiple of the second by a power of two.
+/// The shift between two units; none unless their ratio is a power of two.
 fn shift_between(from: i64, to: i64) -> Option<u32> {
     let factor = (from % to == 0).then(|| from / to)?;
     (factor.count_ones() == 1).then(|| factor.ilog2())
@@ -379,7 +373,8 @@ fn plan_map(
     if let Some(unit) = it.list_units().find(|unit| !(1..=MOST_UNIT).contains(unit)) {
         return refuse_head(format!("{unit} is not from 1 to {MOST_UNIT}"));
     }
-    let (biases, shifted) = (it.bias_unit(), it.shifted_unit());
+    let biases = it.bias_unit();
+    let shifted = it.shifted_unit();
     let floats = it.values.is_none() && !is_last;
     let input_shift = match (it.inputs, unit) {
         (None, _) => 0,
@@ -409,10 +404,12 @@ fn plan_map(
             ))
         })?),
     };
-    let (scale, values) = (f64::from(input_shift).exp2(), it.values.unwrap_or(shifted));
+    let scale = f64::from(input_shift).exp2();
+    let values = it.values.unwrap_or(shifted);
     let shift_of = |degree| ((shifted as f64).powi(degree) / values as f64).log2().round() as i32;
-    let (shifts, most) = ([1, 2].map(shift_of), it.most.unwrap_or(values));
-    let square = most << shifts[1].clamp(0, 31);
+    let shifts = [1, 2].map(shift_of);
+    let limit = it.most.unwrap_or(values);
+    let square = limit << shifts[1].clamp(0, 31);
     let root = square.isqrt();
     Ok(FixedMap {
         weights: it.weights,
@@ -424,7 +421,7 @@ fn plan_map(
         shift,
         floats,
         values,
-        most,
+        limit,
         shifts,
         root: root + i64::from(root * root < square),
     })

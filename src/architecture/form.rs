@@ -1,4 +1,4 @@
-//! Written form of an architecture, in manifests, checkpoints and the files beside foreign nets.
+//! The written form of an architecture, in manifests, checkpoints and files beside foreign nets.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -12,20 +12,19 @@ use super::{
 use crate::features::{self, FeatureSet, Integer, KingsError};
 use crate::registry::NameMissing;
 
-/// A net in its written form; missing fields are as in the simplest nets.
+/// A net in its written form; missing fields have the values of the simplest nets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetForm {
     pub inputs: Views,
-    /// Names of the feature sets.
     #[serde(default = "default_sets", skip_serializing_if = "is_pieces")]
     pub sets: Vec<String>,
-    /// Integers of the rows of sets in a file, where they are not the usual ones.
+    /// The integers of the rows of sets in a file, if they are not the default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub integers: BTreeMap<String, Integer>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub mirror: bool,
-    /// See [`Kings::new`].
+    /// The king bucket of each square; see [`Kings::new`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub king_buckets: Vec<u8>,
     /// Whether both kings share a plane of rows.
@@ -47,36 +46,36 @@ pub struct NetForm {
     pub output_buckets: Buckets,
 }
 
-/// A layer of the head in its written form; see [`Layer`]. The last is the output.
+/// A layer of the head in its written form; see [`Layer`]. The last layer is the output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayerForm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Names of the layers whose values it takes, side by side; empty: the one before.
+    /// The names of the layers whose values are concatenated; empty: the previous layer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<String>,
-    /// First column that it takes of these, and the one after the last.
+    /// The range of the input columns: the first, and the one after the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<[usize; 2]>,
-    /// Neurons of an affine map, 1 to 1,024.
+    /// The number of neurons of an affine map, 1 to 1,024.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activation: Option<Activation>,
-    /// Names of earlier layers.
+    /// The names of the earlier layers to multiply by, to add and to subtract.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiply: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub add: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subtract: Option<String>,
-    /// Of the affine map in a file, and of the activations; none: f32.
+    /// The integers of the affine map in a file, and of the activations; none: f32.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub integers: Option<LayerIntegers>,
 }
 
-/// Feature sets of a description without any.
+/// The feature sets of a description that names none.
 pub fn default_sets() -> Vec<String> {
     vec!["pieces".into()]
 }
@@ -167,7 +166,7 @@ impl From<Architecture> for NetForm {
         let is_written = net.has_layers() || net.output.integers.is_some();
         let head = net.layers().filter(|_| is_written).map(form).collect();
         Self {
-            inputs: net.inputs.views,
+            inputs: net.inputs.perspectives,
             sets: net.inputs.sets().iter().map(|set| set.name().to_string()).collect(),
             integers: net
                 .inputs
@@ -189,24 +188,24 @@ impl From<Architecture> for NetForm {
             output_buckets: match net.bucket_choice {
                 BucketChoice::Pieces => Buckets::Pieces(net.buckets),
                 BucketChoice::Table(table) => Buckets::Table(table),
-                BucketChoice::Own(own) => Buckets::Own(own),
+                BucketChoice::Own(custom) => Buckets::Own(custom),
             },
         }
     }
 }
 
-/// The layers before the output, and the output, which is the last.
+/// Parses the layers before the output, and the output, which is the last.
 fn parse_layers(written: &[LayerForm]) -> Result<(Vec<Layer>, Layer), ImpossibleNet> {
     let names: Vec<String> = (written.iter().enumerate())
         .map(|(number, layer)| layer.name.clone().unwrap_or_else(|| format!("head.{number}")))
         .collect();
-    if let Some(again) = (1..names.len()).find(|it| names[..*it].contains(&names[*it])) {
-        return refuse_head(format!("two layers are named {:?}; rename one", names[again]));
+    if let Some(repeated) = (1..names.len()).find(|it| names[..*it].contains(&names[*it])) {
+        return refuse_head(format!("two layers are named {:?}; rename one", names[repeated]));
     }
     let number = |name: &String| {
         let names = &names[..names.len() - 1];
-        let found = names.iter().position(|it| it == name);
-        found.ok_or_else(|| {
+        let index = names.iter().position(|it| it == name);
+        index.ok_or_else(|| {
             let names = names.join(", ");
             head_error(format!(
                 "there is no layer {name:?} to take values of; expected one of {names}"
@@ -214,10 +213,10 @@ fn parse_layers(written: &[LayerForm]) -> Result<(Vec<Layer>, Layer), Impossible
         })
     };
     let optional = |name: &Option<String>| name.as_ref().map(number).transpose();
-    let layer = |(place, layer): (usize, &LayerForm)| {
+    let layer = |(index, layer): (usize, &LayerForm)| {
         let inputs = layer.inputs.iter().map(number).collect::<Result<Vec<_>, _>>()?;
-        // The usual input is not written.
-        let is_usual = matches!(inputs[..], [input] if input + 1 == place);
+        // The default input is not written.
+        let is_usual = matches!(inputs[..], [input] if input + 1 == index);
         Ok::<_, ImpossibleNet>(Layer {
             name: layer.name.clone(),
             inputs: if is_usual { Vec::new() } else { inputs },
@@ -244,7 +243,7 @@ fn parse_layers(written: &[LayerForm]) -> Result<(Vec<Layer>, Layer), Impossible
 impl Display for Architecture {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { inputs, hidden, activation, pairwise, head, skip, psqt, buckets, .. } = self;
-        match inputs.views {
+        match inputs.perspectives {
             Views::Perspective => write!(f, "({inputs} -> {hidden})x2")?,
             _ => write!(f, "{inputs} -> {hidden}")?,
         }
@@ -263,10 +262,10 @@ impl Display for Architecture {
         match self.bucket_choice {
             BucketChoice::Pieces => {}
             BucketChoice::Table(_) => f.write_str(" by table")?,
-            BucketChoice::Own(own) => write!(f, " {}", own.name)?,
+            BucketChoice::Own(custom) => write!(f, " {}", custom.name)?,
         }
-        if inputs.views != Views::Perspective {
-            write!(f, " {}", inputs.views.name())?;
+        if inputs.perspectives != Views::Perspective {
+            write!(f, " {}", inputs.perspectives.name())?;
         }
         write!(f, " {}", activation.name())?;
         let activations = head.iter().filter_map(|layer| layer.activation);
@@ -285,8 +284,8 @@ impl Display for Architecture {
             if let Some(columns) = &layer.columns {
                 write!(f, " columns {}-{}", columns.start, columns.end)?;
             }
-            for (how, other) in layer.combined_layers() {
-                write!(f, " {} {}", how.verb(), self.name_of_layer(other))?;
+            for (combination, operand) in layer.combined_layers() {
+                write!(f, " {} {}", combination.verb(), self.name_of_layer(operand))?;
             }
         }
         f.write_str(if *psqt { ", psqt" } else { "" })?;
@@ -296,8 +295,8 @@ impl Display for Architecture {
 
 impl Display for Inputs {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        for (place, set) in self.sets().iter().enumerate() {
-            if place > 0 {
+        for (index, set) in self.sets().iter().enumerate() {
+            if index > 0 {
                 f.write_str(" + ")?;
             }
             let Some(kings) = set.kings() else {

@@ -1,4 +1,4 @@
-//! The operations behind the accumulators as a graph: each takes values of earlier ones. The graph
+//! The graph of operations behind the accumulators, each of which takes values of earlier ones. It
 //! follows from the keys of a net, and is evaluated in any [`GraphArithmetic`].
 
 use super::{
@@ -6,32 +6,32 @@ use super::{
     head_error, refuse_head,
 };
 
-/// Operations in an order in which they can be computed; the last is the output.
+/// The operations in an order in which they can be computed; the last is the output.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     nodes: Vec<Node>,
-    /// The number of each layer's value.
+    /// The index of each layer's value.
     layers: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Node {
     pub operation: Operation,
-    /// The values that it takes: 0 for the accumulators, else one more than the node's index.
+    /// The input values: 0 for the accumulators, else one more than the node's index.
     inputs: Vec<NodeInput>,
-    /// Values of a position.
+    /// The number of values per position.
     pub width: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct NodeInput {
     value: usize,
-    /// Whether no later node takes it.
+    /// Whether no later node takes the value.
     is_last: bool,
 }
 
 impl Node {
-    /// The nodes whose values it takes. Panics where these are the accumulators.
+    /// The nodes whose values are the inputs. Panics if the accumulators are.
     pub fn input_nodes(&self) -> impl ExactSizeIterator<Item = usize> {
         self.inputs.iter().map(|input| input.value.checked_sub(1).expect("no accumulators"))
     }
@@ -43,9 +43,9 @@ impl Architecture {
         self.connect_layers().expect("the layers fit each other")
     }
 
-    /// Connects the layers, or says why they cannot be.
+    /// Connects the layers. Fails if they do not fit each other.
     pub(super) fn connect_layers(&self) -> Result<Graph, ImpossibleNet> {
-        let (mut graph, mut neurons, mut added) = (Graph::default(), 0, None);
+        let (mut graph, mut neurons, mut added) = <(Graph, usize, Option<usize>)>::default();
         if self.psqt {
             added = Some(graph.push(self, Operation::PieceSquares, &[0]));
             neurons = graph.push(self, Operation::Neurons, &[0]);
@@ -54,7 +54,7 @@ impl Architecture {
         if self.pairwise {
             features = graph.push(self, Operation::Product, &[features]);
         }
-        let (mut layers, mut map) = (Vec::new(), 0);
+        let (mut layers, mut map) = <(Vec<usize>, usize)>::default();
         for (number, layer) in self.layers().enumerate() {
             let mut values = self.append_inputs(&mut graph, layer, number, &layers, features)?;
             if let Some(columns) = &layer.columns {
@@ -76,11 +76,11 @@ impl Architecture {
                 None if number == 0 => return refuse_head("the first layer needs a `size`"),
                 None => {}
                 Some(size) => {
-                    if let Some(before) = graph.linear_layer(values, &layers) {
+                    if let Some(linear) = graph.linear_layer(values, &layers) {
                         let names = Activation::ALL.map(Activation::name).join(", ");
-                        let before = self.name_of_layer(before);
+                        let linear = self.name_of_layer(linear);
                         return refuse_head(format!(
-                            "{before} has no activation; give one of {names}"
+                            "{linear} has no activation; give one of {names}"
                         ));
                     }
                     let skips = self.skip && map == 0 && self.has_layers();
@@ -101,18 +101,19 @@ impl Architecture {
             if let Some(activation) = layer.activation {
                 values = graph.push(self, Operation::Activate(activation), &[values]);
             }
-            for (how, other) in layer.combined_layers() {
-                let found = *layers.get(other).ok_or_else(|| self.comes_later(number, other))?;
-                let [width, expected] = [found, values].map(|it| graph.value_width(it));
+            for (combination, operand) in layer.combined_layers() {
+                let operand_value =
+                    *layers.get(operand).ok_or_else(|| self.comes_later(number, operand))?;
+                let [width, expected] = [operand_value, values].map(|it| graph.value_width(it));
                 if width != expected {
                     return refuse_head(format!(
                         "{} has {expected} values, and {}, which it {}, has {width}",
                         self.name_of_layer(number),
-                        self.name_of_layer(other),
-                        how.verb()
+                        self.name_of_layer(operand),
+                        combination.verb()
                     ));
                 }
-                values = graph.append_combination(self, how, [values, found]);
+                values = graph.append_combination(self, combination, [values, operand_value]);
             }
             layers.push(values);
         }
@@ -137,7 +138,7 @@ impl Architecture {
         }
     }
 
-    /// The values that a layer begins with.
+    /// Appends the inputs of a layer and returns their value.
     fn append_inputs(
         &self,
         graph: &mut Graph,
@@ -150,20 +151,21 @@ impl Architecture {
             layers.get(*input).copied().ok_or_else(|| self.comes_later(number, *input))
         });
         let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-        if let Some(again) = (1..inputs.len()).find(|it| inputs[..*it].contains(&inputs[*it])) {
-            let [name, again] = [number, layer.inputs[again]].map(|it| self.name_of_layer(it));
-            return refuse_head(format!("{name} takes {again} twice"));
+        if let Some(repeated) = (1..inputs.len()).find(|it| inputs[..*it].contains(&inputs[*it])) {
+            let [name, repeated] =
+                [number, layer.inputs[repeated]].map(|it| self.name_of_layer(it));
+            return refuse_head(format!("{name} takes {repeated} twice"));
         }
         Ok(match inputs[..] {
             [] => layers.last().copied().unwrap_or(features),
-            [one] => one,
+            [input] => input,
             _ => graph.push(self, Operation::Concatenate, &inputs),
         })
     }
 
-    fn comes_later(&self, layer: usize, other: usize) -> ImpossibleNet {
-        let [layer, other] = [layer, other].map(|it| self.name_of_layer(it));
-        head_error(format!("{layer} takes values of earlier layers only, found {other}"))
+    fn comes_later(&self, layer: usize, input: usize) -> ImpossibleNet {
+        let [layer, input] = [layer, input].map(|it| self.name_of_layer(it));
+        head_error(format!("{layer} takes values of earlier layers only, found {input}"))
     }
 }
 
@@ -176,14 +178,14 @@ impl Graph {
         self.value_width(self.layers[number])
     }
 
-    /// Inputs and outputs of each affine map.
+    /// The numbers of inputs and outputs of each affine map.
     pub fn list_maps(&self) -> Vec<[usize; 2]> {
         let is_map = |node: &&Node| matches!(node.operation, Operation::Affine(_));
         let maps = self.nodes.iter().filter(is_map);
         maps.map(|map| [self.value_width(map.inputs[0].value), map.width]).collect()
     }
 
-    /// Appends an operation; returns the number of its value.
+    /// Appends an operation and returns the index of its value.
     fn push(&mut self, net: &Architecture, operation: Operation, inputs: &[usize]) -> usize {
         let widths: Vec<usize> = inputs
             .iter()
@@ -204,10 +206,10 @@ impl Graph {
     fn append_combination(
         &mut self,
         net: &Architecture,
-        how: Combination,
+        combination: Combination,
         inputs: [usize; 2],
     ) -> usize {
-        self.push(net, Operation::Combine(how), &inputs)
+        self.push(net, Operation::Combine(combination), &inputs)
     }
 
     fn append_node(&mut self, operation: Operation, inputs: &[usize], width: usize) -> usize {
@@ -221,13 +223,13 @@ impl Graph {
         self.nodes[value - 1].width
     }
 
-    /// The layer of an affine map whose outputs, or some of them, these values are.
+    /// The layer of an affine map whose outputs, or a slice of them, are the values.
     fn linear_layer(&self, mut value: usize, layers: &[usize]) -> Option<usize> {
-        let mut found = None;
+        let mut layer = None;
         while let Some(node) = value.checked_sub(1).map(|index| &self.nodes[index]) {
-            found = found.or_else(|| layers.iter().position(|it| *it == value));
+            layer = layer.or_else(|| layers.iter().position(|it| *it == value));
             match node.operation {
-                Operation::Affine(_) => return found,
+                Operation::Affine(_) => return layer,
                 Operation::Slice(_) => value = node.inputs[0].value,
                 _ => return None,
             }
@@ -248,7 +250,7 @@ impl Graph {
         }
     }
 
-    /// The output from the accumulators; `see` receives each operation with the values before it.
+    /// Computes the output from the accumulators; `see` receives each operation and its inputs.
     #[inline(always)]
     pub fn evaluate<A: GraphArithmetic>(
         &self,

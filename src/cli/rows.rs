@@ -74,7 +74,7 @@ fn format_row_ranges(inputs: &Inputs) -> Option<String> {
 
 fn format_lists(inputs: &Inputs, position: &Position, words: bool) -> String {
     let board = Board::new(position);
-    let perspectives: &[Color] = match inputs.views {
+    let perspectives: &[Color] = match inputs.perspectives {
         Views::Plain => &[Color::White],
         Views::SideToMove | Views::Perspective => &Color::ALL,
     };

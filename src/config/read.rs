@@ -1,4 +1,4 @@
-//! TOML and overrides to a config.
+//! Reading of a config from TOML and overrides.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use crate::format::SampleSource;
 use crate::input;
 use crate::net::format::stockfish;
 
-/// Largest config in bytes; a larger file is something else.
+/// The size of the largest config in bytes; a larger file is not a config.
 const MOST_BYTES: u64 = 1 << 20;
-/// Keys of `[schedule]` of which a config has exactly one.
+/// The keys of `[schedule]` of which a config has exactly one.
 pub(super) const LENGTHS: [&str; 3] = ["epochs", "positions", "superbatches"];
 
-/// Error in a config, with its remedy.
+/// An error in a config, with its remedy.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(String);
@@ -25,12 +25,12 @@ impl ConfigError {
         Self(format!("`{key}`: {reason}"))
     }
 
-    /// The error with this text.
+    /// An error with this text.
     pub(super) fn new(reason: String) -> Self {
         Self(reason)
     }
 
-    /// The error of one of several stages, by its number from 1.
+    /// Adds the number of the stage, from 1, to the error.
     pub(super) fn in_stage(self, number: usize) -> Self {
         Self(format!("stage {number}: {self}"))
     }
@@ -73,7 +73,7 @@ impl Config {
             Some(text) => Err(wrong(format!("{text:?} holds a control character; {ESCAPES}"))),
             None => Ok(()),
         };
-        // Before other errors, whose messages would print it.
+        // This check precedes other errors, whose messages would print the text.
         text.parse().map_or(Ok(()), |table| check(&table))?;
         // A format supplies missing keys, too.
         let is_complete = overrides.is_empty() && !text.contains("format");
@@ -98,15 +98,16 @@ impl Config {
     }
 }
 
-/// Text of an error in the words of TOML, which shows the brackets that a list lacks.
+/// Formats an error in the words of TOML, with the brackets that a list lacks.
 pub(super) fn toml_reason(error: &toml::de::Error) -> String {
-    let (text, message) = (error.to_string(), error.message());
+    let message = error.message();
+    let text = error.to_string();
     let text = text.trim_end();
     if let Some((_, keys)) = RENAMED.iter().find(|(old, _)| message.contains(&format!("`{old}`"))) {
         return format!("{text}; it is now {keys}");
     }
-    let found = message.strip_suffix(", expected a sequence");
-    let value = found.and_then(|found| Some(found[found.find(['"', '`'])?..].trim_matches('`')));
+    let unlisted = message.strip_suffix(", expected a sequence");
+    let value = unlisted.and_then(|it| Some(it[it.find(['"', '`'])?..].trim_matches('`')));
     let Some(value) = value else {
         return WORDS.iter().fold(text.to_string(), |text, (rust, toml)| text.replace(rust, toml));
     };
@@ -116,11 +117,11 @@ pub(super) fn toml_reason(error: &toml::de::Error) -> String {
     }
 }
 
-/// Keys of earlier versions, and those in their place.
+/// The keys of earlier versions, and the keys that replace them.
 const RENAMED: [(&str, &str); 1] =
     [("point_of_view", "`score_view` for scores and `result_view` for results")];
 
-/// Names of Rust's types, and the words for them in messages.
+/// The names of Rust's types, and the words for them in messages.
 const WORDS: [(&str, &str); 11] = [
     ("expected usize", "expected a whole number, 0 or more"),
     ("expected u64", "expected a whole number, 0 or more"),
@@ -135,17 +136,17 @@ const WORDS: [(&str, &str); 11] = [
     ("expected struct ", "expected the table "),
 ];
 
-/// A text with control characters in a config.
+/// Finds a text with control characters in a config.
 fn with_control(value: &Value) -> Option<&str> {
     match value {
         Value::String(text) => Some(&text[..]).filter(|text| text.contains(char::is_control)),
-        Value::Array(all) => all.iter().find_map(with_control),
-        Value::Table(all) => all.values().find_map(with_control),
+        Value::Array(values) => values.iter().find_map(with_control),
+        Value::Table(values) => values.values().find_map(with_control),
         _ => None,
     }
 }
 
-/// Adds the cure to an error about a string in which a path of Windows became escapes.
+/// Adds the remedy to an error about a string in which a Windows path is read as escapes.
 fn with_cure(error: &str) -> String {
     let error = error.trim_end();
     match error.lines().any(|line| line.contains('\\') && line.contains('"')) {
@@ -162,21 +163,21 @@ fn apply_override(root: &mut Table, text: &str) -> Result<(), ConfigError> {
     let wrong = |reason: &str| ConfigError(format!("--set {text}: {reason}"));
     let expected = || wrong("expected key=value, for example --set schedule.epochs=4");
     let (key, value) = text.split_once('=').ok_or_else(expected)?;
-    let (key, value) = (key.trim(), value.trim());
-    let mut path: Vec<&str> = key.split('.').collect();
+    let value = value.trim();
+    let mut path: Vec<&str> = key.trim().split('.').collect();
     let last = path.pop().filter(|last| !last.is_empty()).ok_or_else(expected)?;
     let mut table = root;
-    let mut parts = path.iter();
-    while let Some(part) = parts.next() {
-        let mut inner = table.entry(part.to_string()).or_insert_with(|| Table::new().into());
-        if let Value::Array(all) = inner {
-            let number = parts.next().and_then(|number| number.parse::<usize>().ok());
-            let place = number.and_then(|number| number.checked_sub(1));
-            inner = place.and_then(|place| all.get_mut(place)).ok_or_else(expected)?;
+    let mut key_parts = path.iter();
+    while let Some(key_part) = key_parts.next() {
+        let mut inner = table.entry(key_part.to_string()).or_insert_with(|| Table::new().into());
+        if let Value::Array(items) = inner {
+            let number = key_parts.next().and_then(|number| number.parse::<usize>().ok());
+            let index = number.and_then(|number| number.checked_sub(1));
+            inner = index.and_then(|index| items.get_mut(index)).ok_or_else(expected)?;
         }
         table = inner.as_table_mut().ok_or_else(expected)?;
     }
-    // A length from the command line replaces the file's.
+    // A length from the command line replaces the length in the file.
     if path.last() == Some(&"schedule") && LENGTHS.contains(&last) {
         LENGTHS.iter().for_each(|length| drop(table.remove(*length)));
     }

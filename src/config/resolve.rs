@@ -1,4 +1,4 @@
-//! Checks a config and fills in its defaults, for all other parts.
+//! Checks of a config and its defaults.
 
 use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::ops::RangeBounds as _;
@@ -22,30 +22,30 @@ use crate::train::optimizer::{OptimizerName, OptimizerSettings, stands_for};
 use crate::train::schedule::Stages;
 use crate::train::target::WinRateModel;
 
-/// Default clip of nets: products with QB, 64, are bytes.
+/// The default clip of nets: products with QB, 64, are bytes.
 const CLIP: f64 = 1.98;
-/// Largest batch in positions; a larger number is a mistake.
+/// The largest batch in positions; a larger number is a mistake.
 const LARGEST_BATCH: u64 = 1 << 22;
 const MOST_EPOCHS: f64 = 1e6;
-/// Smallest scale: below, f32 overflows or a logit means nothing.
+/// The smallest scale: below it, f32 overflows or a logit is meaningless.
 pub(crate) const LEAST_SCALE: f64 = 0.01;
 pub(crate) const MOST_SCALE: f64 = 1e6;
-/// Largest relative difference of the net's scale and its scores' unless both are given.
+/// The largest relative difference between the scales of the net and its scores, unless both are given.
 const NEARLY: f64 = 0.05;
 /// Upper sanity limit of factors.
 const MOST_FACTOR: f64 = 1e6;
-/// Default chunk in large batches, in positions; half of it in small ones, and four times as many
-/// in nets with so many rows that each is used a few times in a chunk.
+/// The default chunk of large batches, in positions. It is halved in small batches, and quadrupled
+/// in nets with many rows, so that a row is used a few times in a chunk.
 const CHUNK: usize = 512;
-/// Large batches begin here: there is work for many threads.
+/// The smallest large batch, which has work for many threads.
 const LARGE: usize = 8192;
-/// Fewest chunks that a batch mixes.
+/// The minimum number of chunks in a batch.
 const CHUNKS: usize = 4;
 const MOST_SOURCES: usize = 255;
 type ConfigResult<T = ()> = Result<T, ConfigError>;
 
 impl Config {
-    /// Checks a config and fills in its defaults; an error names the first key that cannot be used.
+    /// Checks a config and fills in its defaults; the error names the first wrong key.
     pub fn resolve_file(mut file: ConfigFile) -> ConfigResult<Self> {
         if file.version != VERSION {
             let reason = format!("expected version {VERSION}, found {}", file.version);
@@ -56,15 +56,15 @@ impl Config {
         }
         let is_net = file.net.is_some();
         let mut optimizer = file.optimizer.resolve_optimizer(is_net);
-        // With moves each position comes with all its legal moves.
-        let usual = match file.target.learn {
+        // For moves, each position has all its legal moves.
+        let default_batch = match file.target.learn {
             _ if optimizer.name.is_direct() => BatchSize::All,
             Objective::Moves => BatchSize::Positions(1024),
             _ => BatchSize::Positions(16_384),
         };
-        let batch = file.schedule.batch.get_or_insert(usual).fixed_positions();
-        let usual = if file.data.validation.is_empty() { TestShare::DEFAULT.0 } else { 1.0 };
-        let test = TestShare(*file.data.test.get_or_insert(usual));
+        let batch = file.schedule.batch.get_or_insert(default_batch).fixed_positions();
+        let default_test = if file.data.validation.is_empty() { TestShare::DEFAULT.0 } else { 1.0 };
+        let test = TestShare(*file.data.test.get_or_insert(default_test));
         check_numbers(&file, &optimizer, batch.unwrap_or(1) as u64)?;
         check_keys(&file, optimizer.name)?;
         let formats = file.data.source.iter().map(|it| ("data.source.format", &it.format));
@@ -74,8 +74,8 @@ impl Config {
         }
 
         let target = &mut file.target;
-        let of_scores = target.score_scale.filter(|_| is_net).map(f64::round);
-        let scale = target.scale.or(of_scores).unwrap_or(Scales::default().scale.into());
+        let score_scale = target.score_scale.filter(|_| is_net).map(f64::round);
+        let scale = target.scale.or(score_scale).unwrap_or(Scales::default().scale.into());
         let win_rate = WinRateModel {
             scale: target.score_scale.unwrap_or(scale),
             offset: target.score_offset.unwrap_or(0.0),
@@ -97,19 +97,19 @@ impl Config {
                               centipawns per logit";
                 return Err(ConfigError::for_key("target.score_scale", reason));
             }
-            let (wanted, integers) = net.resolve_net(scale as i32)?;
+            let (described, integers) = net.resolve_net(scale as i32)?;
             let batch = batch.unwrap_or(usize::MAX);
-            let usual = if batch < LARGE { CHUNK / 2 } else { CHUNK };
-            let usual = if wanted.inputs.is_large() { 4 * usual } else { usual };
-            let chunk = file.data.chunk.unwrap_or(usual);
+            let default_chunk = if batch < LARGE { CHUNK / 2 } else { CHUNK };
+            let factor = if described.inputs.is_large() { 4 } else { 1 };
+            let chunk = file.data.chunk.unwrap_or(factor * default_chunk);
             file.data.chunk = Some(if batch >= CHUNKS * chunk { chunk } else { 0 });
-            // A base evaluation has its own scale, known once it is opened.
+            // A base evaluation has a separate scale, which is known once it is opened.
             if net.base.is_none() {
                 target.scale = Some(scale);
             }
-            check_layers(&wanted, net.tune_base, &file.optimizer)?;
-            fit_layers(&wanted, integers, net, &mut optimizer);
-            (architecture, scales, precision) = (Some(wanted), integers, net.precision);
+            check_layers(&described, net.tune_base, &file.optimizer)?;
+            fit_layers(&described, integers, net, &mut optimizer);
+            (architecture, scales, precision) = (Some(described), integers, net.precision);
         }
         if target.scale.is_some() {
             target.score_scale = Some(win_rate.scale);
@@ -132,7 +132,7 @@ impl Config {
 }
 
 impl Net {
-    /// Writes the defaults of a net with this SCALE into the section.
+    /// Writes the defaults of a net with the given SCALE into the section.
     fn resolve_net(&mut self, scale: i32) -> ConfigResult<(Architecture, Scales)> {
         let form = NetForm {
             inputs: self.inputs,
@@ -197,11 +197,11 @@ fn is_of_mover(net: &Net) -> bool {
 }
 
 impl Optimizer {
-    /// Resolves the optimiser with defaults that fit the model: weights of nets are clipped so that
-    /// they quantise; handcrafted weights are centipawns without bounds. Used keys are completed.
+    /// Resolves the optimiser with defaults that fit the model, and completes the used keys. Weights
+    /// of nets are clipped to be quantised; handcrafted weights are centipawns without bounds.
     fn resolve_optimizer(&mut self, is_net: bool) -> OptimizerSettings {
-        let usual = if is_net { OptimizerName::AdamW } else { OptimizerName::Adam };
-        let name = *self.name.get_or_insert(usual);
+        let default_name = if is_net { OptimizerName::AdamW } else { OptimizerName::Adam };
+        let name = *self.name.get_or_insert(default_name);
         let usual = OptimizerSettings::default_of(name);
         match name {
             OptimizerName::GaussNewton => _ = self.prior.get_or_insert(usual.prior),
@@ -232,11 +232,11 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> ConfigResult {
     let length = [schedule.epochs.is_some(), schedule.positions.is_some()];
     let lengths = count([length[0], length[1], schedule.superbatches.is_some()]);
     let batch = schedule.batch.and_then(BatchSize::fixed_positions);
-    let (is_net, direct) = (net.is_some(), name.is_direct());
+    let [is_net, direct] = [net.is_some(), name.is_direct()];
     let [gauss, corrects] = [OptimizerName::GaussNewton, OptimizerName::AdamW].map(|it| it == name);
     let (values, moves) = (target.learn == Objective::Values, target.learn == Objective::Moves);
     let asymmetric = target.asymmetry.is_some_and(|it| it != 0.0);
-    let (level, squared) = (target.weights.is_level(), target.loss == LossShape::Squared);
+    let [level, squared] = [target.weights.is_level(), target.loss == LossShape::Squared];
     if direct && is_net {
         let reason = "this method is for handcrafted terms only; use another one for nets";
         return Err(ConfigError::for_key("optimizer.name", reason));
@@ -255,8 +255,8 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> ConfigResult {
             return Err(ConfigError::for_key(key, reason));
         }
     }
-    let of_sources = data.source.iter().filter_map(|source| source.filter.as_ref());
-    if of_sources.chain([&data.filter]).any(|filter| !filter.has_valid_line()) {
+    let source_filters = data.source.iter().filter_map(|source| source.filter.as_ref());
+    if source_filters.chain([&data.filter]).any(|filter| !filter.has_valid_line()) {
         let reason = "expected points in rising order with shares from 0 to 1, such as \
                       [[2, 0.3], [16, 1]]";
         return Err(ConfigError::for_key("data.filter.accept_pieces", reason));
@@ -334,27 +334,27 @@ fn check_numbers(file: &ConfigFile, settings: &OptimizerSettings, batch: u64) ->
     let ConfigFile { data, target, optimizer, schedule, .. } = file;
     let whole = |count: Option<u64>| count.map(|count| count as f64);
     let size = |count: Option<usize>| count.map(|count| count as f64);
-    let (zero, one, above, most) =
-        (Included(0.0), Included(1.0), Excluded(0.0), MOST_POSITIONS as f64);
+    let [zero, one, positive] = [Included(0.0), Included(1.0), Excluded(0.0)];
+    let max_positions = MOST_POSITIONS as f64;
     let superbatch = schedule.batches_per_superbatch as f64 * batch as f64;
-    let longest = most / superbatch.max(1.0);
-    let (wdl, rate) =
-        (target.wdl.value_range(), schedule.learning_rate.as_ref().map(Stages::value_range));
-    // If it is 0 in 32 bits, a weight without any gradient becomes 0 / 0.
+    let longest = max_positions / superbatch.max(1.0);
+    let wdl = target.wdl.value_range();
+    let rate = schedule.learning_rate.as_ref().map(Stages::value_range);
+    // If epsilon is 0 in 32 bits, a weight without a gradient becomes 0 / 0.
     let epsilon = f64::from(settings.epsilon as f32);
     let mut rows = vec![
         ("data.held_out", Some(data.held_out), zero, Excluded(1.0)),
         ("data.test", data.test, zero, one),
-        ("data.share", Some(data.share), above, one),
+        ("data.share", Some(data.share), positive, one),
         ("data.limit", whole(data.limit), one, Unbounded),
         ("data.filter.random_skip", data.filter.random_skip, zero, Excluded(1.0)),
         ("data.window", size(data.window), one, Included((1u64 << 31) as f64)),
-        ("data.positions", whole(data.positions), one, Included(most)),
+        ("data.positions", whole(data.positions), one, Included(max_positions)),
         ("data.chunk", size(data.chunk), zero, Included(MOST_IN_CHUNK as f64)),
         ("target.scale", target.scale, Included(LEAST_SCALE), Included(MOST_SCALE)),
         ("target.score_scale", target.score_scale, Included(LEAST_SCALE), Included(MOST_SCALE)),
         ("target.score_offset", target.score_offset, zero, Unbounded),
-        ("target.clamp_score", target.clamp_score, above, Unbounded),
+        ("target.clamp_score", target.clamp_score, positive, Unbounded),
         ("target.power", target.power, Excluded(1.0), Unbounded),
         ("target.asymmetry", target.asymmetry, Excluded(-1.0), Included(MOST_FACTOR)),
         ("target.sparsity", target.sparsity, zero, Included(MOST_FACTOR)),
@@ -366,34 +366,34 @@ fn check_numbers(file: &ConfigFile, settings: &OptimizerSettings, batch: u64) ->
         ("optimizer.average_decay", optimizer.average_decay, zero, Excluded(1.0)),
         ("optimizer.weight_decay", Some(settings.weight_decay), zero, Unbounded),
         ("optimizer.clip", Some(settings.clip), zero, Unbounded),
-        ("optimizer.epsilon", Some(epsilon), above, Unbounded),
-        ("optimizer.prior", optimizer.prior, above, Unbounded),
+        ("optimizer.epsilon", Some(epsilon), positive, Unbounded),
+        ("optimizer.prior", optimizer.prior, positive, Unbounded),
         ("optimizer.step", optimizer.step.map(f64::from), one, Included(1000.0)),
         ("schedule.learning_rate", rate.map(|it| it.0), zero, Unbounded),
-        ("schedule.learning_rate", rate.map(|it| it.1), above, Unbounded),
+        ("schedule.learning_rate", rate.map(|it| it.1), positive, Unbounded),
         ("schedule.batch", Some(batch as f64), one, Included(LARGEST_BATCH as f64)),
-        ("schedule.batches_per_superbatch", Some(superbatch), one, Included(most)),
+        ("schedule.batches_per_superbatch", Some(superbatch), one, Included(max_positions)),
         ("schedule.validations", whole(Some(schedule.validations)), one, Unbounded),
         ("schedule.checkpoints", whole(Some(schedule.checkpoints)), one, Unbounded),
         ("schedule.patience", whole(schedule.patience), one, Unbounded),
-        ("schedule.epochs", schedule.epochs, above, Included(MOST_EPOCHS)),
-        ("schedule.positions", whole(schedule.positions), above, Included(most)),
-        ("schedule.superbatches", schedule.superbatches, above, Included(longest)),
+        ("schedule.epochs", schedule.epochs, positive, Included(MOST_EPOCHS)),
+        ("schedule.positions", whole(schedule.positions), positive, Included(max_positions)),
+        ("schedule.superbatches", schedule.superbatches, positive, Included(longest)),
     ];
     if let Some(net) = &file.net {
-        let most = Included(i16::MAX.into());
-        let (sizes, least) = match &net.start_size {
-            StartSize::Number(size) => (vec![*size], above),
+        let max_scale = Included(i16::MAX.into());
+        let (sizes, lower_bound) = match &net.start_size {
+            StartSize::Number(size) => (vec![*size], positive),
             StartSize::Sets(sizes) => (sizes.values().copied().collect(), zero),
         };
-        let row = |size| ("net.start_size", Some(size), least, Included(10.0));
+        let row = |size| ("net.start_size", Some(size), lower_bound, Included(10.0));
         rows.extend(sizes.into_iter().map(row));
-        rows.push(("net.qa", net.qa.map(f64::from), one, most));
+        rows.push(("net.qa", net.qa.map(f64::from), one, max_scale));
         rows.push(("net.qat", net.qat, zero, Excluded(1.0)));
-        rows.push(("net.qb", Some(net.qb.into()), one, most));
+        rows.push(("net.qb", Some(net.qb.into()), one, max_scale));
     }
     for source in &data.source {
-        rows.push(("data.source.score_scale", source.score_scale, above, Included(MOST_SCALE)));
+        rows.push(("data.source.score_scale", source.score_scale, positive, Included(MOST_SCALE)));
         rows.push(("data.source.wdl", source.wdl, zero, one));
         rows.push(("data.source.limit", whole(source.limit), one, Unbounded));
         let random_skip = source.filter.as_ref().and_then(|filter| filter.random_skip);
@@ -401,10 +401,10 @@ fn check_numbers(file: &ConfigFile, settings: &OptimizerSettings, batch: u64) ->
     }
     for layer in optimizer.layers.0.values() {
         rows.push(("optimizer.layers", layer.clip, zero, Unbounded));
-        rows.push(("optimizer.layers", layer.rate, above, Unbounded));
+        rows.push(("optimizer.layers", layer.rate, positive, Unbounded));
         rows.push(("optimizer.layers", layer.decay, zero, Unbounded));
     }
-    let words = |bound, included, excluded| match bound {
+    let format_bound = |bound, included, excluded| match bound {
         Included(bound) => format!("{included} {bound}"),
         Excluded(bound) => format!("{excluded} {bound}"),
         Unbounded => String::new(),
@@ -412,7 +412,8 @@ fn check_numbers(file: &ConfigFile, settings: &OptimizerSettings, batch: u64) ->
     for (key, value, low, high) in rows {
         let Some(value) = value else { continue };
         if !(value.is_finite() && (low, high).contains(&value)) {
-            let range = words(low, "from", "above") + &words(high, " to", " to below");
+            let range =
+                format_bound(low, "from", "above") + &format_bound(high, " to", " to below");
             return Err(ConfigError::for_key(
                 key,
                 format!("expected a number {range}, found {value}"),
@@ -422,36 +423,35 @@ fn check_numbers(file: &ConfigFile, settings: &OptimizerSettings, batch: u64) ->
     Ok(())
 }
 
-/// Clips and learning rates of arrays that differ from those of the config, unless it gives them.
-/// Weights that are exported in i8 are clipped so that they quantise; a row and its factor are added,
-/// and each gets half of the range. Where rows repeat, clip and learning rate are
-/// smaller, so that the largest sum, and its largest change per step, are those of pieces.
+/// Sets the default clips and learning rates of arrays. Weights that are exported in i8 are clipped to
+/// be quantised; a row and its factor are added, so each has half of the range. If rows repeat, clip
+/// and learning rate are smaller, so that sums and their changes are as large as with pieces.
 fn fit_layers(
     architecture: &Architecture,
     scales: Scales,
     net: &Net,
     optimizer: &mut OptimizerSettings,
 ) {
-    let most_of = |stored: &StoredArray| {
-        let most = stored.factors.iter().copied().fold(0.0, f64::max);
-        f64::from(i8::MAX) / most
+    let max_clip = |stored: &StoredArray| {
+        let factor = stored.factors.iter().copied().fold(0.0, f64::max);
+        f64::from(i8::MAX) / factor
     };
     let stored = net::stored_arrays(&architecture.without_factoriser(), scales);
     for it in stored.iter().filter(|it| it.number == Number::I8) {
-        let is_layer = matches!(it.array.part, ArrayKind::Layer(_) | ArrayKind::Output);
-        let clips_more = optimizer.clip <= 0.0 || most_of(it) < optimizer.clip;
+        let is_layer = matches!(it.array.kind, ArrayKind::Layer(_) | ArrayKind::Output);
+        let clips_more = optimizer.clip <= 0.0 || max_clip(it) < optimizer.clip;
         if is_layer && clips_more && optimizer.layers.layer_of(&it.array.name).clip.is_none() {
             let layer = optimizer.layers.0.entry(it.array.name.clone()).or_default();
-            layer.clip = Some(most_of(it));
+            layer.clip = Some(max_clip(it));
         }
     }
-    // Nets of Stockfish are clipped in bytes alone: larger numbers of its own nets stay.
+    // In nets for Stockfish only bytes are clipped, since Stockfish's nets have larger numbers.
     if net.format.is_some() && optimizer.clip == CLIP {
-        let is_bytes = |array: &NetArray| match array.part {
+        let is_bytes = |array: &NetArray| match array.kind {
             ArrayKind::Rows(set) | ArrayKind::Factor(set) => {
                 architecture.inputs.sets()[set].integer() == Integer::I8
             }
-            part => stored.iter().any(|it| it.array.part == part && it.number == Number::I8),
+            kind => stored.iter().any(|it| it.array.kind == kind && it.number == Number::I8),
         };
         for array in architecture.list_arrays().into_iter().filter(|array| !is_bytes(array)) {
             if optimizer.layers.layer_of(&array.name).clip.is_none() {
@@ -460,31 +460,31 @@ fn fit_layers(
         }
     }
     for array in architecture.list_arrays() {
-        let (ArrayKind::Rows(set) | ArrayKind::Factor(set)) = array.part else { continue };
+        let (ArrayKind::Rows(set) | ArrayKind::Factor(set)) = array.kind else { continue };
         let inputs = &architecture.inputs;
         let parts = if inputs.factor_rows(set) > 0 { 2.0 } else { 1.0 };
-        let of = &inputs.sets()[set];
-        let mut most = if optimizer.clip > 0.0 { optimizer.clip } else { f64::INFINITY };
-        let share = MAX_ACTIVE as f64 / of.max_active() as f64;
-        let share = if of.has_repeats() { share.min(1.0) } else { 1.0 };
-        most *= share;
-        if of.integer() == Integer::I8 {
-            most = most.min(f64::from(i8::MAX) / f64::from(scales.qa) / parts);
+        let input_set = &inputs.sets()[set];
+        let mut clip = if optimizer.clip > 0.0 { optimizer.clip } else { f64::INFINITY };
+        let share = MAX_ACTIVE as f64 / input_set.max_active() as f64;
+        let share = if input_set.has_repeats() { share.min(1.0) } else { 1.0 };
+        clip *= share;
+        if input_set.integer() == Integer::I8 {
+            clip = clip.min(f64::from(i8::MAX) / f64::from(scales.qa) / parts);
         }
         let given = optimizer.layers.layer_of(&array.name);
-        if most.is_finite() && most != optimizer.clip && given.clip.is_none() {
-            optimizer.layers.0.entry(array.name.clone()).or_default().clip = Some(most);
+        if clip.is_finite() && clip != optimizer.clip && given.clip.is_none() {
+            optimizer.layers.0.entry(array.name.clone()).or_default().clip = Some(clip);
         }
         if share < 1.0 && given.rate.is_none() {
             optimizer.layers.0.entry(array.name).or_default().rate = Some(share);
         }
     }
-    // Terms are centipawns, some hundred times the weights of nets, and unbounded; a queen's value
-    // exceeds the bound of weights that are multiplied.
-    for (name, is_there, rate) in
+    // Terms are unbounded centipawns, about a hundred times as large as weights of nets. The value
+    // of a queen exceeds the bound of weights that are multiplied.
+    for (name, is_trained, rate) in
         [("tempo", net.tune_base, 100.0), ("terms", net.tune_base, 100.0), ("psqt", net.psqt, 1.0)]
     {
-        if is_there {
+        if is_trained {
             let layer = optimizer.layers.0.entry(name.into()).or_default();
             layer.clip.get_or_insert(0.0);
             layer.rate.get_or_insert(rate);

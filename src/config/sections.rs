@@ -1,4 +1,4 @@
-//! Sections of a config as written in files. `docs/config.md` is their reference.
+//! The sections of a config as written in files. `docs/config.md` is their reference.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use crate::train::schedule::{Length, Stages};
 #[serde(deny_unknown_fields)]
 pub struct ConfigFile {
     pub version: u32,
-    /// Random seed of the starting weights and the order of positions.
+    /// The random seed of the initial weights and the order of positions.
     #[serde(default = "default_seed")]
     pub seed: u64,
     #[serde(default)]
@@ -36,12 +36,12 @@ pub struct ConfigFile {
     pub optimizer: Optimizer,
     #[serde(default)]
     pub schedule: Schedule,
-    /// Trainings one after the other; none: a single one.
+    /// The successive trainings; empty: a single one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stage: Vec<Stage>,
 }
 
-/// One of several trainings of a net: keys that replace those of the same sections of the config.
+/// One of several trainings of a net: keys that replace keys in the same sections of the config.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Stage {
@@ -51,7 +51,7 @@ pub struct Stage {
     pub target: Table,
     #[serde(skip_serializing_if = "Table::is_empty")]
     pub schedule: Table,
-    /// Share of the stage after which weights are rounded; none: that of `[net]`.
+    /// The share of the stage after which weights are rounded; none: the value of `[net]`.
     #[serde(skip_serializing_if = "Table::is_empty")]
     pub net: Table,
 }
@@ -64,29 +64,29 @@ pub struct Data {
     pub files: Vec<PathBuf>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub validation: Vec<PathBuf>,
-    /// Format of all files; none: each is detected.
+    /// The format of all files; none: each is detected.
     pub format: Option<String>,
-    /// Share of the games that training never sees.
+    /// The share of the games that training never uses.
     pub held_out: f64,
-    /// Share of the held-out games that is kept for the test.
+    /// The share of the held-out games that is reserved for the test.
     pub test: Option<f64>,
     pub held_out_seed: u64,
-    /// Share of the other games that training uses.
+    /// The share of the remaining games that training uses.
     pub share: f64,
-    /// Most bad records of each file that are skipped.
+    /// The maximum number of bad records of each file that are skipped.
     pub bad_records: u64,
     pub score_view: Option<PointOfView>,
     pub result_view: Option<PointOfView>,
     /// Whether the points of view are measured against material before training.
     pub check_view: bool,
-    /// Most positions of each file.
+    /// The maximum number of positions of each file.
     pub limit: Option<u64>,
-    /// Positions that are shuffled together.
+    /// The number of positions that are shuffled together.
     pub window: Option<usize>,
-    /// Positions to train on, in streamed data.
+    /// The number of positions to train on, in streamed data.
     pub positions: Option<u64>,
     pub shuffle: bool,
-    /// Positions that stay together from pass to pass.
+    /// The number of positions that stay together in all passes.
     pub chunk: Option<usize>,
     pub filter: Filter,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -104,38 +104,38 @@ pub struct Source {
     pub limit: Option<u64>,
     pub wdl: Option<f64>,
     pub score_scale: Option<f64>,
-    /// Replaces `data.filter` as a whole.
+    /// The filter that replaces all of `data.filter`.
     pub filter: Option<Filter>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Net {
-    /// The engine whose file it fits: its keys are those that are left out.
+    /// The engine whose file the net fits; its keys are the defaults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     pub inputs: Views,
-    /// Names of the feature sets.
+    /// The names of the feature sets.
     #[serde(default = "default_sets", skip_serializing_if = "is_pieces")]
     pub sets: Vec<String>,
-    /// Integers of the rows of sets in the net's file, where they are not the usual ones.
+    /// The integers of the rows of sets in the net's file, if they are not the default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub integers: BTreeMap<String, Integer>,
     /// Whether a perspective is mirrored left to right if its own king is on files e to h.
     pub mirror: Option<bool>,
-    /// King bucket by square of the own king; empty for one bucket.
+    /// The king bucket by square of the own king; empty for one bucket.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub king_buckets: Vec<u8>,
     /// Whether training adds rows that are shared by all king buckets.
     #[serde(default)]
     pub factorised: bool,
-    /// Neurons of the hidden layer.
+    /// The number of neurons of the hidden layer.
     pub hidden: usize,
     pub activation: Option<Activation>,
-    /// Whether the two halves of the hidden layer are multiplied, neuron by neuron.
+    /// Whether the two halves of the hidden layer are multiplied elementwise.
     #[serde(default)]
     pub pairwise: bool,
-    /// The layers behind the hidden one, the output last.
+    /// The layers behind the hidden layer, the output last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub head: Vec<LayerForm>,
     /// Whether the first layer of the head has one more neuron, added to the output.
@@ -144,31 +144,31 @@ pub struct Net {
     /// Whether each row has a piece-square value per output bucket, added to the output.
     #[serde(default)]
     pub psqt: bool,
-    /// Output buckets: their number, or the name of the function that chooses one.
+    /// The output buckets: their number, or the name of the function that chooses a bucket.
     #[serde(default)]
     pub output_buckets: Buckets,
-    /// Starting weights; none: random.
+    /// The initial weights; none: random.
     pub start: Option<String>,
-    /// Whether the optimiser goes on with the state that the start ended with.
+    /// Whether the optimiser continues with the state of the run of the initial weights.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub start_optimizer: bool,
-    /// Factor of the random starting weights of the accumulators.
+    /// The factor of the random initial weights of the accumulators.
     #[serde(default)]
     pub start_size: StartSize,
-    /// The base evaluation that the net is added to.
+    /// The base evaluation to which the net is added.
     pub base: Option<String>,
     /// Whether the terms of `base` are trained with the net.
     #[serde(default)]
     pub tune_base: bool,
-    /// Number format of fused operations on the CPU.
+    /// The number format of fused operations on the CPU.
     pub precision: Option<Precision>,
-    /// Factor of accumulators; none: 255, or a smaller safe one.
+    /// The factor of accumulators; none: 255, or a smaller safe factor.
     pub qa: Option<i32>,
-    /// Share of the run after which weights are rounded in the forward pass.
+    /// The share of the run after which weights are rounded in the forward pass.
     pub qat: Option<f64>,
     #[serde(default = "default_qb")]
     pub qb: i32,
-    /// Number format behind the accumulators.
+    /// The number format behind the accumulators.
     #[serde(default)]
     pub head_format: HeadFormat,
     pub head_shift: Option<u32>,
@@ -176,7 +176,7 @@ pub struct Net {
     pub head_round: bool,
 }
 
-/// A factor of starting weights, or one for each of several feature sets.
+/// A factor of initial weights, or one for each of several feature sets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a number, or a table of numbers by feature set")]
 pub enum StartSize {
@@ -187,23 +187,23 @@ pub enum StartSize {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terms {
-    /// Terms of the evaluation, by name; none: all.
+    /// The terms of the evaluation, by name; none: all.
     #[serde(rename = "use")]
     pub used: Option<Vec<String>>,
     /// The terms that are trained; none: all.
     pub tune: Option<Vec<String>>,
-    /// A JSON file, `material` or `zero`; none: the built-in weights.
+    /// The initial weights: a JSON file, `material` or `zero`; none: the built-in weights.
     pub start: Option<String>,
-    /// Fewest positions with a term for it to be trained.
+    /// The minimum number of positions with a term that is trained.
     #[serde(default = "default_rare_count")]
     pub rare: u64,
 }
 
-/// Terms of another engine, counted in the files.
+/// The terms of another engine, counted in the files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Traces {
-    /// File with the names, kinds and start weights of the terms.
+    /// The file with the names, kinds and initial weights of the terms.
     pub list: PathBuf,
     #[serde(rename = "use")]
     pub used: Option<Vec<String>>,
@@ -212,47 +212,47 @@ pub struct Traces {
     pub rare: u64,
 }
 
-/// Targets of positions, and the loss.
+/// The targets of positions, and the loss.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Target {
-    /// Centipawns per unit of the model's output.
+    /// The number of centipawns per unit of the model's output.
     pub scale: Option<f64>,
-    /// Centipawns per logit of the data's scores.
+    /// The number of centipawns per logit of the data's scores.
     pub score_scale: Option<f64>,
-    /// Weight of the game's result against the score.
+    /// The weight of the game's result against the score.
     pub wdl: Stages,
-    /// Centipawns at which a win has probability one half.
+    /// The score in centipawns at which a win has probability one half.
     pub score_offset: Option<f64>,
-    /// Centipawns to which larger scores are clamped.
+    /// The score in centipawns to which larger scores are clamped.
     pub clamp_score: Option<f64>,
     pub loss: LossShape,
-    /// Exponent of the loss `power`.
+    /// The exponent of the loss `power`.
     pub power: Option<f64>,
-    /// Additional factor of the loss where the model expects more than the target.
+    /// The additional factor of the loss where the model expects more than the target.
     pub asymmetry: Option<f64>,
-    /// Weight of the mean of the activations that enter the first layer of a head.
+    /// The weight of the mean of the activations that enter the first layer of a head.
     pub sparsity: Option<f64>,
     #[serde(skip_serializing_if = "PositionWeights::is_level")]
     pub weights: PositionWeights,
     pub learn: Objective,
-    /// With moves: least squares with this force in centipawns; none: softmax.
+    /// The force of least squares in centipawns, for moves; none: softmax.
     pub force: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Objective {
-    /// The result of its game, and its score.
+    /// The result of the game, and the score of the position.
     #[default]
     Values,
-    /// The same at the end of its quiescence search, as in Texel's method.
+    /// The same values at the end of the quiescence search, as in Texel's method.
     Quiescence,
     /// The move that the winner played, as in Deep Thought's method.
     Moves,
 }
 
-/// Optimiser; see [`OptimizerSettings`](crate::train::optimizer::OptimizerSettings).
+/// The optimiser; see [`OptimizerSettings`](crate::train::optimizer::OptimizerSettings).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Optimizer {
@@ -270,24 +270,24 @@ pub struct Optimizer {
     pub layers: LayerSettings,
 }
 
-/// Length of a run, given once as `epochs`, `positions` or `superbatches`, and its steps.
+/// The length of a run, given once as `epochs`, `positions` or `superbatches`, and its steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Schedule {
     pub epochs: Option<f64>,
     pub positions: Option<u64>,
     pub superbatches: Option<f64>,
-    /// Positions per step.
+    /// The number of positions per step.
     pub batch: Option<BatchSize>,
     pub batches_per_superbatch: u64,
     pub learning_rate: Option<Stages>,
     pub validations: u64,
     pub checkpoints: u64,
-    /// Distance between checkpoints that are never deleted.
+    /// The distance between checkpoints that are never deleted.
     pub keep_every: Option<Length>,
-    /// Validations without a lower loss after which the run ends.
+    /// The number of validations without a lower loss after which the run ends.
     pub patience: Option<u64>,
-    /// Lengths of the run before it was made longer.
+    /// The lengths of the run before its extensions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extended: Vec<EarlierLength>,
 }
@@ -295,7 +295,7 @@ pub struct Schedule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(expecting = "expected a number of positions, or \"all\"")]
 pub enum BatchSize {
-    /// A step is an epoch.
+    /// All positions: a step is an epoch.
     #[serde(rename = "all")]
     All,
     #[serde(untagged)]
@@ -354,7 +354,7 @@ impl Default for Schedule {
             positions: None,
             superbatches: None,
             batch: None,
-            // With the default batch about 100 million positions.
+            // About 100 million positions with the default batch.
             batches_per_superbatch: 6_104,
             learning_rate: None,
             validations: 20,
@@ -377,7 +377,7 @@ impl Default for StartSize {
 }
 
 impl StartSize {
-    /// Factor of sets without one in the config.
+    /// The factor of sets for which the config has none.
     const USUAL: f64 = 0.3;
 
     pub fn size_of_set(&self, set: &str) -> f64 {

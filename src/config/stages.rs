@@ -1,4 +1,4 @@
-//! The configs of stages: that of the whole file, with the keys of a stage in their places.
+//! The configs of stages: the config of the whole file with the keys of a stage replaced.
 
 use serde::Deserialize as _;
 use toml::{Table, Value};
@@ -6,11 +6,11 @@ use toml::{Table, Value};
 use super::read::{LENGTHS, toml_reason};
 use super::{Config, ConfigError, ConfigFile, Stage};
 
-/// Tables whose keys are replaced one by one; any other value is replaced as a whole.
+/// The tables whose keys are replaced individually; any other value is replaced as a whole.
 const TABLES: [&str; 6] = ["data", "filter", "target", "weights", "schedule", "net"];
 
 impl Config {
-    /// Checks all stages of a file; returns the config of the last one, which knows the others.
+    /// Checks all stages of a file and returns the config of the last one, which stores the others.
     pub(super) fn resolve_stages(file: ConfigFile) -> Result<Self, ConfigError> {
         if file.net.is_none() {
             let reason = "is for nets; train terms with one schedule, and remove the stages";
@@ -47,7 +47,7 @@ impl Config {
 }
 
 impl ConfigFile {
-    /// The file of a stage, by its number from 1.
+    /// The file of the stage with the given number, from 1.
     fn at_stage(&self, number: usize) -> Result<Self, ConfigError> {
         let base = Self { stage: Vec::new(), ..self.clone() };
         let mut table = Table::try_from(base).expect("a config has a TOML form");
@@ -57,7 +57,7 @@ impl ConfigFile {
             return Err(ConfigError::for_key(&format!("net.{key}"), reason));
         }
         for (name, stage, exclusive) in [
-            // A stage has one length, and files with sources or without.
+            // A stage has one length, and either files or sources.
             ("schedule", schedule, &LENGTHS[..]),
             ("data", data, &["files", "source"]),
             ("target", target, &[]),

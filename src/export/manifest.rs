@@ -1,4 +1,4 @@
-//! The manifest beside a net in JSON: its architecture, origin and golden evaluations. A net of
+//! The JSON manifest beside a net, with its architecture, origin and golden evaluations. A net of
 //! another trainer may have a description instead, `NAME.toml`: `qa`, `qb`, `scale`, `head_format`
 //! and the keys of a [`NetForm`](crate::architecture::NetForm), with defaults.
 #![allow(missing_docs, reason = "names and messages describe themselves")]
@@ -18,79 +18,79 @@ use crate::input;
 use crate::net::{Hints, Net, NetError};
 use crate::scales::Scales;
 
-/// Version; raised with every change that an older reader would misunderstand.
+/// The version, raised with every change that older readers would misunderstand.
 const FORMAT: u64 = 5;
 
-/// Facts about a net that its file lacks. Optional facts are `null`, never left out.
+/// The facts about a net that its file lacks. Missing facts are `null`, never omitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     pub format: u64,
-    /// Hash of the net's file, hexadecimal.
+    /// The hash of the net's file, hexadecimal.
     pub sha256: String,
     /// The complete architecture, as in a config.
     pub architecture: Architecture,
     pub scales: Scales,
     #[serde(flatten)]
     pub provenance: Provenance,
-    /// Difference of integers and floats; null without positions.
+    /// The difference between integers and floats; null without positions.
     pub float_error: Option<FloatError>,
-    /// Null without results.
+    /// The fitted scale; null without results.
     pub fitted_scale: Option<FittedScale>,
-    /// Zeros among the inputs of the first layer of a deep net; null without positions.
+    /// The zeros among the inputs of the first layer of a deep net; null without positions.
     #[serde(default)]
     pub zero_blocks: Option<ZeroBlocks>,
-    /// Null unless SCALE was matched to another evaluation.
+    /// The evaluation to which SCALE was matched; null if it was not.
     pub matched: Option<ScaleReference>,
     pub proof: Proof,
-    /// Centipawns for the side to move.
+    /// The evaluations of fixed positions, in centipawns for the side to move.
     pub golden: Vec<Golden>,
 }
 
-/// Source of a net: data, run and licence.
+/// The source of a net: data, run and licence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     pub licence: Option<String>,
-    /// Text of the config that trained it.
+    /// The text of the training config.
     pub recipe: Option<String>,
     pub data: Vec<DataFile>,
-    /// Smallest hashes of that data's games.
+    /// The smallest hashes of the data's games.
     pub sketch: Option<String>,
-    /// The files for validation only; none if games of the data were used.
+    /// The files for validation only; empty if games of the data were used.
     pub validation: Vec<DataFile>,
-    /// Hashes of the games of those, on which the weights were chosen; null without any.
+    /// The hashes of these files' games, on which the weights were chosen; null without files.
     pub validation_sketch: Option<String>,
-    /// The net that training started from; null for random weights.
+    /// The net of the initial weights; null for random weights.
     pub start: Option<StartNet>,
-    /// The base evaluation that the net is added to; null without one.
+    /// The base evaluation to which the net is added; null without one.
     pub base: Option<StoredBase>,
-    /// Positions trained on, with repetitions.
+    /// The number of positions trained on, with repetitions.
     pub positions: Option<u64>,
     pub losses: ManifestLosses,
 }
 
-/// The net of a run's starting weights. Its training games are part of the run's sketch.
+/// The net of a run's initial weights. Its training games are part of the run's sketch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartNet {
     pub file: String,
     pub sha256: String,
-    /// Reason why it may have seen games that the run holds out; null if it has not.
+    /// The reason why held-out games of the run may have trained it; null if they have not.
     pub doubt: Option<String>,
-    /// Text of the config that trained it; null if it is unknown.
+    /// The text of the training config; null if it is unknown.
     #[serde(default)]
     pub recipe: Option<String>,
-    /// The files that trained it.
+    /// The training files.
     #[serde(default)]
     pub data: Vec<DataFile>,
-    /// The net that its own training started from; null for random weights.
+    /// The net of the initial weights of its training; null for random weights.
     #[serde(default)]
     pub start: Option<Box<StartNet>>,
 }
 
-/// Mean squared errors of the final weights.
+/// The mean squared errors of the final weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ManifestLosses {
     pub train: Option<f64>,
-    /// Loss on the validation games, on which the weights were chosen.
+    /// The loss on the validation games, on which the weights were chosen.
     pub validation: Option<f64>,
 }
 
@@ -127,37 +127,37 @@ impl Manifest {
         Ok(serde_json::from_value(value)?)
     }
 
-    /// Facts that reading the net needs.
+    /// The facts that are needed to read the net.
     pub fn to_hints(&self) -> Hints {
         Hints { net: self.architecture.clone(), scales: self.scales }
     }
 }
 
-/// `NAME.json` for `NAME.bin`.
+/// The path of the manifest: `NAME.json` for `NAME.bin`.
 pub fn manifest_path(net: &Path) -> PathBuf {
     sibling_path(net, "json", &["bin"])
 }
 
-/// `NAME.safetensors` for `NAME.bin`.
+/// The path of the floats: `NAME.safetensors` for `NAME.bin`.
 pub fn floats_path(net: &Path) -> PathBuf {
     sibling_path(net, "safetensors", &["bin"])
 }
 
-/// `NAME.toml` for `NAME.bin`, and for the files of others.
+/// The path of the description: `NAME.toml` for `NAME.bin`, and for files of other programs.
 pub fn description_path(net: &Path) -> PathBuf {
     sibling_path(net, "toml", &["bin", "nnue", "wgts"])
 }
 
-/// Other endings are part of the name: `net-0.5` and `net-0.6` have two manifests.
+/// Replaces or appends an ending. Other endings are part of the name, as in `net-0.5`.
 fn sibling_path(net: &Path, ending: &str, replaced: &[&str]) -> PathBuf {
-    let found = net.extension().unwrap_or_default();
-    match replaced.iter().any(|ending| found == *ending) {
+    let current = net.extension().unwrap_or_default();
+    match replaced.iter().any(|ending| current == *ending) {
         true => net.with_extension(ending),
         false => net.with_added_extension(ending),
     }
 }
 
-/// Reason why a manifest or a description, or a net within one, is wrong.
+/// The reason why a manifest or a description, or a net within one, is wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     #[error(transparent)]
@@ -166,7 +166,7 @@ pub enum ManifestError {
     Json(#[from] serde_json::Error),
     #[error("its `format` is {0}, expected {FORMAT}; export the net again, or remove the manifest")]
     Format(serde_json::Value),
-    /// The line or key, and what is wrong with it.
+    /// The line or key, and the error in it.
     #[error("{0}{1}")]
     Toml(String, String),
     #[error(
@@ -205,13 +205,13 @@ pub enum NetLoadError {
 #[allow(clippy::large_enum_variant, reason = "there is one a file")]
 pub enum Sidecar {
     Manifest(Manifest),
-    /// Its hints, and the hidden size that it names.
+    /// The hints of a description, and its hidden size.
     Description(Hints, Option<usize>),
     Nothing,
 }
 
 impl Sidecar {
-    /// Facts that reading the net needs.
+    /// The facts that are needed to read the net.
     pub fn to_hints(&self) -> Option<Hints> {
         match self {
             Sidecar::Manifest(manifest) => Some(manifest.to_hints()),
@@ -228,20 +228,23 @@ pub fn sidecar_of(path: &Path, bytes: &[u8]) -> Result<Sidecar, NetLoadError> {
         return Ok(description
             .map_or(Sidecar::Nothing, |(hints, hidden)| Sidecar::Description(hints, hidden)));
     };
-    let (path, found) = (path.to_path_buf(), sha256_prefix(bytes));
-    let (manifest_path, expected) = (manifest_path(&path), manifest.sha256.clone());
-    match found == expected {
+    let found = sha256_prefix(bytes);
+    match found == manifest.sha256 {
         true => Ok(Sidecar::Manifest(manifest)),
-        false => Err(NetLoadError::Other { path, manifest: manifest_path, expected, found }),
+        false => {
+            let [path, manifest_file] = [path.to_path_buf(), manifest_path(path)];
+            let expected = manifest.sha256;
+            Err(NetLoadError::Other { path, manifest: manifest_file, expected, found })
+        }
     }
 }
 
-/// A net, read with the file that describes it.
+/// A net that was read with the file that describes it.
 #[derive(Debug)]
 pub struct LoadedNet {
     pub net: Net,
     pub manifest: Option<Manifest>,
-    /// Whether a manifest or a description says what the net is.
+    /// Whether a manifest, a description or the file itself describes the net.
     pub described: bool,
 }
 
@@ -274,8 +277,8 @@ pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, NetLoadError
     if !path.exists() {
         return Ok(None);
     }
-    let found = Manifest::from_json(&read_net_file(&path)?);
-    found.map(Some).map_err(|reason| NetLoadError::Manifest { path, reason })
+    let manifest = Manifest::from_json(&read_net_file(&path)?);
+    manifest.map(Some).map_err(|reason| NetLoadError::Manifest { path, reason })
 }
 
 fn read_description(net: &Path) -> Result<Option<(Hints, Option<usize>)>, NetLoadError> {
@@ -293,9 +296,9 @@ fn read_description(net: &Path) -> Result<Option<(Hints, Option<usize>)>, NetLoa
 pub fn check_agreement(
     net: &Path,
     hidden: Option<usize>,
-    found: &Architecture,
+    architecture: &Architecture,
 ) -> Result<(), NetLoadError> {
-    let found = found.hidden;
+    let found = architecture.hidden;
     match hidden.filter(|hidden| *hidden != found) {
         None => Ok(()),
         Some(hidden) => Err(NetLoadError::Description {
@@ -306,7 +309,7 @@ pub fn check_agreement(
     }
 }
 
-/// Parses the text of a description; also returns the hidden size, if it is given.
+/// Parses the text of a description, and returns the hidden size, too, if it is given.
 pub fn parse_description(text: &str) -> Result<(Hints, Option<usize>), ManifestError> {
     let one_line = |error: toml::de::Error| {
         let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
@@ -318,37 +321,35 @@ pub fn parse_description(text: &str) -> Result<(Hints, Option<usize>), ManifestE
     for key in ["qa", "qb", "scale", "head_format", "head_shift", "head_round"] {
         if let Some(value) = table.remove(key) {
             scales.insert(key.into(), value.clone());
-            // One by one, so that an error names its key.
+            // The keys are parsed individually, so that an error names the key.
             parse_table::<Scales>(&scales, &format!("`{key}`: "))?;
         }
     }
     let has_hidden = table.contains_key("hidden");
     // Pairwise nets need an even size.
-    let usual: [(&str, toml::Value); 3] =
+    let defaults: [(&str, toml::Value); 3] =
         [("inputs", "perspective".into()), ("activation", "screlu".into()), ("hidden", 2.into())];
-    for (key, usual) in usual {
-        table.entry(key).or_insert(usual);
+    for (key, default) in defaults {
+        table.entry(key).or_insert(default);
     }
     let hints = Hints { net: parse_table(&table, "")?, scales: parse_table(&scales, "")? };
     let hidden = has_hidden.then_some(hints.net.hidden);
     Ok((hints, hidden))
 }
-
-/// Parses a table; `key` begins the error.
 fn parse_table<T: DeserializeOwned>(table: &toml::Table, key: &str) -> Result<T, ManifestError> {
     let wrong = |error: toml::de::Error| ManifestError::Toml(key.into(), error.message().into());
     table.clone().try_into().map_err(wrong)
 }
 
-/// The base evaluation of a net, as files contain it.
+/// The base evaluation of a net in the form of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredBase {
     pub name: String,
-    /// Hash of its file; null if it is built in.
+    /// The hash of the file; null if the base is built in.
     pub sha256: Option<String>,
-    /// As [`StartNet::doubt`](super::StartNet::doubt).
+    /// The reason of [`StartNet::doubt`](super::StartNet::doubt).
     pub doubt: Option<String>,
-    /// Centipawns per logit, of the base and of the net: SCALE.
+    /// The number of centipawns per logit of the base and the net: SCALE.
     pub scale: f64,
     #[serde(flatten)]
     pub below: StoredEvaluation,
@@ -378,29 +379,31 @@ impl StoredEvaluation {
 pub struct EmbeddedNet {
     pub architecture: Architecture,
     pub scales: Scales,
-    /// Its file in base64.
+    /// The file in base64.
     pub file: String,
 }
 
 impl EmbeddedNet {
-    /// Largest file of a net in bytes, as headers of checkpoints and manifests contain it.
+    /// The size of the largest file, in bytes, that headers of checkpoints and manifests contain.
     pub const MOST: usize = 32 << 20;
 
     /// Encodes a net as text.
     pub fn new(net: &Net) -> Self {
-        let (architecture, scales) = (net.architecture().clone(), net.scales());
-        Self { architecture, scales, file: STANDARD.encode(net.to_bytes()) }
+        let architecture = net.architecture().clone();
+        Self { architecture, scales: net.scales(), file: STANDARD.encode(net.to_bytes()) }
     }
 
-    /// Fails, with the reason, if its file is not one of this net.
+    /// Reads the net.
+    /// # Errors
+    /// Fails if the file is not one of this net.
     pub fn read_net(&self) -> Result<Net, ManifestError> {
         let hints = Hints { net: self.architecture.clone(), scales: self.scales };
         let file = STANDARD.decode(&self.file).map_err(ManifestError::Base64)?;
         let net = Net::read(&file, &hints)?;
-        let (found, expected) = (net.architecture(), &self.architecture);
-        match found == expected {
-            true => Ok(net),
-            false => Err(ManifestError::OtherNet(found.clone().into(), expected.clone().into())),
+        let expected = &self.architecture;
+        match net.architecture() {
+            found if found == expected => Ok(net),
+            found => Err(ManifestError::OtherNet(found.clone().into(), expected.clone().into())),
         }
     }
 }

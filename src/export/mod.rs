@@ -1,4 +1,4 @@
-//! Weights to a net that engines load: quantise, prove, measure, write, verify. Floats
+//! The export of weights to a net for engines: quantise, prove, measure, write, verify. Floats
 //! (`.safetensors`), net (`.bin`) and manifest (`.json`) are complete before the first is renamed.
 
 mod manifest;
@@ -47,7 +47,7 @@ use crate::output::{Output, OutputError};
 use crate::sample::Position;
 use crate::weights::{Weights, WeightsError};
 
-/// Reason why an export failed. No file was written.
+/// The reason why an export failed. No file was written.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "its messages describe them")]
 pub enum ExportError {
@@ -72,7 +72,7 @@ pub enum ExportError {
 #[allow(missing_docs, reason = "their names describe them")]
 pub struct ExportedNet {
     pub net: Net,
-    /// Architecture of the floats, which may have a factoriser.
+    /// The architecture of the floats, which may have a factoriser.
     pub architecture: Architecture,
     pub manifest: Manifest,
 }
@@ -120,7 +120,7 @@ impl ExportedNet {
     }
 }
 
-/// Differences between the integers and the floats of a net.
+/// The differences between the integers and the floats of a net.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "their names describe them")]
 pub struct FloatError {
@@ -151,15 +151,15 @@ pub fn measure_errors(
     }))
 }
 
-/// Endings with another meaning: manifests, floats, descriptions, and files of other programs.
+/// The endings with another meaning: manifests, floats, descriptions, and files of other programs.
 const OTHER_ENDINGS: [&str; 9] =
     ["json", "safetensors", "toml", "csv", "onnx", "pt", "pth", "ckpt", "npz"];
 
-/// Paths of floats, net and manifest.
+/// The paths of floats, net and manifest.
 pub fn output_paths(net: &Path) -> Result<[PathBuf; 3], ExportError> {
     let ending = net.extension().unwrap_or_default().to_ascii_lowercase();
-    let taken = OTHER_ENDINGS.iter().any(|other| ending == *other);
-    if taken || net.file_name().is_none() {
+    let is_taken = OTHER_ENDINGS.iter().any(|it| ending == *it);
+    if is_taken || net.file_name().is_none() {
         return Err(ExportError::Name { path: net.into() });
     }
     Ok([floats_path(net), net.into(), manifest_path(net)])

@@ -1,7 +1,7 @@
-//! The order of neurons. Engines skip inputs of the first layer that are zero, four at a time: the
-//! more of these blocks are zero as a whole, the faster is the layer. Neurons may stand in any
-//! order, as long as the two of a pairwise product keep their distance, and both perspectives share
-//! the order. Here neurons that are active in the same positions become neighbours.
+//! The order of neurons. Engines skip blocks of four zero inputs of the first layer, so the layer is
+//! faster the more of these blocks are zero. Neurons may have any order if the two neurons of a
+//! pairwise product keep their distance, and both perspectives share the order. This module makes
+//! neurons that are active in the same positions neighbours.
 
 use std::fmt;
 
@@ -14,17 +14,17 @@ use crate::net::{Net, PositionEvaluator, has_bytes};
 use crate::sample::Position;
 use crate::weights::{Weights, WeightsError};
 
-/// Inputs of the first layer that engines skip together.
+/// The number of inputs of the first layer that engines skip together.
 const BLOCK: usize = 4;
 
-/// Shares of the blocks of four inputs of the first layer that are zero.
+/// The shares of the blocks of four inputs of the first layer that are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ZeroBlocks {
-    /// On which they were counted, with all perspectives of each.
+    /// The number of counted positions, with all perspectives.
     pub positions: u64,
-    /// In the order of training.
+    /// The share in the order of training.
     pub before: f64,
-    /// In the order of the file.
+    /// The share in the order of the file.
     pub after: f64,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for ZeroBlocks {
 }
 
 impl ZeroBlocks {
-    /// The share in the order of a deep net itself; none without positions.
+    /// Measures the share in the order of a deep net; none without positions.
     pub fn measure_blocks(net: &Net, positions: &[Position]) -> Option<Self> {
         if !net.architecture().is_deep() || positions.is_empty() {
             return None;
@@ -52,14 +52,14 @@ impl ZeroBlocks {
     }
 }
 
-/// An order of the inputs that a perspective gives to the first layer: old places by new ones.
+/// An order of a perspective's inputs of the first layer: old indices by new ones.
 pub struct NeuronOrder {
     inputs: Vec<usize>,
-    /// What the order gains.
+    /// The shares of zero blocks before and after.
     pub zero_blocks: ZeroBlocks,
 }
 
-/// By input of a perspective: the perspectives of positions where it is not zero, as bits.
+/// The perspectives of positions where an input is not zero, as bits, by input of a perspective.
 struct Activity(Vec<Vec<u64>>);
 
 impl Activity {
@@ -70,9 +70,9 @@ impl Activity {
             true => net.first_input(value.into()) != 0,
             false => value != 0,
         };
-        // The positions of a block of bits, whose perspectives are 64.
-        let positions_of_word = 64 / net.architecture().views();
-        let word = |evaluator: &mut PositionEvaluator, positions: &[Position]| {
+        // A word has a bit for each of 64 perspectives.
+        let positions_per_word = 64 / net.architecture().views();
+        let measure = |evaluator: &mut PositionEvaluator, positions: &[Position]| {
             let mut words = vec![0_u64; width];
             let mut bit = 0;
             for position in positions {
@@ -85,8 +85,9 @@ impl Activity {
             }
             words
         };
-        let blocks = positions.par_chunks(positions_of_word);
-        let words: Vec<Vec<u64>> = blocks.map_init(|| PositionEvaluator::new(net), word).collect();
+        let blocks = positions.par_chunks(positions_per_word);
+        let words = blocks.map_init(|| PositionEvaluator::new(net), measure);
+        let words: Vec<Vec<u64>> = words.collect();
         Self((0..width).map(|input| words.iter().map(|words| words[input]).collect()).collect())
     }
 
@@ -94,40 +95,40 @@ impl Activity {
         bits.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// The share of the blocks that are zero, of so many perspectives.
+    /// The share of the blocks that are zero, for the given number of perspectives.
     fn zero_share(&self, order: &[usize], perspectives: usize) -> f64 {
         let active = |block: &[usize]| {
             let words = 0..self.0[0].len();
-            let union = words.map(|word| block.iter().fold(0, |all, it| all | self.0[*it][word]));
+            let union = words.map(|word| block.iter().fold(0, |bits, it| bits | self.0[*it][word]));
             union.map(|word| u64::from(word.count_ones())).sum::<u64>()
         };
         let active: u64 = order.par_chunks(BLOCK).map(active).sum();
         1.0 - active as f64 / (order.len().div_ceil(BLOCK) * perspectives) as f64
     }
 
-    /// All inputs, the least active first.
+    /// Sorts the inputs, the least active first.
     fn by_activity(&self) -> Vec<usize> {
         let mut inputs: Vec<usize> = (0..self.0.len()).collect();
         inputs.sort_by_key(|input| (Self::count_bits(&self.0[*input]), *input));
         inputs
     }
 
-    /// Forms one block after the other: the last input that is left, and those that add the fewest
-    /// perspectives to the ones where the block is active.
-    fn group_neurons(&self, mut left: Vec<usize>) -> Vec<usize> {
-        let mut order = Vec::with_capacity(left.len());
-        while let Some(first) = left.pop() {
+    /// Forms successive blocks. A block begins with the last remaining input; then inputs are added
+    /// with which it becomes active in the fewest additional perspectives.
+    fn group_neurons(&self, mut remaining: Vec<usize>) -> Vec<usize> {
+        let mut order = Vec::with_capacity(remaining.len());
+        while let Some(first) = remaining.pop() {
             let mut union = self.0[first].clone();
             order.push(first);
-            for _ in 1..BLOCK.min(left.len() + 1) {
+            for _ in 1..BLOCK.min(remaining.len() + 1) {
                 let added = |input: &usize| -> u64 {
                     let words = self.0[*input].iter().zip(&union);
                     words.map(|(word, union)| u64::from((word & !union).count_ones())).sum()
                 };
-                let costs: Vec<u64> = left.par_iter().map(added).collect();
-                // Of equal ones the last.
-                let best = (0..left.len()).rev().min_by_key(|place| costs[*place]);
-                let next = left.remove(best.expect("an input is left"));
+                let costs: Vec<u64> = remaining.par_iter().map(added).collect();
+                // The last one is chosen if several are equal.
+                let best = (0..remaining.len()).rev().min_by_key(|index| costs[*index]);
+                let next = remaining.remove(best.expect("an input is left"));
                 union.iter_mut().zip(&self.0[next]).for_each(|(union, word)| *union |= word);
                 order.push(next);
             }
@@ -137,7 +138,7 @@ impl Activity {
 }
 
 impl NeuronOrder {
-    /// The order for a net, by positions such as it evaluates.
+    /// Chooses the order for a net, from positions like those that it evaluates.
     pub fn choose_order(net: &Net, positions: &[Position]) -> Self {
         let activity = Activity::measure_activity(net, positions);
         let perspectives = positions.len() * net.architecture().views();
@@ -145,9 +146,9 @@ impl NeuronOrder {
         let before = activity.zero_share(&trained, perspectives);
         let sorted = activity.by_activity();
         let reversed = sorted.iter().rev().copied().collect();
-        let (rising, falling) =
-            (activity.group_neurons(reversed), activity.group_neurons(sorted.clone()));
-        let (mut inputs, mut after) = (trained, before);
+        let [rising, falling] = [reversed, sorted.clone()].map(|it| activity.group_neurons(it));
+        let mut inputs = trained;
+        let mut after = before;
         for order in [sorted, rising, falling] {
             let share = activity.zero_share(&order, perspectives);
             if share > after {
@@ -158,24 +159,24 @@ impl NeuronOrder {
         Self { inputs, zero_blocks }
     }
 
-    /// Brings all arrays of a net into this order.
+    /// Reorders all arrays of a net.
     pub fn apply_order(
         &self,
         weights: &Weights,
         net: &Architecture,
     ) -> Result<Weights, WeightsError> {
         let half = self.inputs.len();
-        // The same order within each half of a product, and each perspective.
+        // The order is repeated for each half of a product and for each perspective.
         let repeated = |count: usize| -> Vec<usize> {
             (0..count).map(|it| self.inputs[it % half] + it / half * half).collect()
         };
-        let (neurons, columns) = (repeated(net.hidden), repeated(net.feature_count()));
+        let [neurons, columns] = [net.hidden, net.feature_count()].map(repeated);
         let mut permuted = weights.clone();
         let first = net.parts_of_map(0)[0];
         for array in net.list_arrays() {
-            let order = match array.part {
+            let order = match array.kind {
                 ArrayKind::Rows(_) | ArrayKind::Factor(_) | ArrayKind::AccumulatorBias => &neurons,
-                part if part == first => &columns,
+                kind if kind == first => &columns,
                 _ => continue,
             };
             let values = weights.get(&array.name, &array.shape)?.chunks_exact(order.len());

@@ -1,18 +1,18 @@
 //! The proof that engines' integers cannot overflow, for one net and every legal position.
 //!
 //! **Accumulator (i16).** The bias and the bounds of each feature set
-//! ([`FeatureSet::bound_sums`](crate::features::FeatureSet::bound_sums)) bound it together.
+//! ([`FeatureSet::bound_sums`](crate::features::FeatureSet::bound_sums)) add up to its bounds.
 //!
-//! **Intermediate sums.** Of pieces on squares a move adds at most two rows and removes at most
-//! two, so that every intermediate sum is bounded, too
-//! ([`Kings::bound_sums`](crate::architecture::Kings::bound_sums)). Other sets may change as many rows as
-//! are active: there adds must wrap, as SIMD adds and those of the engine code do. Then the sum is
-//! right after the last of them, and intermediate bounds are those of legal positions.
+//! **Intermediate sums.** A move adds at most two rows of pieces on squares and removes at most two,
+//! so that every intermediate sum is bounded, too
+//! ([`Kings::bound_sums`](crate::architecture::Kings::bound_sums)). Other sets may change all active
+//! rows, so additions must wrap, as SIMD additions and the engine code do. The sum is then right
+//! after the last change, and intermediate bounds are those of legal positions.
 //!
-//! **Sums behind it (i32).** All positive terms sum to at most P, all negative ones to at least M:
-//! each partial sum, in any order, lies in `[M, P]`. With an `int8` head that holds for each neuron
-//! of the first map; what is behind it, and all of a `float` head, has no integers. In fixed point
-//! it holds for each neuron of each map in integers, with the bias before its shift or behind it.
+//! **Sums behind it (i32).** All positive terms sum to at most P, all negative terms to at least M,
+//! so each partial sum in any order lies in `[M, P]`. This holds for each neuron of the first map of
+//! an `int8` head; later maps, and `float` heads, have no integers. In fixed point it holds for each
+//! neuron of each map in integers, with the bias before or after its shift.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -29,13 +29,13 @@ use crate::scales::Scales;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
-    /// Accumulators in legal positions, all neurons.
+    /// The accumulators of all neurons in legal positions.
     pub accumulator: Bounds,
-    /// Intermediate sums of accumulators, whatever the order of additions.
+    /// The intermediate sums of accumulators in any order of additions.
     pub intermediate: Bounds,
-    /// Partial sums of the integers behind the accumulators; 0 to 0 with a `float` head.
+    /// The partial sums of the integers behind the accumulators; 0 to 0 with a `float` head.
     pub output: Bounds,
-    /// `(sum + bias) * SCALE`, before the last division; 0 to 0 if that is not an integer.
+    /// The product `(sum + bias) * SCALE` before the last division; 0 to 0 if it is not an integer.
     pub product: Bounds,
     /// Whether that product fits an i32; otherwise engines need i64.
     pub product_fits_i32: bool,
@@ -43,7 +43,7 @@ pub struct Proof {
     pub i16_trick: bool,
 }
 
-/// Prints the bounds, the same for export and verification.
+/// Formats the bounds for export and verification.
 impl std::fmt::Display for Proof {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Proof { accumulator, intermediate, output, .. } = self;
@@ -78,7 +78,7 @@ impl Bounds {
 
     fn times(self, other: Bounds) -> Bounds {
         let ends = [self.least, self.most];
-        let products = ends.map(|one| [one * other.least, one * other.most]);
+        let products = ends.map(|end| [end * other.least, end * other.most]);
         let products = products.as_flattened().iter().copied().map(Bounds::exact_value);
         products.reduce(Bounds::join_bounds).expect("there are four")
     }
@@ -100,7 +100,7 @@ impl std::fmt::Display for Bounds {
     }
 }
 
-/// Reason why a net is refused: the first place where its integers may overflow.
+/// The reason why a net is refused: the first integers that may overflow.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Overflow {
     #[error(
@@ -115,32 +115,33 @@ pub enum Overflow {
     Output(Bounds),
 }
 
-/// Proves that no legal position overflows i16 accumulators, but for nets in another program's form,
-/// or an i32 output sum.
+/// Proves that no legal position overflows i32 output sums or, except in foreign nets, accumulators.
 pub fn prove(net: &Net) -> Result<Proof, Overflow> {
-    let (architecture, Scales { scale, .. }) = (net.architecture(), net.scales());
+    let architecture = net.architecture();
+    let Scales { scale, .. } = net.scales();
     let bounds: Vec<_> =
         (0..architecture.hidden).into_par_iter().map(|it| bound_accumulator(net, it)).collect();
     let (legal, intermediate): (Vec<_>, Vec<_>) = bounds.into_iter().map(<(_, _)>::from).unzip();
     let fits = |it: &Bounds| it.lies_within(i16::MIN.into(), i16::MAX.into());
-    // The trainers of other programs prove nothing: an export says what its engines may compute.
+    // Other trainers prove nothing; the export reports the possible overflows of their engines.
     if let Some(neuron) = intermediate.iter().position(|it| !fits(it)).filter(|_| !net.is_foreign())
     {
         return Err(Overflow::Accumulator { neuron, bounds: intermediate[neuron] });
     }
     let hull =
         |bounds: &[Bounds]| bounds.iter().copied().reduce(Bounds::join_bounds).expect("neurons");
-    let (accumulator, intermediate) = (hull(&legal), hull(&intermediate));
+    let [accumulator, intermediate] = [&legal, &intermediate].map(|it| hull(it));
 
     let is_float = architecture.is_deep() && !has_bytes(architecture, net.scales());
     let accumulators = (!is_float).then(|| legal.repeat(architecture.views()));
     let accumulators = accumulators.map(|bounds| IntervalsOf { bounds, fixed: None });
     // The union of all buckets' bounds; a position uses one bucket.
-    let (mut output, mut sum) = (Bounds::NONE, Bounds::NONE);
+    let [mut output, mut sum] = [Bounds::NONE; 2];
     for bucket in 0..architecture.buckets {
         let intervals = Intervals { net, bucket, sums: Cell::new(Bounds::NONE) };
-        let (graph, see) = (architecture.graph(), |_: &_, _: &_| ());
-        let last = graph.evaluate(architecture, &intervals, accumulators.clone(), see);
+        let accumulators = accumulators.clone();
+        let graph = architecture.graph();
+        let last = graph.evaluate(architecture, &intervals, accumulators, |_, _| ());
         output = output.join_bounds(intervals.sums.get());
         sum = sum.join_bounds(last.map_or(Bounds::NONE, |last| last.bounds[0]));
     }
@@ -148,32 +149,27 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
         return Err(Overflow::Output(output.join_bounds(sum)));
     }
     if architecture.is_deep() && net.fixed_output().is_none() {
-        let (product, product_fits_i32, i16_trick) = (Bounds::NONE, true, false);
+        let product = Bounds::NONE;
+        let [product_fits_i32, i16_trick] = [true, false];
         let proof =
             Proof { accumulator, intermediate, output, product, product_fits_i32, i16_trick };
         return Ok(proof);
     }
     let product = Bounds { least: sum.least * i64::from(scale), most: sum.most * i64::from(scale) };
     let product_fits_i32 = product.lies_within(i32::MIN.into(), i32::MAX.into());
-    if architecture.is_deep() {
-        let i16_trick = false;
-        let proof =
-            Proof { accumulator, intermediate, output, product, product_fits_i32, i16_trick };
-        return Ok(proof);
-    }
     let ceiling = architecture.activation.curve().integer_ceiling(net.scales().qa);
-    let trick = |&o: &i16| {
+    let fits_i16 = |&o: &i16| {
         let product = i64::from(o) * i64::from(ceiling);
         product >= i16::MIN.into() && product <= i16::MAX.into()
     };
-    let i16_trick = net.map_numbers(0)[0].i16s().iter().all(trick);
+    let i16_trick = !architecture.is_deep() && net.map_numbers(0)[0].i16s().iter().all(fits_i16);
     Ok(Proof { accumulator, intermediate, output, product, product_fits_i32, i16_trick })
 }
 
 struct Intervals<'a> {
     net: &'a Net,
     bucket: usize,
-    /// Bounds of all partial sums of maps, and of piece-square values.
+    /// The bounds of all partial sums of maps, and of piece-square values.
     sums: Cell<Bounds>,
 }
 
@@ -186,7 +182,7 @@ impl Intervals<'_> {
 #[derive(Clone)]
 struct IntervalsOf {
     bounds: Vec<Bounds>,
-    /// What they are in a head in fixed point.
+    /// The integers of a head in fixed point.
     fixed: Option<FixedValue>,
 }
 
@@ -197,46 +193,46 @@ impl IntervalsOf {
 }
 
 impl Bounds {
-    /// The bounds of a function that is monotone, or that is so below and above its least value at 0.
+    /// Bounds a function that is monotone, or monotone on both sides of its least value at 0.
     fn map_monotone(self, function: impl Fn(i64) -> i64) -> Bounds {
-        let [one, other] = [self.least, self.most].map(&function);
-        let at_zero = if self.least <= 0 && self.most >= 0 { function(0) } else { one };
-        Bounds { least: one.min(other).min(at_zero), most: one.max(other) }
+        let [at_least, at_most] = [self.least, self.most].map(&function);
+        let at_zero = if self.least <= 0 && self.most >= 0 { function(0) } else { at_least };
+        Bounds { least: at_least.min(at_most).min(at_zero), most: at_least.max(at_most) }
     }
 
-    /// Bounds of a sum in any order of these terms.
+    /// Bounds a sum of the terms in any order.
     fn of_terms(terms: impl Iterator<Item = Bounds>) -> Bounds {
         terms.map(|term| term.join_bounds(Bounds::NONE)).fold(Bounds::NONE, Bounds::plus)
     }
 }
 
 impl GraphArithmetic for Intervals<'_> {
-    /// None for floats, which have no bounds.
+    /// Intervals; none for floats, which have no bounds.
     type Values = Option<IntervalsOf>;
 
     fn activate(&self, x: Self::Values, curves: &[Curve]) -> Self::Values {
         let IntervalsOf { bounds, fixed } = x?;
-        let each = |of: &dyn Fn(Curve, i64) -> i64| {
-            let of_curve = |curve: &Curve| -> Vec<Bounds> {
-                bounds.iter().map(|bounds| bounds.map_monotone(|x| of(*curve, x))).collect()
+        let each = |apply: &dyn Fn(Curve, i64) -> i64| {
+            let bound_curve = |curve: &Curve| -> Vec<Bounds> {
+                bounds.iter().map(|bounds| bounds.map_monotone(|x| apply(*curve, x))).collect()
             };
-            curves.iter().flat_map(of_curve).collect()
+            curves.iter().flat_map(bound_curve).collect()
         };
         if let Some(FixedValue { map, .. }) = fixed {
-            let it = self.fixed_map(map).expect("its outputs are integers");
-            let fixed = Some(FixedValue { map, unit: it.values });
+            let plan = self.fixed_map(map).expect("its outputs are integers");
+            let fixed = Some(FixedValue { map, unit: plan.values });
             return Some(IntervalsOf {
-                bounds: each(&|curve, y| it.activate_value(curve, y)),
+                bounds: each(&|curve, y| plan.activate_value(curve, y)),
                 fixed,
             });
         }
-        let of = |curve: Curve, x: i64| {
+        let apply = |curve: Curve, x: i64| {
             let mut values = Vec::new();
             // Accumulators fit an i16.
             curve.apply_to_integers(&[x as i32], self.net.scales().qa, &mut values);
             values[0].into()
         };
-        Some(IntervalsOf { bounds: each(&of), fixed })
+        Some(IntervalsOf { bounds: each(&apply), fixed })
     }
 
     fn select_columns(
@@ -252,17 +248,18 @@ impl GraphArithmetic for Intervals<'_> {
         Some(x?.map_bounds(|x| architecture::multiply_columns(&x, parts, factors, Bounds::times)))
     }
 
-    fn combine(&self, x: Self::Values, y: Self::Values, how: Combination) -> Self::Values {
-        let combine = |(x, y): (Bounds, Bounds)| match how {
+    fn combine(&self, x: Self::Values, y: Self::Values, kind: Combination) -> Self::Values {
+        let combine = |(x, y): (Bounds, Bounds)| match kind {
             Combination::Sum => x.plus(y),
             Combination::Difference => x.plus(y.times(Bounds::exact_value(-1))),
             Combination::Product => x.times(y),
         };
-        let (x, mut y) = (x?, y?);
-        if let (Some(to), Some(from)) = (x.fixed, y.fixed) {
+        let x = x?;
+        let mut y = y?;
+        if let (Some(x_value), Some(y_value)) = (x.fixed, y.fixed) {
             y = y.map_bounds(|y| {
                 y.iter()
-                    .map(|it| it.map_monotone(|y| convert_unit(y, from.unit, to.unit)))
+                    .map(|it| it.map_monotone(|y| convert_unit(y, y_value.unit, x_value.unit)))
                     .collect()
             });
         }
@@ -285,23 +282,24 @@ impl GraphArithmetic for Intervals<'_> {
 
     fn piece_squares(&self, accumulators: Self::Values) -> Self::Values {
         let Architecture { inputs, buckets, .. } = self.net.architecture();
-        let sets = inputs.sets().iter().enumerate().map(|(place, set)| {
-            let values = self.net.psqt_values(place).iter().skip(self.bucket).step_by(*buckets);
+        let sets = inputs.sets().iter().enumerate().map(|(index, set)| {
+            let values = self.net.psqt_values(index).iter().skip(self.bucket).step_by(*buckets);
             set.bound_sums(&values.copied().collect::<Vec<_>>()).into()
         });
-        let own = sets.fold(Bounds::NONE, Bounds::plus);
-        let difference = own.plus(own.times(Bounds::exact_value(-1)));
-        self.record_sums(own.join_bounds(difference));
+        let side = sets.fold(Bounds::NONE, Bounds::plus);
+        let difference = side.plus(side.times(Bounds::exact_value(-1)));
+        self.record_sums(side.join_bounds(difference));
         let half = Bounds { least: difference.least / 2, most: difference.most / 2 };
         let half = if self.net.fixed_point().psqt.is_some() { Bounds::NONE } else { half };
         accumulators.map(|_| IntervalsOf { bounds: vec![half], fixed: self.net.fixed_output() })
     }
 
     fn apply_map(&self, map: usize, x: Self::Values) -> Self::Values {
-        let (IntervalsOf { bounds: x, fixed }, net) = (x?, self.net);
-        let are_first = fixed.is_none() && net.architecture().is_deep();
-        let of_map = self.fixed_map(map);
-        let input = |x: i64| match (are_first, of_map) {
+        let IntervalsOf { bounds: x, fixed } = x?;
+        let net = self.net;
+        let is_first = fixed.is_none() && net.architecture().is_deep();
+        let fixed_map = self.fixed_map(map);
+        let input = |x: i64| match (is_first, fixed_map) {
             (true, _) => net.first_input(x),
             (_, Some(map)) => map.scale_input(x),
             _ => x,
@@ -317,29 +315,30 @@ impl GraphArithmetic for Intervals<'_> {
         if !net.architecture().is_deep() {
             let sum = sum(self.bucket);
             self.record_sums(sum);
-            // The bias is added to the sum itself and must not overflow it either.
+            // The bias is added to the sum, and must not overflow it either.
             let bias =
                 Bounds::exact_value(biases.get(self.bucket) as i64).join_bounds(Bounds::NONE);
             let unit = net.largest_product() / i64::from(net.scales().qa);
             let divided = sum.map_monotone(|sum| sum / unit);
             return Some(IntervalsOf { bounds: vec![divided.plus(bias)], fixed });
         }
-        let Some(of_map) = of_map else {
+        let Some(fixed_map) = fixed_map else {
             self.record_sums(outputs.map(sum).fold(Bounds::NONE, Bounds::join_bounds));
             return None;
         };
         let output = |output: usize| {
-            let (sum, bias) = (sum(output), biases.get(output) as i64);
+            let sum = sum(output);
+            let bias = biases.get(output) as i64;
             let ends = sum
                 .join_bounds(sum.plus(Bounds::exact_value(bias)))
                 .join_bounds(Bounds::exact_value(bias));
-            let found = sum.map_monotone(|sum| of_map.scale_output(sum, bias));
-            self.record_sums(if of_map.biases_first() { ends } else { sum.join_bounds(found) });
-            found
+            let scaled = sum.map_monotone(|sum| fixed_map.scale_output(sum, bias));
+            self.record_sums(if fixed_map.biases_first() { ends } else { sum.join_bounds(scaled) });
+            scaled
         };
         let bounds = outputs.map(output).collect();
-        let fixed = FixedValue { map, unit: of_map.unit };
-        (!of_map.floats).then_some(IntervalsOf { bounds, fixed: Some(fixed) })
+        let fixed = FixedValue { map, unit: fixed_map.unit };
+        (!fixed_map.floats).then_some(IntervalsOf { bounds, fixed: Some(fixed) })
     }
 }
 
@@ -349,7 +348,7 @@ impl Intervals<'_> {
     }
 }
 
-/// Bounds of an accumulator in legal positions, and of its intermediate sums.
+/// Bounds an accumulator in legal positions, and its intermediate sums.
 fn bound_accumulator(net: &Net, neuron: usize) -> [Bounds; 2] {
     let Architecture { inputs, hidden, .. } = net.architecture();
     let bias = Bounds::exact_value(net.accumulator_bias()[neuron].into());
@@ -358,8 +357,8 @@ fn bound_accumulator(net: &Net, neuron: usize) -> [Bounds; 2] {
     };
     let sets = inputs.sets().iter().zip(net.numbers());
     if inputs.is_pieces() {
-        let both = inputs.kings().bound_sums(&sets.flat_map(column).collect::<Vec<_>>());
-        return both.map(|it| bias.plus(it.into()));
+        let bounds = inputs.kings().bound_sums(&sets.flat_map(column).collect::<Vec<_>>());
+        return bounds.map(|it| bias.plus(it.into()));
     }
     [sets.fold(bias, |sum, it| sum.plus(it.0.bound_sums(&column(it)).into())); 2]
 }

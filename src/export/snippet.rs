@@ -1,4 +1,4 @@
-//! Inference code for engines: one source file of one net, from templates.
+//! Inference code for engines: one source file for one net, from templates.
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Value, merge_maps};
@@ -21,7 +21,7 @@ impl Language {
         self.choose_between("nnue.rs", "nnue.h")
     }
 
-    /// Command that compiles a file of code to the program `nnue`.
+    /// The command that compiles a file of code to the program `nnue`.
     fn compile_command(self, file: &str, floats: bool) -> String {
         // C compilers may fuse a product into a sum, which rounds differently.
         let exact = if floats { " -ffp-contract=off" } else { "" };
@@ -31,7 +31,7 @@ impl Language {
         )
     }
 
-    /// Escapes a text for a literal, safe in comments too.
+    /// Escapes a text for a literal; the result is safe in comments, too.
     fn escape_literal(self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for letter in text.chars() {
@@ -84,21 +84,21 @@ pub fn write_snippet(
     [net_file, code_file]: [&str; 2],
     golden: &[Golden],
 ) -> Result<String, SnippetError> {
-    if let BucketChoice::Own(own) = net.architecture().bucket_choice {
-        return Err(SnippetError::OwnBuckets(own.name));
+    if let BucketChoice::Own(custom) = net.architecture().bucket_choice {
+        return Err(SnippetError::OwnBuckets(custom.name));
     }
     let proof = prove(net)?;
     let Scales { qa, qb, .. } = net.scales();
     let unit = net.fixed_output().map_or(i64::from(qa) * i64::from(qb), |output| output.unit);
-    let most = (proof.product.most / unit).max(-(proof.product.least / unit));
-    if most > i32::MAX.into() {
-        return Err(SnippetError::Centipawns(most));
+    let largest = (proof.product.most / unit).max(-(proof.product.least / unit));
+    if largest > i32::MAX.into() {
+        return Err(SnippetError::Centipawns(largest));
     }
-    // A file name that shells take as it is, or else the usual one.
-    let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);
-    let plain = code_file.bytes().all(letter) && !code_file.is_empty();
-    let plain = plain && !code_file.starts_with('-');
-    let code_file = if plain { code_file } else { language.file_name() };
+    // A file name that shells would interpret is replaced by the default name.
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);
+    let is_plain = code_file.bytes().all(is_letter) && !code_file.is_empty();
+    let is_plain = is_plain && !code_file.starts_with('-');
+    let code_file = if is_plain { code_file } else { language.file_name() };
     let is_deep = net.architecture().is_deep();
     let compile = language.compile_command(code_file, is_deep && net.fixed_output().is_none());
     let compile = Value::from_safe_string(compile);
@@ -113,7 +113,7 @@ pub fn write_snippet(
     ))
 }
 
-/// Renders the template of a language. Strings are escaped for its literals.
+/// Renders the template of a language, with strings escaped for its literals.
 fn render_template(language: Language, facts: &Value) -> String {
     let mut environment = Environment::new();
     let mut syntax = SyntaxConfig::builder();
@@ -127,7 +127,7 @@ fn render_template(language: Language, facts: &Value) -> String {
         };
         written.map_err(|_| Error::from(ErrorKind::WriteFailure))
     });
-    // The lines for nets of several feature sets.
+    // This template has the lines for nets of several feature sets.
     let sets = language.choose_between(
         include_str!("snippet/sets.rs.jinja"),
         include_str!("snippet/sets.h.jinja"),
@@ -164,8 +164,8 @@ fn template_facts(
     context! {
         architecture => Value::from_safe_string(architecture.to_string()),
         floats,
-        // Inputs: the perspectives, how many of them count, whether they depend on kings.
-        sides => if inputs.views == Views::Plain { 1 } else { 2 },
+        // Inputs: the perspectives, the number used by the output, whether they depend on kings.
+        sides => if inputs.perspectives == Views::Plain { 1 } else { 2 },
         views => architecture.views(),
         kings => inputs.kings().has_effect(),
         mirrored => inputs.kings().mirror,
@@ -178,7 +178,7 @@ fn template_facts(
             .map(|rank| Value::from_safe_string(rank.join(", ")))
             .collect::<Vec<_>>(),
         rows => architecture.row_count(),
-        // Accumulators: `max(0, acc)`, `clamp(acc, 0, QA)` if bounded, that squared or in pairs.
+        // Accumulators: `max(0, acc)`, or `clamp(acc, 0, QA)` if bounded; squared or multiplied in pairs.
         hidden,
         bounded,
         squared => inner * outer == 2,
@@ -196,11 +196,11 @@ fn template_facts(
         },
         maps => map_facts(architecture, fixed, bytes_in),
         fixed => fixed.maps.iter().any(Option::is_some),
-        // Whether maps are of integers, other than bytes, and of floats.
+        // Whether there are maps of integers other than bytes, and maps of floats.
         fixed_maps => fixed.maps.iter().skip(1).any(Option::is_some),
         float_maps => floats && fixed.maps.iter().skip(usize::from(bytes_in)).any(Option::is_none),
         rounds,
-        // What stands for 1.0 in the output, where it is an integer behind layers.
+        // The unit of the output, if it is an integer behind layers.
         psqt_unit => fixed.psqt,
         output_unit => net.fixed_output().map(|output| output.unit),
         head => Value::from_safe_string(head),
@@ -209,7 +209,7 @@ fn template_facts(
         bytes_in,
         shift,
         shifted => 1_i64 << shift,
-        // What rounds the shift.
+        // The number that rounds the shift.
         half => net.first_half(),
         top => net.largest_product(),
         qa,
@@ -217,7 +217,7 @@ fn template_facts(
         scale,
         i16_trick => proof.i16_trick,
         product_fits_i32 => proof.product_fits_i32,
-        // Files. The assembler reads a literal in a literal.
+        // Files. The assembler reads a literal within a literal.
         net_file,
         assembler_file => net_file.replace('\\', "\\\\").replace('"', "\\\""),
         bytes => net.payload_bytes(),
@@ -231,18 +231,18 @@ fn template_facts(
     }
 }
 
-/// The feature sets with their code; none for pieces alone, which have code of their own.
+/// The feature sets with their code; empty for pieces alone, for which the templates have code.
 fn set_facts(
     language: Language,
     Architecture { inputs, .. }: &Architecture,
 ) -> Result<Value, SnippetError> {
     let mut sets = Vec::new();
     let mut code = String::new();
-    for (place, set) in inputs.sets().iter().enumerate().filter(|_| !inputs.is_pieces()) {
+    for (index, set) in inputs.sets().iter().enumerate().filter(|_| !inputs.is_pieces()) {
         let missing = || SnippetError::Set { set: set.name().into(), language };
         let source = set.engine_code(language).ok_or_else(missing)?;
         let source = source.trim_matches('\n');
-        let first = inputs.first_row(place);
+        let first = inputs.first_row(index);
         code += source;
         sets.push(context! {
             name => Value::from_safe_string(set.name().into()),
@@ -277,24 +277,25 @@ fn map_facts(net: &Architecture, fixed: &FixedPoint, bytes_in: bool) -> Vec<Valu
     net.maps().into_iter().enumerate().map(map).collect()
 }
 
-/// The code of all operations from the first map on, whose inputs are `x0`, and the name of the
-/// output.
+/// Writes the code of all operations from the first map on, which takes `x0`, and names the output.
 fn head_code(language: Language, net: &Net) -> (String, String) {
-    let (Scales { qa, qb, .. }, fixed) = (net.scales(), net.fixed_point());
+    let fixed = net.fixed_point();
     let bytes_in = has_bytes(net.architecture(), net.scales());
-    let (factors, psqt_apart) = ([qa, qb], fixed.psqt.is_some());
+    let factors = [net.scales().qa, net.scales().qb];
+    let psqt_apart = fixed.psqt.is_some();
     let context = CodeContext { language, bytes_in, factors, maps: &fixed.maps, psqt_apart };
-    let (graph, name) = (net.architecture().graph(), |value: usize| format!("v{value}"));
+    let graph = net.architecture().graph();
+    let name = |value: usize| format!("v{value}");
     let is_first = |node: &Node| node.operation == Operation::Affine(0);
     let first = graph.nodes().iter().position(is_first).expect("a net has an output");
     let mut lines = String::new();
     for (value, node) in graph.nodes().iter().enumerate() {
-        let named = |input: usize| (name(input), graph.nodes()[input].width, fixed.values[input]);
+        let input = |input: usize| (name(input), graph.nodes()[input].width, fixed.values[input]);
         let inputs: Vec<_> = match node.operation {
             Operation::PieceSquares => Vec::new(),
             Operation::Affine(0) => vec![("x0".into(), net.architecture().feature_count(), None)],
             _ if value < first => continue,
-            _ => node.input_nodes().map(named).collect(),
+            _ => node.input_nodes().map(input).collect(),
         };
         let inputs = inputs.iter().map(|(name, width, fixed)| CodeValue {
             name,
@@ -302,8 +303,9 @@ fn head_code(language: Language, net: &Net) -> (String, String) {
             fixed: *fixed,
         });
         let inputs: Vec<CodeValue> = inputs.collect();
-        let to = CodeValue { name: &name(value), width: node.width, fixed: fixed.values[value] };
-        lines += &node.operation.engine_code(&context, &inputs, to);
+        let name = &name(value);
+        let output = CodeValue { name, width: node.width, fixed: fixed.values[value] };
+        lines += &node.operation.engine_code(&context, &inputs, output);
     }
     let indent = language.choose_between("        ", "    ");
     let lines: Vec<String> = lines.lines().map(|line| format!("{indent}{line}")).collect();

@@ -1,4 +1,4 @@
-//! Nets in the form of Stockfish's files, and what its engines compute otherwise than in exact integers.
+//! Nets in the form of Stockfish's files, and the deviations of its engines from exact integers.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::net::Net;
 use crate::net::format::stockfish::{self, GenerationError, StockfishGeneration};
 use crate::sample::Position;
 
-/// Reason why a net is none of Stockfish's.
+/// The reason why a net is not one of Stockfish's.
 #[derive(Debug, thiserror::Error)]
 pub enum Unfit {
     #[error(transparent)]
@@ -21,7 +21,7 @@ pub fn is_stockfish(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("nnue"))
 }
 
-/// Makes weights those of a file of Stockfish: both kings on one plane. Returns the generation.
+/// Converts weights to the form of Stockfish's files, with merged kings, and returns the generation.
 pub fn fit_stockfish(source: &mut ImportedWeights) -> Result<StockfishGeneration, Unfit> {
     let ImportedWeights { weights, architecture, scales, write, header, .. } = source;
     let generation = StockfishGeneration::of_net(architecture, *scales)?;
@@ -33,17 +33,17 @@ pub fn fit_stockfish(source: &mut ImportedWeights) -> Result<StockfishGeneration
     Ok(generation)
 }
 
-/// The name of a file with this hash in the field: engines expect it of nets that they embed.
+/// The official name of a file with this hash, which engines expect of embedded nets.
 pub fn official_name(sha256: &str) -> String {
     format!("nn-{}.nnue", &sha256[..12])
 }
 
-/// Most positions on which the neuron that skips is measured.
+/// The maximum number of positions on which the skip neuron is measured.
 const MEASURED: usize = 10_000;
-/// Sums of four weights that stay below 2^15 with any inputs.
+/// The largest sum of four weights that stays below 2^15 with any inputs.
 const MOST_OF_FOUR: i32 = (i16::MAX as i32) / 127;
 
-/// What engines of its generation may compute otherwise, with a remedy.
+/// Lists the possible deviations of engines of the net's generation, with remedies.
 pub fn stockfish_cautions(net: &Net, proof: &Proof, positions: &[Position]) -> Vec<String> {
     let Ok(generation) = StockfishGeneration::of_net(net.architecture(), net.scales()) else {
         return Vec::new();
@@ -65,20 +65,20 @@ pub fn stockfish_cautions(net: &Net, proof: &Proof, positions: &[Position]) -> V
         ));
     }
     // Some engines double accumulators.
-    let most = i64::from(i16::MAX) >> u32::from(generation.doubles_accumulators());
-    if !proof.intermediate.lies_within(-most - 1, most) {
+    let limit = i64::from(i16::MAX) >> u32::from(generation.doubles_accumulators());
+    if !proof.intermediate.lies_within(-limit - 1, limit) {
         cautions.push(format!(
-            "accumulators may reach {}, and overflow in the engine beyond {most}; train with a \
+            "accumulators may reach {}, and overflow in the engine beyond {limit}; train with a \
              smaller optimizer.clip to rule it out",
             proof.intermediate
         ));
     }
     if let Some(limit) = generation.most_skipped() {
-        let beyond = positions.iter().take(MEASURED).map(|it| skipped_sum(net, it).abs());
-        let most = beyond.max().unwrap_or(0);
-        if most > limit {
+        let sums = positions.iter().take(MEASURED).map(|it| skipped_sum(net, it).abs());
+        let largest = sums.max().unwrap_or(0);
+        if largest > limit {
             cautions.push(format!(
-                "the sum of the neuron that skips reaches {most}, and the engine wraps beyond \
+                "the sum of the neuron that skips reaches {largest}, and the engine wraps beyond \
                  {limit}; train with a smaller clip of head.0.weight"
             ));
         }
@@ -86,20 +86,20 @@ pub fn stockfish_cautions(net: &Net, proof: &Proof, positions: &[Position]) -> V
     cautions
 }
 
-/// Neurons of which four weights that an engine multiplies together sum to more than 16 bits hold.
+/// Counts the neurons whose sums of four products in an engine's instructions may exceed 16 bits.
 /// Vectors of 16 or 32 inputs are added in the first layer, groups of four in the second.
 fn count_saturating(net: &Net, generation: &StockfishGeneration) -> usize {
     let maps = net.architecture().maps();
-    let of_map = |map: usize| {
+    let count_map = |map: usize| {
         let inputs = maps[map][0];
         let columns = generation.file_columns(map, inputs);
         let steps: &[usize] = if map == 0 { &[16, 32] } else { &[4] };
         let saturates = |row: &&[i8]| {
-            let mut in_file = vec![0; inputs.next_multiple_of(64)];
-            columns.iter().zip(*row).for_each(|(column, w)| in_file[*column] = i32::from(*w));
-            let of_four = |first: usize, step: usize, sign: i32| -> i32 {
+            let mut file_weights = vec![0; inputs.next_multiple_of(64)];
+            columns.iter().zip(*row).for_each(|(column, w)| file_weights[*column] = i32::from(*w));
+            let sum_four = |first: usize, step: usize, sign: i32| -> i32 {
                 let four = [first, first + 1, first + step, first + step + 1];
-                four.map(|it| (sign * in_file[it]).max(0)).iter().sum()
+                four.map(|it| (sign * file_weights[it]).max(0)).iter().sum()
             };
             let firsts = |step: usize| {
                 let is_first = move |it: &usize| (it / step).is_multiple_of(2);
@@ -107,15 +107,15 @@ fn count_saturating(net: &Net, generation: &StockfishGeneration) -> usize {
             };
             let mut fours = steps.iter().flat_map(|step| firsts(*step));
             fours.any(|(it, step)| {
-                [1, -1].iter().any(|sign| of_four(it, step, *sign) > MOST_OF_FOUR)
+                [1, -1].iter().any(|sign| sum_four(it, step, *sign) > MOST_OF_FOUR)
             })
         };
         net.map_numbers(map)[0].i8s().chunks_exact(inputs).filter(saturates).count()
     };
-    of_map(0) + of_map(1)
+    count_map(0) + count_map(1)
 }
 
-/// The sum of the first layer's last neuron.
+/// Computes the sum of the first layer's last neuron.
 fn skipped_sum(net: &Net, position: &Position) -> i64 {
     let bucket = net.architecture().bucket_of(position);
     let inputs = net.first_bytes(position);

@@ -1,4 +1,4 @@
-//! Tuned terms as source code: a C header (C99, C++) or a Rust module.
+//! Source code of tuned terms: a C header (C99, C++) or a Rust module.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -13,26 +13,26 @@ use crate::sample::{Position, Sample};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 use crate::terms::{TermKind, TermList};
 
-/// Tuned weights, and the facts that their reader needs.
+/// The tuned weights, and the facts that their reader needs.
 #[derive(Clone, Copy, Debug)]
 pub struct TunedTerms<'a> {
     pub list: &'a TermList,
-    /// Middlegame and endgame by term, in centipawns.
+    /// The middlegame and endgame weights by term, in centipawns.
     pub weights: &'a [[f64; 2]],
-    /// Centipawns for the side to move.
+    /// The bonus of the side to move in centipawns.
     pub tempo: f64,
-    /// Centipawns per logit.
+    /// The number of centipawns per logit.
     pub scale: f64,
     pub source: &'a str,
     pub tapering: Tapering,
 }
 
-/// How middlegame and endgame are combined.
+/// The combination of middlegame and endgame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tapering {
-    /// As the built-in evaluation does, with or without a scale factor of endgames.
+    /// The built-in evaluation's, with or without a scale factor of endgames.
     Ours { scale_factor: bool },
-    /// As the engine does: its full phase and normal scale factor, where known.
+    /// The engine's, with its full phase and normal scale factor, if known.
     Engine(Option<[f64; 2]>),
 }
 
@@ -47,14 +47,14 @@ pub struct SourceError {
     pub value: f64,
 }
 
-/// Terms with one identifier; a single one has no places.
+/// The terms with one identifier; a single term has no labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TermArray {
-    /// Common words of its terms.
+    /// The common words of the terms.
     pub name: String,
     pub kind: TermKind,
-    /// Last words of its terms, squares from a1 to h8.
-    pub places: Vec<String>,
+    /// The last words of the terms; squares from a1 to h8.
+    pub labels: Vec<String>,
     pub terms: Vec<usize>,
 }
 
@@ -62,71 +62,71 @@ const ROLES: [&str; 6] = ["pawn", "knight", "bishop", "rook", "queen", "king"];
 
 impl TermArray {
     fn is_board(&self) -> bool {
-        self.places.len() == 64 && self.places[0] == "a1"
+        self.labels.len() == 64 && self.labels[0] == "a1"
     }
 
-    /// The array of consecutive terms that differ in their last word only, if they make one.
+    /// Makes an array of consecutive terms that differ in their last word only, if they form one.
     fn from_terms(list: &TermList, name: &str, terms: std::ops::Range<usize>) -> Option<Self> {
         let kind = list.terms[terms.start].kind;
         let last = |term: usize| &list.terms[term].name[name.len() + 1..];
-        let mut found: Vec<(&str, usize)> = terms.map(|term| (last(term), term)).collect();
-        let squares: HashSet<&str> = found
+        let mut words: Vec<(&str, usize)> = terms.map(|term| (last(term), term)).collect();
+        let squares: HashSet<&str> = words
             .iter()
-            .map(|found| found.0)
+            .map(|(word, _)| *word)
             .filter(|word| word.parse::<Square>().is_ok())
             .collect();
-        if squares.len() == 64 && found.len() == 64 {
-            found.sort_by_key(|found| found.0.parse::<Square>().ok());
+        if squares.len() == 64 && words.len() == 64 {
+            words.sort_by_key(|(word, _)| word.parse::<Square>().ok());
         } else {
-            let first = found[0].0.parse::<usize>().unwrap_or(0);
-            let counts = |(i, found): (usize, &(&str, usize))| found.0 == (first + i).to_string();
-            let roles = found.iter().all(|found| ROLES.contains(&found.0));
-            if found.len() < 2 || !(roles || found.iter().enumerate().all(counts)) {
+            let first = words[0].0.parse::<usize>().unwrap_or(0);
+            let counts = |(i, it): (usize, &(&str, usize))| it.0 == (first + i).to_string();
+            let roles = words.iter().all(|(word, _)| ROLES.contains(word));
+            if words.len() < 2 || !(roles || words.iter().enumerate().all(counts)) {
                 return None;
             }
         }
-        let places = found.iter().map(|found| found.0.to_string()).collect();
-        let terms: Vec<usize> = found.into_iter().map(|found| found.1).collect();
-        let alike = terms.iter().all(|term| list.terms[*term].kind == kind);
-        alike.then(|| Self { name: name.to_string(), kind, places, terms })
+        let labels = words.iter().map(|(word, _)| word.to_string()).collect();
+        let terms: Vec<usize> = words.into_iter().map(|(_, term)| term).collect();
+        let is_uniform = terms.iter().all(|term| list.terms[*term].kind == kind);
+        is_uniform.then(|| Self { name: name.to_string(), kind, labels, terms })
     }
 
     fn describe_array(&self) -> String {
-        let places = match (&self.places[..], self.is_board()) {
+        let labels = match (&self.labels[..], self.is_board()) {
             ([], _) => String::new(),
             (_, true) => "; by square".to_string(),
-            (places, _) => format!("; {}", places.join(", ")),
+            (labels, _) => format!("; {}", labels.join(", ")),
         };
-        format!("{}: {}{places}", self.name, self.kind.name())
+        format!("{}: {}{labels}", self.name, self.kind.name())
     }
 }
 
 pub fn list_arrays(list: &TermList) -> Vec<TermArray> {
-    let before = |term: usize| list.terms[term].name.rsplit_once('.').map(|(name, _)| name);
+    let prefix = |term: usize| list.terms[term].name.rsplit_once('.').map(|(name, _)| name);
     let mut arrays = Vec::new();
-    let mut from = 0;
-    while from < list.len() {
-        let name = before(from);
-        let run = (from..list.len()).take_while(|&term| name.is_some() && before(term) == name);
-        let to = from + run.count().max(1);
-        match name.and_then(|name| TermArray::from_terms(list, name, from..to)) {
+    let mut start = 0;
+    while start < list.len() {
+        let name = prefix(start);
+        let run = (start..list.len()).take_while(|&term| name.is_some() && prefix(term) == name);
+        let end = start + run.count().max(1);
+        match name.and_then(|name| TermArray::from_terms(list, name, start..end)) {
             Some(array) => arrays.push(array),
-            None => arrays.extend((from..to).map(|term| TermArray {
+            None => arrays.extend((start..end).map(|term| TermArray {
                 name: list.terms[term].name.clone(),
                 kind: list.terms[term].kind,
-                places: Vec::new(),
+                labels: Vec::new(),
                 terms: vec![term],
             })),
         }
-        from = to;
+        start = end;
     }
     arrays
 }
 
-/// Generates self-contained source code: weights in 16 bits, boards from a8 on as in a diagram.
+/// Writes self-contained source code, with 16-bit weights, and boards from a8 on as in a diagram.
 pub fn write_source(tuned: &TunedTerms, language: Language) -> Result<String, SourceError> {
     let c = language == Language::C;
-    // Macros of the standard headers.
+    // These are macros of the standard headers.
     let macros = ["EOF", "FILE", "I", "INFINITY", "NAN", "NULL", "TUNED_TERMS_H"];
     let mut taken: HashSet<String> = macros.map(String::from).into_iter().filter(|_| c).collect();
     let tempo = unique_identifier("tempo", &mut taken);
@@ -153,17 +153,17 @@ pub fn write_source(tuned: &TunedTerms, language: Language) -> Result<String, So
             "\n{}",
             comment_lines(&wrap_comment(&escape_comment(&array.describe_array())))
         );
-        let _ = match (c, array.places.len()) {
+        let _ = match (c, array.labels.len()) {
             (true, 0) => writeln!(out, "static const {element} {name} = {values};"),
-            (true, places) => {
-                writeln!(out, "static const {element} {name}[{places}] = {{\n{values}}};")
+            (true, length) => {
+                writeln!(out, "static const {element} {name}[{length}] = {{\n{values}}};")
             }
             (false, 0) => {
                 writeln!(out, "#[rustfmt::skip]\npub const {name}: {element} = {values};")
             }
-            (false, places) => writeln!(
+            (false, length) => writeln!(
                 out,
-                "#[rustfmt::skip]\npub const {name}: [{element}; {places}] = [\n{values}];"
+                "#[rustfmt::skip]\npub const {name}: [{element}; {length}] = [\n{values}];"
             ),
         };
     }
@@ -173,7 +173,7 @@ pub fn write_source(tuned: &TunedTerms, language: Language) -> Result<String, So
     Ok(out)
 }
 
-/// The numbers of an array: boards as eight rows; COMPLEXITY terms without middlegame.
+/// Writes the numbers of an array: boards as eight rows, COMPLEXITY terms without middlegame.
 fn write_initialiser(
     tuned: &TunedTerms,
     array: &TermArray,
@@ -182,7 +182,8 @@ fn write_initialiser(
     let plain = array.kind == TermKind::Complexity;
     let mut values = Vec::with_capacity(array.terms.len());
     for &term in &array.terms {
-        let (name, [mg, eg]) = (&tuned.list.terms[term].name, tuned.weights[term]);
+        let name = &tuned.list.terms[term].name;
+        let [mg, eg] = tuned.weights[term];
         let mg = if plain { 0 } else { round_value(mg, name, "middlegame")? };
         values.push([mg, round_value(eg, name, "endgame")?]);
     }
@@ -197,7 +198,7 @@ fn write_initialiser(
         false => format!("{open}{:>mg$}, {:>eg$}{close}", value[0], value[1]),
     };
     let cells: Vec<String> = values.iter().map(cell).collect();
-    if array.places.is_empty() {
+    if array.labels.is_empty() {
         return Ok(cells.concat());
     }
     let row = if array.is_board() { 8 } else { (92 / (cells[0].len() + 2)).max(1) };
@@ -212,31 +213,31 @@ fn round_value(value: f64, name: &str, phase: &'static str) -> Result<i32, Sourc
     }
 }
 
-/// Converts a name to an identifier in capitals. Words are separated by anything but ASCII letters
-/// and digits, and by a capital after a small letter; a taken identifier gets a number.
+/// Converts a name to an identifier in capitals. Words are separated by characters other than ASCII
+/// letters and digits, and by a capital after a small letter; a taken identifier gets a number.
 fn unique_identifier(name: &str, taken: &mut HashSet<String>) -> String {
     let mut base = String::new();
-    let mut before = '.';
+    let mut previous = '.';
     for c in name.chars() {
-        let begins = c.is_ascii_uppercase() && before.is_ascii_lowercase();
-        if (begins || !c.is_ascii_alphanumeric()) && !base.is_empty() && !base.ends_with('_') {
+        let begins_word = c.is_ascii_uppercase() && previous.is_ascii_lowercase();
+        if (begins_word || !c.is_ascii_alphanumeric()) && !base.is_empty() && !base.ends_with('_') {
             base.push('_');
         }
         if c.is_ascii_alphanumeric() {
             base.push(c.to_ascii_uppercase());
         }
-        before = c;
+        previous = c;
     }
     let mut base = base.trim_end_matches('_').to_string();
     if !base.starts_with(|c: char| c.is_ascii_alphabetic()) {
         base = format!("TERM_{base}").trim_end_matches('_').to_string();
     }
     let numbered = (2..).map(|number: u64| format!("{base}_{number}"));
-    let mut all = std::iter::once(base.clone()).chain(numbered);
-    all.find(|name| taken.insert(name.clone())).expect("there are more numbers than names")
+    let mut names = std::iter::once(base.clone()).chain(numbered);
+    names.find(|name| taken.insert(name.clone())).expect("there are more numbers than names")
 }
 
-/// The lines above the arrays. `tempo` is the identifier of its constant.
+/// Writes the lines above the arrays. `tempo` is the identifier of its constant.
 fn write_preamble(tuned: &TunedTerms, arrays: &[TermArray], tempo: &str) -> Vec<String> {
     let source = match &escape_comment(tuned.source)[..] {
         "" => String::new(),
@@ -284,7 +285,7 @@ fn write_preamble(tuned: &TunedTerms, arrays: &[TermArray], tempo: &str) -> Vec<
     text.lines().flat_map(wrap_comment).collect()
 }
 
-/// Describes how terms of a kind enter mg and eg.
+/// Describes the effect of terms of a kind on mg and eg.
 fn describe_kind(kind: TermKind) -> String {
     match kind {
         TermKind::Normal => {
@@ -304,7 +305,7 @@ fn describe_kind(kind: TermKind) -> String {
     }
 }
 
-/// Makes a text safe in a `//` comment: no backslash, no trigraph `??/`.
+/// Makes a text safe in a `//` comment, without backslashes and trigraphs `??/`.
 fn escape_comment(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -329,7 +330,7 @@ fn comment_lines(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{}\n", format!("// {line}").trim_end())).collect()
 }
 
-/// Scale with which `sigmoid(cp / centipawns)` predicts the results of some positions best.
+/// The scale with which `sigmoid(cp / centipawns)` predicts the results of positions best.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedScale {
     pub centipawns: f64,
@@ -341,16 +342,16 @@ pub struct FittedScale {
 /// The evaluation to which SCALE was matched, so that search margins keep their meaning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScaleReference {
-    /// Hash of its file, hexadecimal.
+    /// The hash of its file, hexadecimal.
     pub sha256: String,
     pub factor: f64,
 }
 
-/// Fewer positions, or positions of fewer games, fit any scale by accident.
+/// The minimum numbers of positions and games; fewer fit any scale by accident.
 pub const LEAST_POSITIONS: usize = 1000;
 pub const LEAST_GAMES: usize = 30;
 
-/// The scale that predicts results best from centipawns; None if none does.
+/// Fits the scale that predicts results best from centipawns; None if there is none.
 pub fn fitted_scale(
     value: impl Fn(&Position) -> i32 + Sync,
     samples: &[Sample],

@@ -26,11 +26,11 @@ pub fn verify_net(path: &Path) -> Result<Vec<Check>, NetLoadError> {
     let manifest = read_manifest(path)?.ok_or_else(missing)?;
     let mut checks = Vec::new();
     let mut check = |name, passed, found| checks.push(Check { name, passed, found });
-    let unlike = |same: bool| if same { "" } else { ", unlike the manifest" };
+    let describe_mismatch = |matches: bool| if matches { "" } else { ", unlike the manifest" };
 
     let sha256 = sha256_prefix(&bytes);
-    let same = sha256 == manifest.sha256;
-    check("sha256", same, format!("{}…{}", &sha256[..16], unlike(same)));
+    let matches = sha256 == manifest.sha256;
+    check("sha256", matches, format!("{}…{}", &sha256[..16], describe_mismatch(matches)));
 
     let net = match Net::read(&bytes, &manifest.to_hints()) {
         Ok(net) => net,
@@ -40,26 +40,26 @@ pub fn verify_net(path: &Path) -> Result<Vec<Check>, NetLoadError> {
         }
     };
     let found = net.architecture();
-    let same = *found == manifest.architecture && net.to_bytes() == bytes;
-    check("architecture", same, format!("{found}{}", unlike(same)));
+    let matches = *found == manifest.architecture && net.to_bytes() == bytes;
+    check("architecture", matches, format!("{found}{}", describe_mismatch(matches)));
 
     let golden = golden_evaluations(&net);
     let slowly = |it: &Golden| net.evaluate_slowly(&golden_position(&it.fen));
-    let same = golden == manifest.golden && golden.iter().all(|it| slowly(it) == it.cp);
-    check("golden evaluations", same, format!("{}{}", golden.len(), unlike(same)));
+    let matches = golden == manifest.golden && golden.iter().all(|it| slowly(it) == it.cp);
+    check("golden evaluations", matches, format!("{}{}", golden.len(), describe_mismatch(matches)));
 
     match prove(&net) {
         Ok(proof) => {
-            let same = proof == manifest.proof;
-            check("no overflow", same, format!("{proof}{}", unlike(same)));
+            let matches = proof == manifest.proof;
+            check("no overflow", matches, format!("{proof}{}", describe_mismatch(matches)));
         }
         Err(overflow) => check("no overflow", false, overflow.to_string()),
     }
 
     let floats = floats_path(path);
     if floats.exists() {
-        let again = quantise_again(&read_net_file(&floats)?, &net);
-        check("floats", again.is_ok(), again.err().unwrap_or("they quantise to this net".into()));
+        let result = quantise_again(&read_net_file(&floats)?, &net);
+        check("floats", result.is_ok(), result.err().unwrap_or("they quantise to this net".into()));
     }
     Ok(checks)
 }
@@ -68,7 +68,7 @@ fn golden_position(fen: &str) -> Position {
     Position::from_fen(fen).expect("the golden positions are legal")
 }
 
-/// Quantises the floats beside a net again; an error describes the difference.
+/// Quantises the floats beside a net again. The error describes the difference.
 fn quantise_again(bytes: &[u8], net: &Net) -> Result<(), String> {
     let hints = Hints { net: net.architecture().clone(), scales: net.scales() };
     let ImportedWeights { weights, architecture, .. } =
@@ -76,8 +76,9 @@ fn quantise_again(bytes: &[u8], net: &Net) -> Result<(), String> {
     if architecture.without_factoriser() != *net.architecture() {
         return Err(format!("they are those of {architecture}"));
     }
-    let again = quantise(&weights, &architecture, net.scales()).map_err(|it| it.to_string())?;
-    match again.numbers() == net.numbers() {
+    let requantised =
+        quantise(&weights, &architecture, net.scales()).map_err(|it| it.to_string())?;
+    match requantised.numbers() == net.numbers() {
         true => Ok(()),
         false => Err("they quantise to another net".to_string()),
     }
@@ -89,7 +90,7 @@ pub struct Golden {
     pub cp: i32,
 }
 
-/// Legal and varied positions: openings, middlegames, endgames, checks, both sides to move.
+/// Varied legal positions: openings, middlegames, endgames, checks, both sides to move.
 pub const GOLDEN_FENS: [&str; 16] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 1",
@@ -100,7 +101,7 @@ pub const GOLDEN_FENS: [&str; 16] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1",
     "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1",
     "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1",
-    // En passant, for either side.
+    // En passant for either side.
     "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3",
     "rnbqkbnr/ppp1pppp/8/8/3pP3/2N5/PPPP1PPP/R1BQKBNR b KQkq e3 0 3",
     // Promotions: with and without capture, and afterwards.
@@ -115,7 +116,7 @@ pub const GOLDEN_FENS: [&str; 16] = [
     "8/8/1KP5/3r4/8/8/8/k7 w - - 0 1",
 ];
 
-/// The net's evaluations, in the order of [`GOLDEN_FENS`].
+/// Evaluates [`GOLDEN_FENS`], in their order.
 pub fn golden_evaluations(net: &Net) -> Vec<Golden> {
     let golden = |fen: &str| Golden { fen: fen.into(), cp: net.evaluate(&golden_position(fen)) };
     GOLDEN_FENS.map(golden).into()

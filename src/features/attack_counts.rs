@@ -1,51 +1,51 @@
-//! Mobility, and attacks on squares beside the kings, counted by kinds of pieces.
+//! Counts of mobility and of attacks on squares beside the kings, by kinds of pieces.
 
 use shakmaty::{Bitboard, Color, Role, attacks};
 
 use super::{Board, FeatureSet, KINDS, Language, Perspective, Rows, bounds};
 
-/// The feature set. A row for each kind, added once for each square that such a piece attacks: for
-/// pieces other than pawns squares that enemy pawns attack do not count. Two rows behind those for
-/// each kind, added once for each square that it attacks within one step of the own king, of the
-/// enemy king.
+/// The feature set. Each kind has a row that is added once for each attacked square; except for
+/// pawns, squares that enemy pawns attack do not count. After these rows, each kind has two rows
+/// that are added once for each attacked square within one step of the own and the enemy king.
 pub struct AttackCounts;
 
 const ROWS: usize = 36;
-/// Most squares that a pawn to king can attack at once.
+/// The maximum number of squares that each role, pawn to king, can attack at once.
 const SQUARES: [usize; 6] = [2, 8, 13, 14, 27, 8];
-/// Most of these within one step of one king.
+/// The maximum number of these squares within one step of one king.
 const BESIDE_KING: [usize; 6] = [2, 2, 3, 4, 6, 8];
 
-const fn beside_king(kind: usize, whose: usize) -> usize {
-    12 + 2 * kind + whose
+const fn beside_king(kind: usize, side: usize) -> usize {
+    12 + 2 * kind + side
 }
 
-/// By kind, White's first: squares of mobility, attacks beside White's king, beside Black's.
+/// Counts by kind, White's first: mobility, attacks beside White's king, attacks beside Black's.
 pub(super) type Counts = [[u32; 3]; 12];
 
 pub(super) struct Count<'a>(pub &'a Board);
 
-/// Inlined into code that may use the bit count instruction.
+/// Counts with inlining, so that the code may use the bit count instruction.
 impl pulp::NullaryFnOnce for Count<'_> {
     type Output = Counts;
 
     #[inline(always)]
     fn call(self) -> Counts {
-        let (board, attacks) = (self.0, self.0.all_attacks());
+        let board = self.0;
+        let attacks = board.all_attacks();
         let near = Color::ALL.map(|color| {
             let king = board.king_square(color);
             attacks::king_attacks(king).with(king).0
         });
-        let by_pawns = Color::ALL.map(|color| {
+        let pawn_attacks = Color::ALL.map(|color| {
             let pawns = Bitboard(board.squares_of(color, Role::Pawn)).into_iter();
-            pawns.fold(0, |all, pawn| all | attacks[pawn as usize])
+            pawns.fold(0, |squares, pawn| squares | attacks[pawn as usize])
         });
         let mut counts = [[0; 3]; 12];
         for piece in board.pieces() {
             let attacked = attacks[piece.square as usize];
             let unsafe_squares = match piece.role {
                 Role::Pawn => 0,
-                _ => by_pawns[usize::from(piece.color.is_white())],
+                _ => pawn_attacks[usize::from(piece.color.is_white())],
             };
             let [mobility, white, black] = &mut counts[Perspective::WHITE.piece_kind(piece)];
             *mobility += (attacked & !unsafe_squares).count_ones();
@@ -85,9 +85,9 @@ impl FeatureSet for AttackCounts {
                 let (side, role) = KINDS[kind].split_once(' ').expect("two words");
                 format!("mobility of {side} {role}s")
             }
-            behind => {
-                let whose = ["own", "enemy"][behind % 2];
-                format!("{}s attack squares beside the {whose} king", KINDS[(behind - 12) / 2])
+            row => {
+                let side = ["own", "enemy"][row % 2];
+                format!("{}s attack squares beside the {side} king", KINDS[(row - 12) / 2])
             }
         }
     }
@@ -99,9 +99,9 @@ impl FeatureSet for AttackCounts {
     fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
         bounds::lower_and_upper(weights, |weight| {
             bounds::of_material(|kind| {
-                let most = |row, count: usize| weight(row).max(0) * count as i64;
-                let beside = |whose| most(beside_king(kind, whose), BESIDE_KING[kind % 6]);
-                most(kind, SQUARES[kind % 6]) + beside(0) + beside(1)
+                let bound_row = |row, count: usize| weight(row).max(0) * count as i64;
+                let beside = |side| bound_row(beside_king(kind, side), BESIDE_KING[kind % 6]);
+                bound_row(kind, SQUARES[kind % 6]) + beside(0) + beside(1)
             })
         })
     }

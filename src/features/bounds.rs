@@ -1,34 +1,34 @@
-//! Largest sums over legal positions, for [`FeatureSet::bound_sums`](super::FeatureSet::bound_sums).
+//! The largest sums over legal positions, for [`FeatureSet::bound_sums`](super::FeatureSet::bound_sums).
 
 use std::array::from_fn;
 
-/// Pieces of a side besides the king.
+/// The maximum number of pieces of a side besides the king.
 const OTHERS: usize = 15;
 
-/// The largest sum of a value of each piece, by kind and square from a perspective: a side has a
-/// king and at most 15 other pieces, one to a square, and no pawns on the first and last rank.
+/// Computes the largest sum of a value per piece, by kind and square from a perspective. A side has
+/// a king, at most 15 other pieces on different squares, and no pawns on the first and last rank.
 pub fn of_squares(own_kings: &[usize], value: impl Fn(usize, usize) -> i64) -> i64 {
-    let side = |side: usize| {
+    let sum_side = |side: usize| {
         let king = possible_squares(6 * side + 5, own_kings)
             .map(|square| value(6 * side + 5, square))
             .max();
-        let mut others = [0; 64];
+        let mut largest = [0; 64];
         for kind in 6 * side..6 * side + 5 {
             possible_squares(kind, own_kings)
-                .for_each(|it| others[it] = value(kind, it).max(others[it]));
+                .for_each(|it| largest[it] = value(kind, it).max(largest[it]));
         }
-        others.select_nth_unstable_by(OTHERS, |a, b| b.cmp(a));
-        king.unwrap_or(0) + others[..OTHERS].iter().sum::<i64>()
+        largest.select_nth_unstable_by(OTHERS, |a, b| b.cmp(a));
+        king.unwrap_or(0) + largest[..OTHERS].iter().sum::<i64>()
     };
-    side(0) + side(1)
+    sum_side(0) + sum_side(1)
 }
 
-/// The squares that a kind of piece can stand on, by those of the own king.
+/// The squares on which a kind of piece can stand, for the possible squares of the own king.
 pub fn possible_squares(kind: usize, own_kings: &[usize]) -> impl Iterator<Item = usize> + '_ {
     (0..64).filter(move |square| is_square_of(kind, *square, own_kings))
 }
 
-/// Whether a kind of piece can stand on a square, by the squares of the own king.
+/// Whether a kind of piece can stand on a square, for the possible squares of the own king.
 pub(super) fn is_square_of(kind: usize, square: usize, own_kings: &[usize]) -> bool {
     match kind {
         5 => own_kings.contains(&square),
@@ -37,23 +37,23 @@ pub(super) fn is_square_of(kind: usize, square: usize, own_kings: &[usize]) -> b
     }
 }
 
-/// Moves of a king from one square to another.
+/// The number of king moves between two squares.
 pub(super) fn king_distance(a: usize, b: usize) -> usize {
     (a / 8).abs_diff(b / 8).max((a % 8).abs_diff(b % 8))
 }
 
-/// The largest sum of a value, 0 or more, of each piece by kind: a side has a king, a queen, two
+/// Computes the largest sum of a value per piece, 0 or more, by kind. A side has a king, a queen, two
 /// rooks, bishops and knights, and eight pawns or promoted pieces.
 pub fn of_material(value: impl Fn(usize) -> i64) -> i64 {
-    let side = |first: usize| {
+    let sum_side = |first: usize| {
         let [pawn, knight, bishop, rook, queen, king] = from_fn(|role| value(first + role));
         let promoted = pawn.max(knight).max(bishop).max(rook).max(queen);
         king + queen + 2 * (rook + bishop + knight) + 8 * promoted
     };
-    side(0) + side(6)
+    sum_side(0) + sum_side(6)
 }
 
-/// The smallest and the largest sum of weights, by a function for the largest.
+/// Computes the smallest and the largest sum of weights by a function for the largest.
 pub fn lower_and_upper(
     weights: &[i32],
     largest: impl Fn(&dyn Fn(usize) -> i64) -> i64,

@@ -1,5 +1,5 @@
-//! Positions to active rows of weights. Each file is one [`FeatureSet`]; a net has a list of them,
-//! whose rows are numbered set after set.
+//! Conversion of positions to active rows of weights. Each file is a [`FeatureSet`]; a net has a list
+//! of sets, whose rows are numbered set after set.
 
 mod attack_counts;
 pub mod bounds;
@@ -28,13 +28,13 @@ pub use views::Views;
 use crate::registry::{self, NameMissing, NameTaken, RegistryKind};
 use crate::sample::{Piece, Position};
 
-/// Most pieces of a position, and so most active rows of pieces of a perspective.
+/// The maximum number of pieces, and so of active rows of pieces of a perspective.
 pub const MAX_ACTIVE: usize = 32;
-/// Most rows of a small set.
+/// The maximum number of rows of a small set.
 const FEW: usize = 1 << 13;
-/// Rows from which on a batch touches only some.
+/// The number of rows above which a batch touches only a part of them.
 const MANY: usize = 1 << 15;
-/// The built-in sets except `pieces`, which a net describes with keys of its own.
+/// The built-in sets except `pieces`, which a net describes with separate keys.
 const ALL: &[fn() -> Set] = &[
     || Set::new(&threats::SETS[0]),
     || Set::new(&threats::SETS[1]),
@@ -49,7 +49,9 @@ impl RegistryKind for Set {
     const NOUN: &'static str = "feature set";
 }
 
-/// Registers a set, which configs and manifests can then name; fails if the name is taken.
+/// Registers a set, which configs and manifests can then name.
+/// # Errors
+/// Fails if the name is taken.
 pub fn register_set(set: Set) -> Result<(), NameTaken> {
     let name = set.name().to_string();
     match set_names().contains(&name) {
@@ -58,29 +60,30 @@ pub fn register_set(set: Set) -> Result<(), NameTaken> {
     }
 }
 
-/// All sets but `pieces`.
+/// All sets except `pieces`.
 fn all_sets() -> impl Iterator<Item = Set> {
-    let added = registry::all::<Set>().into_iter().map(|own| own.value.clone());
+    let added = registry::all::<Set>().into_iter().map(|added| added.value.clone());
     ALL.iter().map(|set| set()).chain(added)
 }
 
-/// Names of all sets, built-in and added.
+/// The names of all sets, built-in and added.
 pub fn set_names() -> Vec<String> {
     let names = all_sets().map(|set| set.name().to_string());
     [pieces::NAME.to_string()].into_iter().chain(names).collect()
 }
 
-/// The set with this name, if the program has it; `pieces` has these king buckets.
+/// Finds a set by name; `kings` are the king buckets of `pieces`.
 pub fn set_named(name: &str, kings: Kings) -> Result<Set, NameMissing> {
     if name == pieces::NAME {
         return Ok(Set::new(Pieces(kings)));
     }
-    let (found, names) = (all_sets().find(|set| set.name() == name), set_names());
+    let names = set_names();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    found.ok_or_else(|| NameMissing::of::<Set>(name, &names))
+    let set = all_sets().find(|set| set.name() == name);
+    set.ok_or_else(|| NameMissing::of::<Set>(name, &names))
 }
 
-/// Rows of a position that contradict the declarations of a set.
+/// The error for rows of a position that contradict the declarations of a set.
 #[derive(Debug, thiserror::Error)]
 #[error("the feature set `{set}` {wrong}: {fen}")]
 #[allow(missing_docs, reason = "its message describes them")]
@@ -90,42 +93,42 @@ pub struct WrongRows {
     pub fen: String,
 }
 
-/// Inputs of a net: the perspectives, and the feature sets with their rows.
+/// The inputs of a net: the perspectives, and the feature sets with their rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Inputs {
-    /// The points of view that have accumulators.
-    pub views: Views,
+    /// The perspectives that have accumulators.
+    pub perspectives: Views,
     sets: Vec<Set>,
-    /// Whether sets with a factor are trained with it.
+    /// Whether factors are used in training.
     pub factorised: bool,
-    /// The place of the set `pieces`, with its king buckets.
+    /// The index of the set `pieces`, with its king buckets.
     pieces: Option<(usize, Kings)>,
     /// The end of each set's rows.
     ends: Vec<usize>,
 }
 
 impl Inputs {
-    /// Inputs of several sets.
-    pub fn new(views: Views, sets: Vec<Set>, factorised: bool) -> Self {
+    /// The inputs of several sets.
+    pub fn new(perspectives: Views, sets: Vec<Set>, factorised: bool) -> Self {
         let end = |rows: &mut usize, set: &Set| {
             *rows += set.row_count();
             Some(*rows)
         };
         let ends = sets.iter().scan(0, end).collect();
         let kings = sets.iter().map(|set| set.kings().copied()).enumerate();
-        let pieces = kings.filter_map(|(place, kings)| Some((place, kings?))).next();
+        let pieces = kings.filter_map(|(index, kings)| Some((index, kings?))).next();
         assert!(!sets.is_empty(), "a net has inputs");
-        Self { views, sets, factorised, pieces, ends }
+        Self { perspectives, sets, factorised, pieces, ends }
     }
 
-    /// The inputs with both kings on one plane; an error says why not.
+    /// Merges the planes of both kings, or returns the reason why that is impossible.
     pub fn merge_kings(mut self) -> Result<Self, KingsError> {
         let Some((index, kings)) = self.pieces else {
             return Err(KingsError::NoPlanes);
         };
         let merged = Set::new(Pieces(kings.merge_planes()?));
         self.sets[index] = merged.stored_as(self.sets[index].integer());
-        Ok(Self::new(self.views, self.sets, self.factorised))
+        Ok(Self::new(self.perspectives, self.sets, self.factorised))
     }
 
     /// Whether both kings share a plane.
@@ -133,12 +136,12 @@ impl Inputs {
         self.kings().merged
     }
 
-    /// Inputs of pieces alone.
-    pub fn of_pieces(views: Views, kings: Kings, factorised: bool) -> Self {
-        Self::new(views, vec![Set::new(Pieces(kings))], factorised)
+    /// The inputs of pieces alone.
+    pub fn of_pieces(perspectives: Views, kings: Kings, factorised: bool) -> Self {
+        Self::new(perspectives, vec![Set::new(Pieces(kings))], factorised)
     }
 
-    /// The inputs without what only training needs.
+    /// The inputs without the factors, which only training needs.
     pub fn without_factoriser(&self) -> Self {
         Self { factorised: false, ..self.clone() }
     }
@@ -148,7 +151,7 @@ impl Inputs {
         &self.sets
     }
 
-    /// Rows of all sets.
+    /// The number of rows of all sets.
     pub fn row_count(&self) -> usize {
         self.ends[self.ends.len() - 1]
     }
@@ -158,23 +161,23 @@ impl Inputs {
         if set == 0 { 0 } else { self.ends[set - 1] }
     }
 
-    /// The set of a row, and the row within it.
+    /// The set of a row, and the number of the row within it.
     pub fn set_of(&self, row: usize) -> (usize, usize) {
         let set = self.ends.partition_point(|end| *end <= row);
         (set, row - self.first_row(set))
     }
 
-    /// Rows of a set's factor; 0 if it is trained without one.
+    /// The number of rows of a set's factor; 0 without a factor.
     pub fn factor_rows(&self, set: usize) -> usize {
         if self.factorised { self.sets[set].factor_rows() } else { 0 }
     }
 
-    /// King buckets of the pieces; one without mirroring if there is no such set.
+    /// The king buckets of the set `pieces`; one without mirroring if there is no such set.
     pub fn kings(&self) -> Kings {
         self.pieces.map_or(Kings::NONE, |(_, kings)| kings)
     }
 
-    /// The set of pieces on squares, by its place in the list, with its king buckets.
+    /// The index of the set of pieces on squares, with its king buckets.
     pub fn pieces(&self) -> Option<&(usize, Kings)> {
         self.pieces.as_ref()
     }
@@ -184,7 +187,7 @@ impl Inputs {
         self.pieces.is_some() && self.sets.len() == 1
     }
 
-    /// Upper bound of the active rows of a perspective, with repetitions.
+    /// The maximum number of active rows of a perspective, with repetitions.
     pub fn max_active(&self) -> usize {
         self.sets.iter().map(|set| set.max_active()).sum()
     }
@@ -194,8 +197,7 @@ impl Inputs {
         self.sets.iter().any(|set| set.has_repeats())
     }
 
-    /// Whether there are so many rows that a pass over all of them takes longer than a batch, and
-    /// that their numbers and those of pairs exceed 16 bits.
+    /// Whether a pass over all rows takes longer than a batch, and rows with pairs exceed 16 bits.
     pub fn is_large(&self) -> bool {
         !self.is_pieces() && self.row_count() > MANY
     }
@@ -206,24 +208,24 @@ impl Inputs {
     }
 
     /// The rows of small sets that perspectives of a king bucket may activate.
-    pub fn few_rows(&self, group: usize) -> Vec<Range<usize>> {
-        let of_set = |(place, set): (usize, &Set)| {
-            let start = self.first_row(place);
+    pub fn few_rows(&self, king_bucket: usize) -> Vec<Range<usize>> {
+        let to_range = |(index, set): (usize, &Set)| {
+            let start = self.first_row(index);
             match set.kings() {
-                Some(kings) => Some(
-                    start + group * kings.rows_per_bucket()
-                        ..start + (group + 1) * kings.rows_per_bucket(),
-                ),
+                Some(kings) => {
+                    let start = start + king_bucket * kings.rows_per_bucket();
+                    Some(start..start + kings.rows_per_bucket())
+                }
                 None => (set.row_count() <= FEW).then_some(start..start + set.row_count()),
             }
         };
-        self.sets.iter().enumerate().filter_map(of_set).collect()
+        self.sets.iter().enumerate().filter_map(to_range).collect()
     }
 
     /// The colours whose perspectives are used, in order.
     pub fn views_of(&self, position: &Position) -> impl Iterator<Item = Color> + use<> {
         let turn = position.turn();
-        let (first, second) = match self.views {
+        let (first, second) = match self.perspectives {
             Views::Plain => (Color::White, None),
             Views::SideToMove => (turn, None),
             Views::Perspective => (turn, Some(!turn)),
@@ -232,30 +234,30 @@ impl Inputs {
     }
 
     /// The king bucket of a colour's perspective.
-    pub fn king_bucket(&self, position: &Position, view: Color) -> usize {
-        self.kings().flip_and_bucket(pieces::relative_square(view, king_square(position, view))).1
+    pub fn king_bucket(&self, position: &Position, color: Color) -> usize {
+        self.kings().flip_and_bucket(pieces::relative_square(color, king_square(position, color))).1
     }
 
     /// The king buckets of a position as one number, below [`Kings::MOST`] squared.
     pub fn kings_of(&self, position: &Position) -> usize {
-        let buckets = self.views_of(position).map(|view| self.king_bucket(position, view));
-        buckets.fold(0, |all, bucket| all * self.kings().bucket_count() + bucket)
+        let buckets = self.views_of(position).map(|color| self.king_bucket(position, color));
+        buckets.fold(0, |number, bucket| number * self.kings().bucket_count() + bucket)
     }
 
     /// The active rows of each perspective.
     pub fn active_rows(&self, position: &Position) -> Vec<Rows> {
         let board = Board::new(position);
-        let of_view = |color| {
+        let list_rows = |color| {
             let mut rows = Rows::default();
             self.rows_of(&board, color, &mut rows);
             rows
         };
-        self.views_of(position).map(of_view).collect()
+        self.views_of(position).map(list_rows).collect()
     }
 
-    /// Adds the active rows of a colour's perspective, set after set; returns their number.
+    /// Adds the active rows of a colour's perspective, set after set, and returns their number.
     pub fn rows_of(&self, board: &Board, color: Color, rows: &mut Rows) -> usize {
-        let (mut first, mut all) = (0, 0);
+        let [mut first, mut count] = [0; 2];
         for (set, &end) in self.sets.iter().zip(&self.ends) {
             let start = rows.entries().len();
             rows.begin_set(first);
@@ -264,67 +266,66 @@ impl Inputs {
             let mut is_beyond = false;
             for row in &rows.entries()[start..] {
                 is_beyond |= row.number >= first;
-                all += row.times;
+                count += row.times;
             }
             assert!(!is_beyond, "{} activates rows behind its last", set.name());
         }
-        all as usize
+        count as usize
     }
 
-    /// Checks that the lists of a position agree with the declarations of the sets; `bounds`, which
-    /// take longer, must hold if its rows weigh 1 and all others nothing. The error names the set.
+    /// Checks that the lists of a position agree with the declarations of the sets, and, more slowly,
+    /// `bounds` of sums, with a weight of 1 for active rows and 0 for others. The error names the set.
     pub fn check_position(&self, position: &Position, bounds: bool) -> Result<(), WrongRows> {
-        let (board, flipped) = (Board::new(position), Board::new(&position.flip_colours()));
+        let board = Board::new(position);
+        let flipped = Board::new(&position.flip_colours());
         let lists =
             self.sets.iter().flat_map(|set| self.views_of(position).map(move |it| (set, it)));
         for (set, color) in lists {
-            let [rows, of_flipped] = [(&board, color), (&flipped, !color)].map(|(board, color)| {
+            let [rows, flipped] = [(&board, color), (&flipped, !color)].map(|(board, color)| {
                 let mut rows = Rows::default();
                 set.add_active_rows(board, color, &mut rows);
                 rows.sorted_rows()
             });
-            let most = |rows: &[u32]| {
+            let upper_bound = |rows: &[u32]| {
                 let mut weights = vec![0; set.row_count()];
                 rows.iter().for_each(|row| weights[*row as usize] = 1);
                 set.bound_sums(&weights)[1]
             };
-            let again = rows.windows(2).find(|pair| pair[0] == pair[1] && !set.has_repeats());
+            let repeated = rows.windows(2).find(|pair| pair[0] == pair[1] && !set.has_repeats());
             let wrong = if let Some(row) =
                 rows.last().filter(|row| **row as usize >= set.row_count())
             {
                 format!("activates row {row} of {}, counted from 0", set.row_count())
             } else if rows.len() > set.max_active() {
                 format!("activates {} rows, and `max_active` is {}", rows.len(), set.max_active())
-            } else if let Some([row, _]) = again {
+            } else if let Some([row, _]) = repeated {
                 format!("activates row {row} twice, and `repeats` is false")
-            } else if self.views != Views::Plain && rows != of_flipped {
+            } else if self.perspectives != Views::Plain && rows != flipped {
                 "has other rows with colours swapped and ranks flipped".into()
-            } else if bounds && set.kings().is_none() && most(&rows) < rows.len() as i64 {
-                format!("bounds {} rows that weigh 1 by {}", rows.len(), most(&rows))
+            } else if bounds && set.kings().is_none() && upper_bound(&rows) < rows.len() as i64 {
+                format!("bounds {} rows that weigh 1 by {}", rows.len(), upper_bound(&rows))
             } else {
                 continue;
             };
-            let (set, fen) = (set.name().to_string(), position.to_fen());
-            return Err(WrongRows { set, wrong, fen });
+            return Err(WrongRows { set: set.name().to_string(), wrong, fen: position.to_fen() });
         }
         Ok(())
     }
 
-    /// +1, or -1 if the output is the other side's advantage.
+    /// The sign of the output for the side to move: -1 if the output is the other side's advantage.
     pub fn sign_of_output(&self, position: &Position) -> i32 {
-        self.views.point_of_view().sign_for(position.turn())
+        self.perspectives.point_of_view().sign_for(position.turn())
     }
 
-    /// Writes the active rows of all perspectives, each padded to [`MAX_ACTIVE`] with `self.rows()`;
-    /// pieces on squares must be the only inputs.
+    /// Writes the rows of all perspectives, padded to [`MAX_ACTIVE`] with the row count; pieces alone.
     pub fn write_rows(&self, position: &Position, out: &mut [u16]) {
         assert!(self.is_pieces(), "lists of pieces");
         let (_, kings) = self.pieces.as_ref().expect("there are pieces");
-        let views = self.views.count();
+        let views = self.perspectives.count();
         assert_eq!(out.len(), views * MAX_ACTIVE, "places for {views} views");
         out.fill(self.row_count() as u16);
         let turn = position.turn();
-        match self.views {
+        match self.perspectives {
             Views::Plain => write_lists(kings, position, [Color::White], out),
             Views::SideToMove => write_lists(kings, position, [turn], out),
             Views::Perspective => write_lists(kings, position, [turn, !turn], out),
@@ -338,69 +339,69 @@ impl Inputs {
     }
 }
 
-/// The lists of perspectives, at a distance of [`MAX_ACTIVE`] places: one table look-up, one
-/// exclusive or and one addition for each piece and perspective.
+/// Writes the lists of perspectives, each of [`MAX_ACTIVE`] slots, with one table look-up, one
+/// exclusive or and one addition per piece and perspective.
 #[inline(always)]
 fn write_lists<const VIEWS: usize>(
     kings: &Kings,
     position: &Position,
-    views: [Color; VIEWS],
+    colors: [Color; VIEWS],
     out: &mut [u16],
 ) {
-    let tables = views.map(|view| match kings.merged {
-        false => &FIRST[usize::from(view.is_black())],
-        true => &MERGED[usize::from(view.is_black())],
+    let tables = colors.map(|color| match kings.merged {
+        false => &FIRST[usize::from(color.is_black())],
+        true => &MERGED[usize::from(color.is_black())],
     });
-    let mut flips = views.map(|view| if view.is_white() { 0 } else { 56 });
+    let mut flips = colors.map(|color| if color.is_white() { 0 } else { 56 });
     let mut bases = [0; VIEWS];
     if kings.has_effect() {
-        for (view, color) in views.into_iter().enumerate() {
-            let own = king_square(position, color) as usize ^ usize::from(flips[view]);
-            let (turned, bucket) = kings.flip_and_bucket(own);
-            flips[view] ^= turned as u16;
-            bases[view] = (kings.rows_per_bucket() * bucket) as u16;
+        for (list, color) in colors.into_iter().enumerate() {
+            let king = king_square(position, color) as usize ^ usize::from(flips[list]);
+            let (flip, bucket) = kings.flip_and_bucket(king);
+            flips[list] ^= flip as u16;
+            bases[list] = (kings.rows_per_bucket() * bucket) as u16;
         }
     }
     let mut squares = position.occupied();
     let mut nibbles = u128::from_le_bytes(position.nibbles());
-    let mut place = 0;
+    let mut slot = 0;
     while squares != 0 {
         let square = squares.trailing_zeros() as u16;
         let nibble = (nibbles & 15) as usize;
-        for view in 0..VIEWS {
-            out[view * MAX_ACTIVE + place] =
-                bases[view] + tables[view][nibble] + (square ^ flips[view]);
+        for list in 0..VIEWS {
+            out[list * MAX_ACTIVE + slot] =
+                bases[list] + tables[list][nibble] + (square ^ flips[list]);
         }
         squares &= squares - 1;
         nibbles >>= 4;
-        place += 1;
+        slot += 1;
     }
 }
 
-/// Square of a colour's king; a1 on boards without one.
+/// The square of a colour's king; a1 on boards without one.
 pub(crate) fn king_square(position: &Position, color: Color) -> Square {
     position.king(color).unwrap_or(Square::A1)
 }
 
-/// By perspective and nibble of a piece: its input on the perspective's a1.
+/// The input of a piece on the perspective's a1, by perspective and nibble.
 static FIRST: [[u16; 16]; 2] = [first_rows(Color::White, false), first_rows(Color::Black, false)];
 
-/// The same with both kings on one plane.
+/// The table [`FIRST`] with both kings on one plane.
 static MERGED: [[u16; 16]; 2] = [first_rows(Color::White, true), first_rows(Color::Black, true)];
 
-const fn first_rows(view: Color, merged: bool) -> [u16; 16] {
+const fn first_rows(perspective: Color, merged: bool) -> [u16; 16] {
     use Role::{Bishop, King, Knight, Pawn, Queen, Rook};
-    // The last is a rook that may still castle.
+    // The last role is a rook that may still castle.
     let roles = [Pawn, Knight, Bishop, Rook, Queen, King, Rook];
     let mut table = [PIECES as u16; 16];
     let mut nibble = 0;
     while nibble < 16 {
         if nibble & 7 < roles.len() {
             let color = if nibble < 8 { Color::White } else { Color::Black };
-            let square = if matches!(view, Color::White) { Square::A1 } else { Square::A8 };
+            let square = if matches!(perspective, Color::White) { Square::A1 } else { Square::A8 };
             let piece = Piece { square, color, role: roles[nibble & 7], castles: false };
             let kings = if merged { Kings::MERGED } else { Kings::NONE };
-            table[nibble] = kings.row_of(0, input_index(view, piece)) as u16;
+            table[nibble] = kings.row_of(0, input_index(perspective, piece)) as u16;
         }
         nibble += 1;
     }

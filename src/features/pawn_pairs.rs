@@ -11,8 +11,8 @@ const PAWNS: usize = 96;
 
 /// The row of two pawns, each 48 * (1 for an enemy pawn) + square - 8.
 fn row_of_pair(a: usize, b: usize) -> usize {
-    let (low, high) = (a.min(b), a.max(b));
-    high * (high - 1) / 2 + low
+    let high = a.max(b);
+    high * (high - 1) / 2 + a.min(b)
 }
 
 /// The lower and the higher pawn of a row.
@@ -42,26 +42,27 @@ impl FeatureSet for PawnPairs {
         PAWNS * (PAWNS - 1) / 2
     }
 
-    /// 16 pawns have 120 pairs.
+    /// The number of pairs of 16 pawns.
     fn max_active(&self) -> usize {
         120
     }
 
     fn add_active_rows(&self, board: &Board, perspective: Color, rows: &mut Rows) {
-        let seen = Perspective::mirrored_by_king(board, perspective);
+        let mirrored = Perspective::mirrored_by_king(board, perspective);
         let [own, enemy] =
             [perspective, !perspective].map(|color| board.squares_of(color, Role::Pawn));
         let pawn = |square: Square| {
             let is_enemy = (enemy >> square as u32 & 1) as usize;
-            // A pawn on the first rank of an illegal position counts as one on the next.
-            48 * is_enemy + seen.relative_square(square).clamp(8, 55) - 8
+            // A pawn on the first rank of an illegal position is moved to the next rank.
+            48 * is_enemy + mirrored.relative_square(square).clamp(8, 55) - 8
         };
         let mut rest = own | enemy;
         for square in Bitboard(rest) {
             rest &= rest - 1;
             let first = pawn(square);
-            let others = Bitboard(rest & near_files(square as u32 % 8));
-            others.into_iter().for_each(|other| rows.push(row_of_pair(first, pawn(other)) as u32));
+            for partner in Bitboard(rest & near_files(square as u32 % 8)) {
+                rows.push(row_of_pair(first, pawn(partner)) as u32);
+            }
         }
     }
 
@@ -80,31 +81,31 @@ impl FeatureSet for PawnPairs {
         }
     }
 
-    /// Two pawns stand on two squares.
+    /// Whether the pawns are near, and on different squares.
     fn is_reachable(&self, row: u32) -> bool {
         let [low, high] = pawns_of_row(row as usize);
         are_near(low, high) && low % 48 != high % 48
     }
 
-    /// A side has at most eight pawns, so each pawn has at most seven partners of its own and eight
-    /// of the other side. Half of the sum over pawns of their largest pairs bounds that over pairs.
+    /// Bounds sums over pairs by half of the sum over pawns of their largest pairs. A side has eight
+    /// pawns at most, so a pawn has at most seven partners of its side and eight of the other.
     fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
-        let largest = |mut values: Vec<i64>, most: usize| -> i64 {
+        let largest = |mut values: Vec<i64>, count: usize| -> i64 {
             values.sort_unstable_by(|a, b| b.cmp(a));
-            values.into_iter().take(most).filter(|it| *it > 0).sum()
+            values.into_iter().take(count).filter(|it| *it > 0).sum()
         };
         bounds::lower_and_upper(weights, |weight| {
-            let of_pawn = |pawn: usize| {
-                let with = |first: usize, most: usize| {
+            let sum_pairs = |pawn: usize| {
+                let sum_partners = |first: usize, count: usize| {
                     let partners = (first..first + 48).filter(|it| *it != pawn);
                     let partners = partners.filter(|it| are_near(*it, pawn));
-                    largest(partners.map(|it| weight(row_of_pair(it, pawn))).collect(), most)
+                    largest(partners.map(|it| weight(row_of_pair(it, pawn))).collect(), count)
                 };
-                let own = 48 * (pawn / 48);
-                with(own, 7) + with(48 - own, 8)
+                let own_pawns = 48 * (pawn / 48);
+                sum_partners(own_pawns, 7) + sum_partners(48 - own_pawns, 8)
             };
-            let side = |first: usize| largest((first..first + 48).map(of_pawn).collect(), 8);
-            (side(0) + side(48)) / 2
+            let sum_side = |first: usize| largest((first..first + 48).map(sum_pairs).collect(), 8);
+            (sum_side(0) + sum_side(48)) / 2
         })
     }
 

@@ -1,19 +1,19 @@
-//! Pieces on squares, 768 rows a king bucket: the usual feature set of nets.
+//! Pieces on squares, with 768 rows per king bucket: the usual feature set of nets.
 
 use shakmaty::{Color, Square};
 
 use super::{Board, DirtyPieces, FeatureSet, KINDS, Language, MAX_ACTIVE, Rows, bounds};
 use crate::sample::Piece;
 
-/// Rows of one perspective: 2 colours x 6 roles x 64 squares.
+/// The number of rows of one perspective: 2 colours x 6 roles x 64 squares.
 pub const PIECES: usize = 768;
 /// The row of an enemy king on a1.
 const ENEMY_KING: usize = PIECES - 64;
-/// Most rows that a move adds before it removes others: king and rook, castling.
+/// The maximum number of rows that a move adds before it removes others: two, for castling.
 const ADDED: i64 = 2;
 pub(super) const NAME: &str = "pieces";
 
-/// The feature set. Its rows depend on the bucket of the own king: those of bucket 0 first.
+/// The feature set. Its rows depend on the bucket of the own king, in the order of buckets.
 pub struct Pieces(pub Kings);
 
 impl FeatureSet for Pieces {
@@ -94,7 +94,7 @@ static inline void nnue_pieces(const NnueBoard *board, int view, NnueRows *rows)
                 "nnue_origin(view, board->king[view])",
             ),
         };
-        // The plane of the own king is that of both.
+        // Both kings share the plane of the own king.
         let kind = match self.0.merged {
             false => "kind",
             true => language
@@ -104,7 +104,7 @@ static inline void nnue_pieces(const NnueBoard *board, int view, NnueRows *rows)
     }
 }
 
-/// Reason why king buckets, or planes of kings, are impossible.
+/// The reason why king buckets, or planes of kings, are impossible.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "its messages describe them")]
 pub enum KingsError {
@@ -130,30 +130,30 @@ pub enum KingsError {
     NoPlanes,
 }
 
-/// Map from the square of the own king to a block of rows.
+/// The map from the square of the own king to a block of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kings {
     /// Whether a perspective is mirrored left to right if its king stands on files e to h.
     pub mirror: bool,
-    /// Whether both kings share the plane of the own king: it is the own king's on the squares of
-    /// the bucket, which are adjacent, and the enemy's on all others.
+    /// Whether both kings share the plane of the own king. A row on a square of the bucket, whose
+    /// squares are adjacent, means the own king, and on all other squares the enemy's.
     pub(super) merged: bool,
-    /// Number of buckets, stored since each position needs it.
+    /// The number of buckets, stored since each position needs it.
     count: u8,
-    /// Bucket by the own king's square, a1 first; mirrored, e to h repeat d to a.
+    /// The bucket by the own king's square, a1 first; with mirroring, e to h repeat d to a.
     table: [u8; 64],
 }
 
 impl Kings {
-    /// Most king buckets.
+    /// The maximum number of king buckets.
     pub const MOST: usize = 64;
     /// One bucket, no mirroring.
     pub const NONE: Self = Self { mirror: false, merged: false, count: 1, table: [0; 64] };
 
-    /// The same with both kings on one plane.
+    /// One bucket with both kings on one plane.
     pub(super) const MERGED: Self = Self { merged: true, ..Self::NONE };
 
-    /// Buckets by square: 64 numbers, 32 (files a to d) where mirrored, or none for one bucket.
+    /// The buckets by square: 64 numbers, 32 (files a to d) with mirroring, or none for one bucket.
     pub fn new(mirror: bool, buckets: &[u8]) -> Result<Self, KingsError> {
         let mut table = [0; 64];
         match buckets.len() {
@@ -167,7 +167,7 @@ impl Kings {
             }
             32 if mirror => {
                 for (square, bucket) in table.iter_mut().enumerate() {
-                    let (rank, file) = (square / 8, square % 8);
+                    let [rank, file] = [square / 8, square % 8];
                     *bucket = buckets[4 * rank + file.min(7 - file)];
                 }
             }
@@ -177,24 +177,23 @@ impl Kings {
                 return Err(KingsError::Count(wanted, count));
             }
         }
-        let most = table.into_iter().max().unwrap_or(0);
-        if usize::from(most) >= Self::MOST {
-            return Err(KingsError::Number(most));
+        let last = table.into_iter().max().unwrap_or(0);
+        if usize::from(last) >= Self::MOST {
+            return Err(KingsError::Number(last));
         }
-        if let Some(missing) = (0..most).find(|bucket| !table.contains(bucket)) {
-            return Err(KingsError::Gap(missing, most));
+        if let Some(missing) = (0..last).find(|bucket| !table.contains(bucket)) {
+            return Err(KingsError::Gap(missing, last));
         }
-        Ok(Self { mirror, merged: false, count: most + 1, table })
+        Ok(Self { mirror, merged: false, count: last + 1, table })
     }
 
-    /// The same with both kings on one plane; an error names squares of a bucket on which both can
-    /// stand at once.
+    /// Merges the planes of both kings. The error names squares on which both can stand at once.
     pub fn merge_planes(self) -> Result<Self, KingsError> {
         for bucket in 0..self.bucket_count() {
-            let own = self.own_kings(bucket);
-            let apart = own.iter().flat_map(|a| own.iter().map(move |b| [*a, *b]));
+            let squares = self.own_kings(bucket);
+            let pairs = squares.iter().flat_map(|a| squares.iter().map(move |b| [*a, *b]));
             if let Some(squares) =
-                apart.into_iter().find(|[a, b]| bounds::king_distance(*a, *b) > 1)
+                pairs.into_iter().find(|[a, b]| bounds::king_distance(*a, *b) > 1)
             {
                 let [a, b] = squares.map(|square| Square::new(square as u32));
                 return Err(KingsError::Apart(bucket, a, b));
@@ -203,19 +202,19 @@ impl Kings {
         Ok(Self { merged: true, ..self })
     }
 
-    /// The row with two planes of kings.
+    /// The number that a row has with two planes of kings.
     pub fn unmerged_row(&self, row: usize) -> usize {
         let (bucket, input) = self.input_of(row);
         PIECES * bucket + input
     }
 
-    /// Number of king buckets.
+    /// The number of king buckets.
     #[inline(always)]
     pub const fn bucket_count(&self) -> usize {
         self.count as usize
     }
 
-    /// Rows of a bucket.
+    /// The number of rows of a bucket.
     #[inline(always)]
     pub const fn rows_per_bucket(&self) -> usize {
         if self.merged { ENEMY_KING } else { PIECES }
@@ -230,13 +229,13 @@ impl Kings {
 
     /// The bucket and the input of a row.
     pub fn input_of(&self, row: usize) -> (usize, usize) {
-        let (bucket, row) = (row / self.rows_per_bucket(), row % self.rows_per_bucket());
+        let [bucket, row] = [row / self.rows_per_bucket(), row % self.rows_per_bucket()];
         let is_king = row / 64 == (ENEMY_KING - PIECES / 2) / 64;
         let is_enemy = self.merged && is_king && self.flip_and_bucket(row % 64) != (0, bucket);
         (bucket, if is_enemy { row + PIECES / 2 } else { row })
     }
 
-    /// The squares of a bucket from a perspective; a mirrored one has its king on files a to d.
+    /// The squares of a bucket from a perspective; files a to d with mirroring.
     fn own_kings(&self, bucket: usize) -> Vec<usize> {
         (0..64).filter(|square| self.flip_and_bucket(*square) == (0, bucket)).collect()
     }
@@ -247,61 +246,61 @@ impl Kings {
         self.mirror || self.count > 1
     }
 
-    /// The xor of a perspective's squares and its bucket, by its own king's square.
+    /// The xor of a perspective's squares, and its bucket, from its own king's square.
     #[inline(always)]
     pub const fn flip_and_bucket(&self, king: usize) -> (usize, usize) {
-        let turned = if self.mirror && king & 4 != 0 { 7 } else { 0 };
-        (turned, self.table[king] as usize)
+        let flip = if self.mirror && king & 4 != 0 { 7 } else { 0 };
+        (flip, self.table[king] as usize)
     }
 
     /// The row of a piece from a perspective whose own king stands on `king`.
-    pub fn row_of_piece(&self, view: Color, king: Square, piece: Piece) -> usize {
-        let (turned, bucket) = self.flip_and_bucket(relative_square(view, king));
+    pub fn row_of_piece(&self, perspective: Color, king: Square, piece: Piece) -> usize {
+        let (flip, bucket) = self.flip_and_bucket(relative_square(perspective, king));
         // The square is in the lowest bits.
-        self.row_of(bucket, input_index(view, piece) ^ turned)
+        self.row_of(bucket, input_index(perspective, piece) ^ flip)
     }
 
     /// Whether a move requires a refresh of a colour's perspective.
-    pub fn needs_refresh(&self, view: Color, moved: &DirtyPieces) -> bool {
-        let seen = |square| self.flip_and_bucket(relative_square(view, square));
-        moved.turn == view && moved.king.is_some_and(|[from, to]| seen(from) != seen(to))
+    pub fn needs_refresh(&self, perspective: Color, moved: &DirtyPieces) -> bool {
+        let flip_and_bucket = |square| self.flip_and_bucket(relative_square(perspective, square));
+        moved.turn == perspective
+            && moved.king.is_some_and(|[from, to]| flip_and_bucket(from) != flip_and_bucket(to))
     }
 
-    /// Bounds of the sum of the rows of any legal position, from the weights of one neuron, and of
-    /// all intermediate sums, whatever the order in which a move changes rows.
+    /// Bounds the sum of the rows of any legal position, from the weights of one neuron, and all
+    /// intermediate sums for any order in which a move changes rows.
     ///
-    /// One row is active for each piece. A side has one king and at most 15 other pieces, one to a
-    /// square: the rows of one side sum to at most its largest king row plus the 15 largest of
-    /// `max(0, largest row of any other piece on the square)` over the squares, pawns on their 48.
-    /// Both sides together bound the sum; from below likewise. Each king bucket is bounded alone, its
-    /// own king on its squares only.
+    /// Each piece has one active row. A side has one king and at most 15 other pieces on different
+    /// squares. So the rows of a side sum to at most its largest king row plus the 15 largest of
+    /// `max(0, largest row of any other piece on the square)` over the squares, 48 for pawns. Both
+    /// sides together bound the sum; the lower bound is analogous. Each king bucket is separate.
     ///
-    /// A move adds at most two rows (castling) and removes at most two: every intermediate sum is at
-    /// most the same bound with only positive parts, and twice the largest row, in any order.
+    /// A move adds at most two rows (castling) and removes at most two. In any order, an intermediate
+    /// sum is at most the same bound of the positive values alone, plus twice the largest row.
     pub fn bound_sums(&self, weights: &[i32]) -> [[i64; 2]; 2] {
-        let mut both = [[i64::MAX, i64::MIN]; 2];
+        let mut bounds = [[i64::MAX, i64::MIN]; 2];
         for (bucket, weights) in weights.chunks_exact(self.rows_per_bucket()).enumerate() {
-            let most = self.upper_bounds(bucket, |row| i64::from(weights[row]));
-            let least = self.upper_bounds(bucket, |row| -i64::from(weights[row]));
-            for (i, [lower, upper]) in both.iter_mut().enumerate() {
-                (*lower, *upper) = ((*lower).min(-least[i]), (*upper).max(most[i]));
+            let upper_bounds = self.upper_bounds(bucket, |row| i64::from(weights[row]));
+            let lower_bounds = self.upper_bounds(bucket, |row| -i64::from(weights[row]));
+            for (i, [lower, upper]) in bounds.iter_mut().enumerate() {
+                (*lower, *upper) = ((*lower).min(-lower_bounds[i]), (*upper).max(upper_bounds[i]));
             }
         }
-        both
+        bounds
     }
 
-    /// The upper bounds of a king bucket: of legal positions, and of intermediate sums.
+    /// Computes the upper bounds of a king bucket: of legal positions and of intermediate sums.
     fn upper_bounds(&self, bucket: usize, weight: impl Fn(usize) -> i64) -> [i64; 2] {
         let kings = self.own_kings(bucket);
         let value = |kind: usize, square: usize| weight(self.row_of(0, 64 * kind + square));
         let positive = |kind, square| value(kind, square).max(0);
-        let largest = (0..12)
+        let pieces = (0..12)
             .flat_map(|kind| bounds::possible_squares(kind, &kings).map(move |it| (kind, it)));
-        let largest = largest.map(|(kind, square)| positive(kind, square)).max().unwrap_or(0);
+        let largest = pieces.map(|(kind, square)| positive(kind, square)).max().unwrap_or(0);
         [bounds::of_squares(&kings, value), bounds::of_squares(&kings, positive) + ADDED * largest]
     }
 
-    /// The numbers as [`Kings::new`] takes them: none, 32 or 64.
+    /// The numbers in the form of [`Kings::new`]: none, 32 or 64.
     pub fn bucket_numbers(&self) -> Vec<u8> {
         match (self.bucket_count(), self.mirror) {
             (1, _) => Vec::new(),
@@ -312,13 +311,17 @@ impl Kings {
 }
 
 /// The input of a piece from a colour's perspective, 0 to 767, before buckets and mirroring.
-pub const fn input_index(view: Color, piece: Piece) -> usize {
-    let other =
-        !matches!((view, piece.color), (Color::White, Color::White) | (Color::Black, Color::Black));
-    384 * other as usize + 64 * (piece.role as usize - 1) + relative_square(view, piece.square)
+pub const fn input_index(perspective: Color, piece: Piece) -> usize {
+    let is_enemy = !matches!(
+        (perspective, piece.color),
+        (Color::White, Color::White) | (Color::Black, Color::Black)
+    );
+    384 * is_enemy as usize
+        + 64 * (piece.role as usize - 1)
+        + relative_square(perspective, piece.square)
 }
 
 /// A square from a colour's perspective, a1 = 0.
-pub(super) const fn relative_square(view: Color, square: Square) -> usize {
-    square as usize ^ if matches!(view, Color::White) { 0 } else { 56 }
+pub(super) const fn relative_square(perspective: Color, square: Square) -> usize {
+    square as usize ^ if matches!(perspective, Color::White) { 0 } else { 56 }
 }

@@ -4,11 +4,11 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
     entries: Vec<Row>,
-    /// Added to the numbers of the rows that follow.
+    /// The offset that is added to the numbers of the following rows.
     first: u32,
 }
 
-/// A row of weights, and how often it counts.
+/// A row of weights and the number of times that it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "their names describe them")]
 pub struct Row {
@@ -27,7 +27,7 @@ impl Rows {
         self.push_if(times != 0, row, times);
     }
 
-    /// Adds a row if it is active, without a branch: for unpredictable conditions.
+    /// Adds a row if it is active, without a branch, for unpredictable conditions.
     pub(super) fn push_if(&mut self, is_active: bool, row: u32, times: u32) {
         self.entries.push(Row { number: self.first.wrapping_add(row), times });
         self.entries.truncate(self.entries.len() - usize::from(!is_active));
@@ -49,7 +49,7 @@ impl Rows {
         self.entries.clear();
     }
 
-    /// Calls `each` with every row whose count differs between `before` and `after`, and the
+    /// Calls `each` with every row whose count differs between `before` and `after`, and with the
     /// difference. `counts` has a number for each row, 0 before and afterwards.
     #[inline(always)]
     pub fn visit_changes(
@@ -70,12 +70,12 @@ impl Rows {
         }
     }
 
-    /// The numbers of the rows, each as often as it counts.
+    /// The numbers of the rows, repeated by their counts.
     pub fn repeated_rows(&self) -> impl Iterator<Item = u32> {
         self.entries.iter().flat_map(|row| std::iter::repeat_n(row.number, row.times as usize))
     }
 
-    /// The same, sorted.
+    /// The repeated numbers of the rows, sorted.
     pub fn sorted_rows(&self) -> Vec<u32> {
         let mut rows: Vec<u32> = self.repeated_rows().collect();
         rows.sort_unstable();

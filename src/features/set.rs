@@ -12,20 +12,20 @@ use shakmaty::{Bitboard, Color, Role, Square, attacks};
 use super::{DirtyPieces, Kings, MAX_ACTIVE, Rows, attack_counts};
 use crate::sample::{Piece, Position};
 
-/// A block of sparse inputs: the rows of weights that a position activates for one perspective. One
-/// file is one set. Rows are numbered from 0; a net numbers those of its sets one after the other.
-/// All rows depend on the position alone.
+/// A block of sparse inputs: the rows of weights that a position activates for one perspective. Each
+/// file is one set. A set numbers its rows from 0; a net concatenates the rows of its sets. The
+/// active rows depend on the position alone.
 pub trait FeatureSet: Send + Sync + 'static {
-    /// Name in configs, manifests and arrays: lower-case words joined by hyphens.
+    /// The name in configs, manifests and arrays: lower-case words joined by hyphens.
     fn name(&self) -> &str;
-    /// Number of rows.
+    /// The number of rows.
     fn row_count(&self) -> usize;
-    /// Upper bound of the active rows of one perspective, with repetitions.
+    /// The maximum number of active rows of one perspective, with repetitions.
     fn max_active(&self) -> usize;
     /// Adds the active rows of one perspective, each below [`row_count`](Self::row_count).
     fn add_active_rows(&self, board: &Board, perspective: Color, rows: &mut Rows);
 
-    /// Whether a move may change the active rows of one perspective; if not, they are not listed.
+    /// Whether a move may change the active rows of one perspective; if not, they are reused.
     fn may_change(&self, _moved: &DirtyPieces, _perspective: Color) -> bool {
         true
     }
@@ -38,8 +38,8 @@ pub trait FeatureSet: Send + Sync + 'static {
         false
     }
 
-    /// Rows of the factor: a smaller set whose weights are added to those of the rows that share
-    /// them while training, and merged by the export. 0: none.
+    /// The number of rows of the factor, 0 without one. Its weights are added to the rows that share
+    /// them while training, and merged by the export.
     fn factor_rows(&self) -> usize {
         0
     }
@@ -49,16 +49,15 @@ pub trait FeatureSet: Send + Sync + 'static {
         None
     }
 
-    /// Integer type of the weights on export.
+    /// The integer type of the weights on export.
     fn integer_type(&self) -> Integer {
         Integer::I16
     }
 
-    /// Bounds of the sum of the active rows of any legal position, from the weights of one neuron,
-    /// one a row: by default those of the most active rows with the largest and the smallest
-    /// weights.
+    /// Bounds the sum of the active rows of any legal position, from the weights of one neuron, one
+    /// per row; by default, by the [`max_active`](Self::max_active) smallest and largest weights.
     fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
-        let most = |weight: &dyn Fn(&i32) -> i64| -> i64 {
+        let upper_bound = |weight: &dyn Fn(&i32) -> i64| -> i64 {
             let mut largest: Vec<i64> = weights.iter().map(weight).filter(|it| *it > 0).collect();
             largest.sort_unstable_by(|a, b| b.cmp(a));
             match self.has_repeats() {
@@ -66,22 +65,21 @@ pub trait FeatureSet: Send + Sync + 'static {
                 false => largest.iter().take(self.max_active()).sum(),
             }
         };
-        [-most(&|it| -i64::from(*it)), most(&|it| i64::from(*it))]
+        [-upper_bound(&|it| -i64::from(*it)), upper_bound(&|it| i64::from(*it))]
     }
 
-    /// Engine code: a function that lists the active rows of a view, in terms of what the templates
-    /// of engine code provide (`src/export/snippet/sets.*`). It is named as the set, with `_` for
-    /// hyphens; in C it begins with `nnue_`.
+    /// Engine code: a function that lists the active rows of a perspective, with what the templates
+    /// provide (`src/export/snippet/sets.*`), named as the set with `_` for hyphens, in C `nnue_...`.
     fn engine_code(&self, _language: Language) -> Option<String> {
         None
     }
 
-    /// Whether some legal position activates a row. All others are zero in a net's file.
+    /// Whether a legal position activates the row. All other rows are zero in a net's file.
     fn is_reachable(&self, _row: u32) -> bool {
         true
     }
 
-    /// King buckets, if the rows are those of pieces on squares.
+    /// The king buckets, if the rows are pieces on squares.
     fn kings(&self) -> Option<&Kings> {
         None
     }
@@ -91,12 +89,12 @@ pub trait FeatureSet: Send + Sync + 'static {
 #[allow(missing_docs, reason = "their names describe them")]
 pub enum Language {
     Rust,
-    /// A header that C++ compiles as well.
+    /// C, as a header that is valid C++ as well.
     C,
 }
 
 impl Language {
-    /// The argument of this language.
+    /// Returns the argument of this language.
     pub fn choose_between<T>(self, rust: T, c: T) -> T {
         match self {
             Language::Rust => rust,
@@ -105,7 +103,7 @@ impl Language {
     }
 }
 
-/// Integer type of weights in a net's file; those of sets have 8 or 16 bits.
+/// The integer type of weights in a net's file; weights of sets have 8 or 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "their names describe them")]
@@ -129,7 +127,7 @@ impl Set {
         Self { set: Arc::new(set), integer }
     }
 
-    /// Integer type of its weights in a net's file.
+    /// The integer type of the weights in a net's file.
     pub fn integer(&self) -> Integer {
         self.integer
     }
@@ -188,7 +186,7 @@ pub struct Board {
 #[allow(missing_docs, reason = "their names describe them")]
 pub struct Threat {
     pub attacker: Piece,
-    /// Piece of either side, kings included.
+    /// The attacked piece of either side, kings included.
     pub victim: Piece,
 }
 
@@ -198,10 +196,10 @@ impl Board {
         let (square, color, role) = (Square::A1, Color::White, Role::Pawn);
         let none = Piece { square, color, role, castles: false };
         let mut pieces = ([none; MAX_ACTIVE], position.piece_count());
-        pieces.0.iter_mut().zip(position.pieces()).for_each(|(to, piece)| *to = piece);
-        let (position, bitboards) = (*position, position.bitboards());
+        pieces.0.iter_mut().zip(position.pieces()).for_each(|(slot, piece)| *slot = piece);
+        let bitboards = position.bitboards();
         let (attacks, threats, attack_counts) = Default::default();
-        Self { position, pieces, bitboards, attacks, threats, attack_counts }
+        Self { position: *position, pieces, bitboards, attacks, threats, attack_counts }
     }
 
     /// The position of the board.
@@ -220,53 +218,54 @@ impl Board {
         self.bitboards[usize::from(color.is_black())][role as usize - 1]
     }
 
-    /// Occupied squares as bits, a1 lowest.
+    /// The occupied squares as bits, a1 lowest.
     pub fn occupied(&self) -> u64 {
         self.position.occupied()
     }
 
-    /// Square of a colour's king; a1 on boards without one.
+    /// The square of a colour's king; a1 on boards without one.
     pub fn king_square(&self, color: Color) -> Square {
         Square::new(self.squares_of(color, Role::King).trailing_zeros() % 64)
     }
 
-    /// Squares attacked from a square, sliders up to and including the first piece; 0 if empty.
+    /// The squares attacked from a square, by sliders up to and including the first piece; 0 if empty.
     pub fn attacks_from(&self, square: Square) -> u64 {
         self.all_attacks()[square as usize]
     }
 
     pub(super) fn all_attacks(&self) -> &[u64; 64] {
         self.attacks.get_or_init(|| {
-            let mut all = [0; 64];
+            let mut squares_attacked = [0; 64];
             let occupied = Bitboard(self.occupied());
-            // By role, so that the kind of attack seldom changes.
+            // The order by roles makes changes of the kind of attack rare.
             for (color, roles) in [Color::White, Color::Black].into_iter().zip(self.bitboards) {
                 for (role, squares) in Role::ALL.into_iter().zip(roles) {
                     for square in Bitboard(squares) {
                         let piece = shakmaty::Piece { color, role };
-                        all[square as usize] = attacks::attacks(square, piece, occupied).0;
+                        squares_attacked[square as usize] =
+                            attacks::attacks(square, piece, occupied).0;
                     }
                 }
             }
-            all
+            squares_attacked
         })
     }
 
     /// All attacks on occupied squares.
     pub fn threats(&self) -> &[Threat] {
         self.threats.get_or_init(|| {
-            let mut on = [None; 64];
-            self.pieces().for_each(|piece| on[piece.square as usize] = Some(piece));
-            let (attacks, occupied) = (self.all_attacks(), self.occupied());
-            let mut all = Vec::with_capacity(64);
+            let mut pieces = [None; 64];
+            self.pieces().for_each(|piece| pieces[piece.square as usize] = Some(piece));
+            let attacks = self.all_attacks();
+            let mut threats = Vec::with_capacity(64);
             for attacker in self.pieces() {
-                for square in Bitboard(attacks[attacker.square as usize] & occupied) {
-                    if let Some(victim) = on[square as usize] {
-                        all.push(Threat { attacker, victim });
+                for square in Bitboard(attacks[attacker.square as usize] & self.occupied()) {
+                    if let Some(victim) = pieces[square as usize] {
+                        threats.push(Threat { attacker, victim });
                     }
                 }
             }
-            all
+            threats
         })
     }
 
@@ -276,7 +275,7 @@ impl Board {
     }
 }
 
-/// Names of the kinds of pieces from a perspective, in the order of [`Perspective::piece_kind`].
+/// The names of the kinds of pieces from a perspective, in the order of [`Perspective::piece_kind`].
 pub const KINDS: [&str; 12] = [
     "own pawn",
     "own knight",
@@ -292,12 +291,12 @@ pub const KINDS: [&str; 12] = [
     "enemy king",
 ];
 
-/// A board from one side: ranks are flipped for Black, files where the set mirrors them.
+/// The perspective of one side: ranks are flipped for Black, and files if the set mirrors them.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "their names describe them")]
 pub struct Perspective {
     pub color: Color,
-    /// Exclusive or of the squares.
+    /// The exclusive or of the squares.
     pub flip: usize,
 }
 
@@ -316,7 +315,7 @@ impl Perspective {
         square as usize ^ self.flip
     }
 
-    /// 0 to 5 for an own pawn to king, 6 to 11 for those of the other side.
+    /// The kind of a piece: 0 to 5 for an own pawn to king, 6 to 11 for pieces of the other side.
     pub fn piece_kind(self, piece: Piece) -> usize {
         6 * usize::from(piece.color != self.color) + piece.role as usize - 1
     }

@@ -1,14 +1,14 @@
-//! Attacks of pieces on each other, counted by kinds.
+//! Counts of attacks between pieces, by kinds.
 
 use shakmaty::Color;
 
 use super::{Board, FeatureSet, KINDS, Language, Perspective, Rows, Threat, bounds};
 
-/// The feature set: a row for each kind of attacker and victim, added once for each such attack.
+/// The feature set. Each pair of kinds of attacker and victim has a row, added once per attack.
 pub struct ThreatKinds;
 
 pub(super) const THREAT_KINDS: usize = 144;
-/// Most pieces that a pawn to king can attack at once.
+/// The maximum number of pieces that each role, pawn to king, can attack at once.
 const VICTIMS: [usize; 6] = [2, 8, 4, 4, 8, 8];
 
 /// The row of an attacker and a victim by their kinds.
@@ -25,22 +25,24 @@ impl FeatureSet for ThreatKinds {
         THREAT_KINDS
     }
 
-    /// 32 pieces attack at most eight others each.
+    /// The bound for 32 pieces, each of which attacks at most eight others.
     fn max_active(&self) -> usize {
         256
     }
 
     fn add_active_rows(&self, board: &Board, perspective: Color, rows: &mut Rows) {
-        let seen = Perspective::mirrored_by_king(board, perspective);
-        // Each row once, in the order in which they first occur.
-        let (mut counts, mut order, mut found) = ([0; THREAT_KINDS], [0; THREAT_KINDS + 1], 0);
+        let mirrored = Perspective::mirrored_by_king(board, perspective);
+        // Each row is pushed once, in the order of first occurrence.
+        let mut counts = [0; THREAT_KINDS];
+        let mut order = [0; THREAT_KINDS + 1];
+        let mut row_count = 0;
         for Threat { attacker, victim } in board.threats() {
-            let row = row_of_kinds(seen.piece_kind(*attacker), seen.piece_kind(*victim));
+            let row = row_of_kinds(mirrored.piece_kind(*attacker), mirrored.piece_kind(*victim));
             counts[row] += 1;
-            order[found] = row as u32;
-            found += usize::from(counts[row] == 1);
+            order[row_count] = row as u32;
+            row_count += usize::from(counts[row] == 1);
         }
-        order[..found].iter().for_each(|row| rows.push_times(*row, counts[*row as usize]));
+        order[..row_count].iter().for_each(|row| rows.push_times(*row, counts[*row as usize]));
     }
 
     fn describe_row(&self, row: u32) -> String {
@@ -48,7 +50,7 @@ impl FeatureSet for ThreatKinds {
         format!("{attacker}s attack {victim}s")
     }
 
-    /// Kings do not attack each other.
+    /// Whether the attack is possible; kings do not attack each other.
     fn is_reachable(&self, row: u32) -> bool {
         row / 12 % 6 != 5 || row % 6 != 5
     }
@@ -57,19 +59,19 @@ impl FeatureSet for ThreatKinds {
         true
     }
 
-    /// Each piece attacks a limited number of others, and either king once.
+    /// Bounds sums by the number of pieces that each piece attacks; a king is attacked once.
     fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
         bounds::lower_and_upper(weights, |weight| {
             bounds::of_material(|attacker| {
-                let most = VICTIMS[attacker % 6];
-                let times = |victim| if victim % 6 == 5 { 1 } else { most };
+                let count = VICTIMS[attacker % 6];
+                let times = |victim| if victim % 6 == 5 { 1 } else { count };
                 let mut values: Vec<i64> = (0..12)
                     .flat_map(|victim| {
                         vec![weight(row_of_kinds(attacker, victim)).max(0); times(victim)]
                     })
                     .collect();
                 values.sort_unstable_by(|a, b| b.cmp(a));
-                values[..most].iter().sum()
+                values[..count].iter().sum()
             })
         })
     }

@@ -8,17 +8,17 @@ use super::threat_kinds::{self, THREAT_KINDS};
 use super::{Board, FeatureSet, Integer, KINDS, Language, Perspective, Rows, Threat, bounds};
 
 /// A feature set. Files are flipped if the own king stands on e to h. Two pieces of the same role
-/// that attack each other are one row, that of the attacker on the higher square.
+/// that attack each other have one row, with the attacker on the higher square.
 pub struct Threats {
     name: &'static str,
     rows: usize,
     max_active: usize,
-    /// Victims that have rows, by the role of their attacker, pawn to king.
+    /// The victims that have rows, by the role of their attacker, pawn to king.
     victims: [&'static [Role]; 6],
     tables: OnceLock<ThreatTables>,
 }
 
-/// Victims in the order of their rows, to the last one.
+/// The victims in the order of their rows.
 const VICTIMS: [Role; 6] =
     [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
 const TO_ROOK: &[Role] = VICTIMS.split_at(4).0;
@@ -26,11 +26,11 @@ const TO_QUEEN: &[Role] = VICTIMS.split_at(5).0;
 const ROOK_AND_KING: &[Role] = &[Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::King];
 const OF_PAWN: &[Role] = &[Role::Pawn, Role::Knight, Role::Rook];
 
-/// The sets, each with the victims of pawns, knights, bishops, rooks, queens and kings: those of
-/// Stockfish 19, of its versions from 13 and from 4 February 2026 on, and of Stockfish 18.
+/// The sets, each with the victims of pawns, knights, bishops, rooks, queens and kings: of Stockfish
+/// 19, of its versions from 13 and from 4 February 2026 on, and of Stockfish 18.
 ///
-/// Most active rows: Stockfish reserves 128. Captures let at most three pawns each pass each other
-/// to promote; among such positions searches found up to 115, 115, 122 and 129 threats.
+/// Stockfish reserves 128 active rows. A capture lets at most three pawns pass each other to promote;
+/// among such positions searches found up to 115, 115, 122 and 129 threats.
 pub static SETS: [Threats; 4] = [
     Threats::new(
         ("threats", 59_808, 128),
@@ -50,11 +50,11 @@ pub static SETS: [Threats; 4] = [
     ),
 ];
 
-/// First row of kinds without rows.
+/// The first row of kinds without rows.
 const NONE: u32 = u32::MAX;
 
-/// Rows of an attacker and a victim: those of each square that the attacker can stand on, a1 first,
-/// and each square that it attacks from there on an empty board.
+/// The rows of an attacker and a victim: for each square of the attacker, a1 first, one for each
+/// square that it attacks from there on an empty board.
 struct ThreatBlock {
     attacker: usize,
     victim: usize,
@@ -63,15 +63,15 @@ struct ThreatBlock {
 
 struct ThreatTables {
     blocks: Vec<ThreatBlock>,
-    /// First row by whether the attacker is on the lower square, and the kinds of attacker and victim.
+    /// The first row, by whether the attacker is on the lower square, and the kinds of both pieces.
     first: [[[u32; 12]; 12]; 2],
-    /// Distance from it, by attacker, square and attacked square.
+    /// The offset from the first row, by attacker, square and attacked square.
     step: [Box<[[u16; 64]; 64]>; 12],
-    /// Square and direction of each row as one number: rows of one number exclude each other.
+    /// The square and direction of each row as one number; rows of one number exclude each other.
     lines: Vec<u16>,
 }
 
-/// Squares that a piece attacks on an empty board; none for a pawn on a rank without pawns.
+/// The squares that a piece attacks on an empty board; none for a pawn on a rank without pawns.
 fn reachable_squares(kind: usize, from: Square) -> Bitboard {
     let piece = Piece { color: Color::from_white(kind < 6), role: Role::ALL[kind % 6] };
     match piece.role == Role::Pawn && Bitboard::BACKRANKS.contains(from) {
@@ -80,7 +80,7 @@ fn reachable_squares(kind: usize, from: Square) -> Bitboard {
     }
 }
 
-/// All squares and those that a piece attacks from each on an empty board, in order.
+/// All squares with the squares that a piece attacks from there on an empty board, in order.
 fn all_reaches(kind: usize) -> impl Iterator<Item = [Square; 2]> {
     Square::ALL
         .into_iter()
@@ -101,10 +101,11 @@ impl ThreatTables {
             }
             for side in [0, 6] {
                 for role in victims[attacker % 6] {
-                    let (victim, first) = (side + *role as usize - 1, tables.lines.len());
+                    let victim = side + *role as usize - 1;
+                    let first = tables.lines.len();
                     tables.blocks.push(ThreatBlock { attacker, victim, first });
                     tables.first[0][attacker][victim] = first as u32;
-                    // Pawns of one side do not attack each other at once.
+                    // Pawns of one side cannot attack each other mutually.
                     if attacker % 6 != victim % 6 || attacker == victim && *role == Role::Pawn {
                         tables.first[1][attacker][victim] = first as u32;
                     }
@@ -120,13 +121,13 @@ impl ThreatTables {
     }
 }
 
-/// The square of an attacker and the direction of the attacked square as one number: each of the
-/// eight lines and jumps of a knight has its own.
+/// The square of an attacker and the direction of the attacked square as one number. Each of the
+/// eight lines, and each of a knight's jumps, has its number.
 fn attack_line([from, to]: [Square; 2]) -> u16 {
     let across = f64::from(to.file() as i32 - from.file() as i32);
     let up = f64::from(to.rank() as i32 - from.rank() as i32);
     let degrees = up.atan2(across).to_degrees() + 360.0;
-    // The first degree of an eighth is that of a line.
+    // A line is the first degree of an eighth.
     8 * from as u16 + (degrees + 1.0) as u16 / 45 % 8
 }
 
@@ -161,10 +162,11 @@ impl FeatureSet for &'static Threats {
     }
 
     fn add_active_rows(&self, board: &Board, perspective: Color, rows: &mut Rows) {
-        let (tables, seen) = (self.tables(), Perspective::mirrored_by_king(board, perspective));
+        let tables = self.tables();
+        let mirrored = Perspective::mirrored_by_king(board, perspective);
         for Threat { attacker, victim } in board.threats() {
-            let [from, to] = [attacker, victim].map(|it| seen.relative_square(it.square));
-            let [attacker, victim] = [*attacker, *victim].map(|it| seen.piece_kind(it));
+            let [from, to] = [attacker, victim].map(|it| mirrored.relative_square(it.square));
+            let [attacker, victim] = [*attacker, *victim].map(|it| mirrored.piece_kind(it));
             let first = tables.first[usize::from(from < to)][attacker][victim];
             let row = first.wrapping_add(tables.step[attacker][from][to].into());
             rows.push_if(first != NONE, row, 1);
@@ -181,7 +183,7 @@ impl FeatureSet for &'static Threats {
         }
     }
 
-    /// Pawns stand on six ranks, the own king on files a to d.
+    /// Whether the squares are possible: pawns stand on six ranks, the own king on files a to d.
     fn is_reachable(&self, row: u32) -> bool {
         let ThreatBlock { attacker, victim, first } = self.tables().block_of_row(row);
         let squares = all_reaches(*attacker).nth(row as usize - first);
@@ -192,7 +194,7 @@ impl FeatureSet for &'static Threats {
             && bounds::is_square_of(*victim, to, &own_kings)
     }
 
-    /// The kinds of attacker and victim, as the set `threat-kinds` has them.
+    /// The number of rows of the set `threat-kinds`, which is the factor.
     fn factor_rows(&self) -> usize {
         THREAT_KINDS
     }
@@ -206,7 +208,7 @@ impl FeatureSet for &'static Threats {
         Integer::I8
     }
 
-    /// The one piece on a square attacks at most one other in each direction.
+    /// Bounds sums by lines: the piece on a square attacks at most one other in each direction.
     fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
         bounds::lower_and_upper(weights, |weight| {
             let mut lines = [0; 8 * 64];

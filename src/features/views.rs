@@ -1,4 +1,4 @@
-//! The perspectives that a net's accumulators take.
+//! The perspectives of a net's accumulators.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +9,7 @@ use crate::point_of_view::PointOfView;
 pub enum Views {
     /// White's perspective: 64 * piece + square, white pawn 0... black king 11, a1 = 0.
     Plain,
-    /// The side to move's perspective: own pieces 0..383, others 384..767, squares xor 56 for
-    /// Black.
+    /// The side to move's perspective: own pieces 0..383, enemy 384..767, squares xor 56 for Black.
     SideToMove,
     /// The side to move's perspective, then the other side's, with shared weights.
     Perspective,

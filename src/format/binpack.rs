@@ -1,6 +1,6 @@
 //! Stockfish's binpack: chunks of chains; docs/formats.md has the layout. A chain is a position
-//! with the move played there, then moves and scores that follow from it. Numbers are big-endian.
-//! Lengths of chains are not stored, so the rest of a chunk is lost with a bad one.
+//! with the move played there, then the following moves and scores. Numbers are big-endian. Lengths
+//! of chains are not stored, so the rest of a chunk is lost after a bad chain.
 
 mod board;
 mod chain;
@@ -18,7 +18,7 @@ use chain::BinpackChain;
 
 const MAGIC: &[u8; 4] = b"BINP";
 const LARGEST: u32 = 100 << 20;
-/// Size that ends a chunk of the writer, after the chain that reaches it.
+/// The size at which the writer ends a chunk, after the chain that reaches it.
 const CHUNK: usize = 1 << 20;
 pub static FORMAT: Format = Format {
     name: "binpack",
@@ -33,10 +33,10 @@ pub static FORMAT: Format = Format {
     writer: Some(|| Box::new(BinpackWriter::default())),
 };
 
-/// The start of a chunk and of its first chain.
+/// Finds the start of a chunk and of its first chain.
 fn find_border(bytes: &[u8]) -> Option<usize> {
-    let begins = |at: &usize| {
-        let (header, chunk) = bytes[*at..].split_at(HEADER);
+    let begins = |start: &usize| {
+        let (header, chunk) = bytes[*start..].split_at(HEADER);
         header.starts_with(MAGIC) && chain::begins_chain(chunk)
     };
     (0..bytes.len().saturating_sub(HEADER)).find(begins)
@@ -46,13 +46,13 @@ const HEADER: usize = 8;
 
 struct BinpackReader {
     input: ByteInput,
-    /// The current chunk, and how much of it is read.
+    /// The current chunk, and the number of its bytes that were read.
     chunk: Vec<u8>,
-    at: usize,
+    offset: usize,
     /// Whether the file ends within the chunk.
     cut: bool,
-    /// Where this chunk and the next one begin in the file.
-    from: u64,
+    /// The offsets of this chunk and the next one in the file.
+    start: u64,
     next: u64,
     chains: u64,
     ended: bool,
@@ -60,8 +60,8 @@ struct BinpackReader {
 
 impl BinpackReader {
     fn new(input: ByteInput) -> Self {
-        let (chunk, at) = (Vec::new(), 0);
-        Self { input, chunk, at, cut: false, from: 0, next: 0, chains: 0, ended: false }
+        let chunk = Vec::new();
+        Self { input, chunk, offset: 0, cut: false, start: 0, next: 0, chains: 0, ended: false }
     }
 
     /// Reads the next chunk; false at the end of the file.
@@ -72,7 +72,7 @@ impl BinpackReader {
         if length == 0 {
             return Ok(false);
         }
-        self.from = self.next;
+        self.start = self.next;
         let [magic @ .., _, _, _, _] = header;
         let size = u32::from_le_bytes(*header.last_chunk().expect("8 bytes"));
         let reason = if self.ended {
@@ -85,55 +85,56 @@ impl BinpackReader {
             RecordError::Limit(words, size as usize, LARGEST as usize)
         } else {
             self.chunk.clear();
-            // Grows with the data: the length may be wrong.
+            // The buffer grows with the data, since the length may be wrong.
             let read = (&mut self.input).take(size.into()).read_to_end(&mut self.chunk)?;
-            (self.at, self.chains, self.cut) = (0, 0, read < size as usize);
+            self.offset = 0;
+            self.chains = 0;
+            self.cut = read < size as usize;
             self.next += (HEADER + read) as u64;
             return Ok(true);
         };
         self.ended = true;
-        Err(Fault::CutOff(BadRecord { place: self.record_place(String::new()), reason }))
+        Err(Fault::CutOff(BadRecord { location: self.record_place(String::new()), reason }))
     }
 
     fn record_place(&self, rest: String) -> RecordPlace {
-        RecordPlace::Byte("chunk", self.from, rest)
+        RecordPlace::Byte("chunk", self.start, rest)
     }
 
     fn read_chain(&mut self, out: &mut Vec<Sample>) -> Result<(), Fault> {
         self.chains += 1;
-        let kept = out.len();
-        let broken = match chain::read_chain(&self.chunk[self.at..], out) {
+        let first = out.len();
+        let (moves, reason) = match chain::read_chain(&self.chunk[self.offset..], out) {
             Ok(length) => {
-                self.at += length;
+                self.offset += length;
                 return Ok(());
             }
-            Err(broken) => broken,
+            Err(error) => error,
         };
-        out.truncate(kept);
-        let (moves, reason) = broken;
-        let place = self.record_place(match moves {
+        out.truncate(first);
+        let location = self.record_place(match moves {
             0 => format!(", chain {}", self.chains),
             _ => format!(", chain {}, move {moves}", self.chains),
         });
-        let lost = self.chunk.len() - self.at;
-        self.at = self.chunk.len();
+        let lost = self.chunk.len() - self.offset;
+        self.offset = self.chunk.len();
         if std::mem::take(&mut self.cut) {
             let reason = "the file ends within the chunk".into();
-            return Err(Fault::CutOff(BadRecord { place, reason }));
+            return Err(Fault::CutOff(BadRecord { location, reason }));
         }
         let reason = RecordError::Chain(reason.into(), lost);
-        Err(Fault::Skipped(BadRecord { place, reason }))
+        Err(Fault::Skipped(BadRecord { location, reason }))
     }
 }
 
 impl SampleReader for BinpackReader {
     fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
-        if self.at < self.chunk.len() {
+        if self.offset < self.chunk.len() {
             self.read_chain(out)?;
         } else if std::mem::take(&mut self.cut) {
             let reason = "the file ends within the chunk".into();
             return Err(Fault::CutOff(BadRecord {
-                place: self.record_place(String::new()),
+                location: self.record_place(String::new()),
                 reason,
             }));
         } else {
@@ -143,7 +144,7 @@ impl SampleReader for BinpackReader {
     }
 }
 
-/// Chains samples that share a known [`Sample::game`] and result and follow from each other.
+/// A writer that chains successive samples with the same known [`Sample::game`] and result.
 #[derive(Default)]
 struct BinpackWriter {
     chunk: Vec<u8>,

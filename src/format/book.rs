@@ -1,4 +1,4 @@
-//! Books of openings: lines of FEN or EPD, or games in PGN, whose last positions are used.
+//! Opening books: lines of FEN or EPD, or games in PGN, whose last positions are used.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub enum BookError {
     Empty(PathBuf),
 }
 
-/// The positions of a book in order, without blank lines and those that begin with `#`.
+/// Reads the positions of a book in order, without blank lines and lines that begin with `#`.
 pub fn read_book(path: &Path) -> Result<Vec<Position>, BookError> {
     let failed = |error| BookError::Io { path: path.to_path_buf(), error };
     input::require_regular(path).map_err(failed)?;
@@ -36,7 +36,8 @@ pub fn read_book(path: &Path) -> Result<Vec<Position>, BookError> {
 }
 
 fn of_lines(input: ByteInput) -> Result<Vec<Position>, Fault> {
-    let (mut text, mut book) = (Text::new(input, LONGEST), Vec::new());
+    let mut text = Text::new(input, LONGEST);
+    let mut book = Vec::new();
     while text.read_line()? {
         let position = text.current_line().and_then(|line| match line {
             "" => Ok(None),

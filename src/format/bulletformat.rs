@@ -1,4 +1,4 @@
-//! bulletformat: 32 bytes a position, the board from the side to move's perspective;
+//! bulletformat: 32 bytes per position, the board from the side to move's perspective;
 //! docs/formats.md has the layout. Bytes 29-31 are not checked: some tools store other data there.
 
 use shakmaty::{Bitboard, Color};
@@ -27,9 +27,10 @@ pub static FORMAT: Format = Format {
 fn decode_record(record: &[u8; LENGTH]) -> Result<Sample, RecordError> {
     let occupied = u64::from_le_bytes(*record.first_chunk().expect("32 bytes"));
     let nibbles = *record[8..].first_chunk().expect("24 bytes follow");
-    let [score @ .., result, own, theirs] = record[24..].first_chunk::<5>().expect("8 follow");
+    let [score @ .., result, our_byte, their_byte] =
+        record[24..].first_chunk::<5>().expect("8 follow");
     let position = Position::from_parts(occupied, nibbles, Color::White, None, 0, 1)?;
-    check_position(&position, *own, *theirs)?;
+    check_position(&position, *our_byte, *their_byte)?;
     Ok(Sample {
         result: fields::byte_result(*result)?,
         score: Some(fields::score_in_range(i16::from_le_bytes(*score))?),
@@ -37,8 +38,8 @@ fn decode_record(record: &[u8; LENGTH]) -> Result<Sample, RecordError> {
     })
 }
 
-/// Checks the rules that take little time, and the bytes of the kings.
-fn check_position(position: &Position, own: u8, theirs: u8) -> Result<(), RecordError> {
+/// Checks the rules that need little time, and the bytes of the kings.
+fn check_position(position: &Position, our_byte: u8, their_byte: u8) -> Result<(), RecordError> {
     let planes = position.planes();
     // A rook that may castle has a nibble in other formats, never in this one.
     if let Some(square) = Bitboard(planes.castling_rooks()).first() {
@@ -46,9 +47,9 @@ fn check_position(position: &Position, own: u8, theirs: u8) -> Result<(), Record
     }
     planes.check_rules(Color::White)?;
     let king = |color| planes.king_square(color).map_or(64, |square| square as u8);
-    let (our_king, their_king) = (king(Color::White), king(Color::Black) ^ 56);
-    if (own, theirs) != (our_king, their_king) {
-        return Err(RecordError::KingBytes(own, theirs, our_king, their_king));
+    let [our_king, their_king] = [king(Color::White), king(Color::Black) ^ 56];
+    if (our_byte, their_byte) != (our_king, their_king) {
+        return Err(RecordError::KingBytes(our_byte, their_byte, our_king, their_king));
     }
     Ok(())
 }
@@ -63,19 +64,19 @@ impl SampleWriter for BulletWriter {
         };
         let score = fields::score_in_range(fields::stored_score(sample)?)?;
         let result = fields::result_byte(sample.result)?;
-        let (own, theirs) = (position.king(Color::White), position.king(Color::Black));
-        let (Some(own), Some(theirs)) = (own, theirs) else {
+        let [Some(our_king), Some(their_king)] = Color::ALL.map(|color| position.king(color))
+        else {
             return Err("a king is missing".into());
         };
-        let theirs = theirs.flip_vertical();
-        // A rook that may castle, nibble 6, is a rook here, nibble 3.
+        let their_king = their_king.flip_vertical();
+        // A rook that may castle, nibble 6, becomes a rook, nibble 3.
         let nibbles = u128::from_le_bytes(position.nibbles());
         let castling = nibbles >> 2 & nibbles >> 1 & !nibbles & (u128::MAX / 15);
         let nibbles = nibbles ^ (5 * castling);
         out.extend_from_slice(&position.occupied().to_le_bytes());
         out.extend_from_slice(&nibbles.to_le_bytes());
         out.extend_from_slice(&score.to_le_bytes());
-        out.extend_from_slice(&[result, own as u8, theirs as u8, 0, 0, 0]);
+        out.extend_from_slice(&[result, our_king as u8, their_king as u8, 0, 0, 0]);
         Ok(())
     }
 }

@@ -1,7 +1,6 @@
 //! Lines of a FEN and a result: `FEN [0.5]`, `FEN [0.5] score`, `FEN; [1.0]`, `FEN 1-0`, `FEN
 //! "0-1"`, and `pieces w - - c9 "1/2-1/2";` (Zurichess). A bare result needs a FEN of 4 or 6 fields
-//! and may not be a whole number, which might be a counter. The operations `ce` and `dm` are scores
-//! of the side to move.
+//! and must not be a whole number, as counters are. `ce` and `dm` are scores of the side to move.
 
 use super::Presence::{Never, Sometimes};
 use super::fields::Epd;
@@ -30,7 +29,7 @@ fn parse_line(line: &str) -> Result<ParsedLine, RecordError> {
              operation, found `{}`";
         fields::quote_text(words, line)
     };
-    let (mut score, mut result) = (None, None);
+    let (mut score, mut result) = Default::default();
     let (head, tail) = line.split_once('[').map_or((line, None), |(it, tail)| (it, Some(tail)));
     let mut epd = Epd::parse_fields(head);
     if let Some(tail) = tail.filter(|_| epd.operations.last() == Some(&"")) {
@@ -39,11 +38,11 @@ fn parse_line(line: &str) -> Result<ParsedLine, RecordError> {
         let rest = rest.trim().trim_end_matches(';');
         score = (!rest.is_empty()).then(|| fields::text_score(rest)).transpose()?;
     } else {
-        // A bracket may stand in a comment.
+        // The bracket may belong to a comment.
         epd = Epd::parse_fields(line);
         let last = epd.operations.iter().rposition(|it| !it.is_empty()).ok_or_else(unexpected)?;
         if !is_operation(epd.operations[last]) {
-            // A counter could be a result, and a result a counter.
+            // Counters and results can be confused.
             let share = any_share(epd.operations.remove(last), epd.count != 5);
             result = Some(share.ok_or_else(unexpected)?);
         }
@@ -58,13 +57,12 @@ fn parse_line(line: &str) -> Result<ParsedLine, RecordError> {
     Ok((sample, mover_score.is_some()))
 }
 
-/// Reads the result of a comment, White's, and the score of `ce` or `dm`, by their standard that of
-/// the side to move.
+/// Reads White's result from a comment, and the side to move's score from `ce` or `dm`.
 fn read_operations(
     operations: &[&str],
     result: &mut Option<f32>,
 ) -> Result<Option<i16>, RecordError> {
-    let (mut score, mut mate) = (None, None);
+    let [mut score, mut mate] = [None; 2];
     for operation in operations.iter().filter(|it| !it.is_empty()) {
         if !is_operation(operation) {
             let words = "`{}` is no operation, whose name begins with a letter; write `FEN | score | \
@@ -82,12 +80,12 @@ fn read_operations(
                     return Err(fields::quote_text(words, operand));
                 }
             },
-            // Comments; that of Zurichess may be any number.
+            // Comments; Zurichess has the result in an arbitrary one.
             [b'c', digit @ b'0'..=b'9'] => {
                 let words = ["1-0", "0-1", "1/2-1/2"];
                 let is_result = *digit == b'9' || words.contains(&operand.trim_matches('"'));
-                let found = any_share(operand, true).filter(|_| is_result);
-                if found.is_some_and(|found| result.replace(found).unwrap_or(found) != found) {
+                let share = any_share(operand, true).filter(|_| is_result);
+                if share.is_some_and(|share| result.replace(share).unwrap_or(share) != share) {
                     return Err("it has two results that differ".into());
                 }
             }
@@ -101,14 +99,14 @@ fn is_operation(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic())
 }
 
-/// The result in a text with quotes, or one without, if that may be, which is no whole number.
+/// Parses a result in quotes, or, if `bare`, one without quotes that is not a whole number.
 fn any_share(text: &str, bare: bool) -> Option<f32> {
     let quoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     let bare = Some(text).filter(|text| bare && !fields::is_whole(text));
     fields::text_share(quoted.or(bare)?).ok()
 }
 
-/// The score of `ce`, in which a mate in n half-moves is 32767 - n.
+/// Parses the score of `ce`, in which a mate in n half-moves is 32767 - n.
 fn parse_centipawns(operand: &str) -> Result<i16, RecordError> {
     let score = fields::score_in_range(fields::text_score(operand)?)?;
     Ok(if score.abs() > 32_000 { score - 767 * score.signum() } else { score })

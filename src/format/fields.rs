@@ -7,7 +7,7 @@ use shakmaty::{Board, Chess, Color, Move, Rank, Role, Square};
 
 use crate::sample::{IllegalPosition, PlayedMove, Position, Sample};
 
-/// Reason why a record is no legal position or game, or why a format cannot store a sample.
+/// The reason why a record is not a legal position or game, or why a format cannot store a sample.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "its messages describe them")]
 pub enum RecordError {
@@ -17,14 +17,14 @@ pub enum RecordError {
     Fen(Box<RecordError>, Box<str>),
     #[error("{0}")]
     Fixed(&'static str),
-    /// Words with a value in the place of `{}`.
+    /// Words with a value instead of `{}`.
     #[error("{}", .0.replace("{}", .1))]
     Quoted(&'static str, Box<str>),
     #[error("{}", .0.replace("{}", &.1.to_string()))]
     Number(&'static str, usize),
     #[error("{}", .0.replace("{}", &.1.to_string()))]
     AtSquare(&'static str, Square),
-    /// The same, and a limit after them.
+    /// Words with a value instead of `{}`, and a limit after them.
     #[error("{}{}", .0.replace("{}", &.1.to_string()), .2)]
     Limit(&'static str, usize, usize),
     #[error("{0} in {fen}", fen = .1.to_fen())]
@@ -62,13 +62,11 @@ impl From<&'static str> for RecordError {
         Self::Fixed(text)
     }
 }
-
-/// The error of these words with a text in the place of `{}`.
 pub fn quote_text(words: &'static str, text: &str) -> RecordError {
     RecordError::Quoted(words, text.into())
 }
 
-/// Converts a score between White's point of view and the side to move's; -32768 has no negative.
+/// Converts a score between White's point of view and the side to move's. Fails for -32768.
 pub fn flip_score(score: i16, turn: Color) -> Result<i16, RecordError> {
     match score.checked_neg() {
         None => Err(RecordError::Score(score.into(), i16::MAX)),
@@ -115,7 +113,7 @@ pub fn text_result(text: &str) -> Result<f32, RecordError> {
     }
 }
 
-/// Parses a result in its usual form, or a number from 0 to 1 with up to six decimals.
+/// Parses a result in its common form, or a number from 0 to 1 with up to six decimals.
 pub fn text_share(text: &str) -> Result<f32, RecordError> {
     match text {
         "1.0" | "1-0" => return Ok(1.0),
@@ -129,7 +127,7 @@ pub fn text_share(text: &str) -> Result<f32, RecordError> {
     }
 }
 
-/// Formats a number from 0 to 1 with at most six decimals, `1.0`, `0.5` and `0.0` as usual.
+/// Formats a number from 0 to 1 with at most six decimals, or as `1.0`, `0.5` or `0.0`.
 pub fn share_text(share: f32) -> Result<String, RecordError> {
     if let Ok(text) = result_text(share) {
         return Ok(text.to_string());
@@ -152,28 +150,26 @@ pub fn text_score(text: &str) -> Result<i16, RecordError> {
         .map_err(|_| quote_text("score `{}`, expected a whole number of centipawns", text))?;
     i16::try_from(score).map_err(|_| RecordError::Score(score, i16::MAX))
 }
-
-/// A line of EPD.
 pub struct Epd<'a> {
-    /// Fields of a FEN as written, 6 at most.
+    /// The fields of the FEN as written, 6 at most.
     pub fen: &'a str,
-    /// Number of its fields.
     pub count: usize,
-    /// Texts between semicolons, some of them empty; the first one follows the FEN.
+    /// The texts between semicolons, perhaps empty; the first one follows the FEN.
     pub operations: Vec<&'a str>,
 }
 
 impl<'a> Epd<'a> {
     pub fn parse_fields(line: &'a str) -> Self {
         let mut quoted = false;
-        let mut parts = line.split(|letter| {
+        let mut segments = line.split(|letter| {
             quoted ^= letter == '"';
             letter == ';' && !quoted
         });
-        let first = parts.next().unwrap_or_default().trim();
+        let first = segments.next().unwrap_or_default().trim();
         let mut operations = vec![""];
-        operations.extend(parts.map(str::trim));
-        let (mut rest, mut last, mut count) = (first, first, 0);
+        operations.extend(segments.map(str::trim));
+        let [mut rest, mut last] = [first; 2];
+        let mut count = 0;
         while count < 6 && !rest.is_empty() {
             let (word, after) = rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()));
             if count >= 4 && !is_whole(word) {
@@ -192,14 +188,14 @@ impl<'a> Epd<'a> {
     /// The operand of an operation, without quotes.
     fn find_operand(&self, name: &str) -> Option<&'a str> {
         self.operations.iter().find_map(|operation| {
-            let (found, operand) = operation.split_once(char::is_whitespace)?;
-            found.eq_ignore_ascii_case(name).then(|| operand.trim().trim_matches('"'))
+            let (key, operand) = operation.split_once(char::is_whitespace)?;
+            key.eq_ignore_ascii_case(name).then(|| operand.trim().trim_matches('"'))
         })
     }
 
     /// Replaces a missing pair of counters by the operations `hmvc` and `fmvn`.
     pub fn full_fen(&self) -> Cow<'a, str> {
-        let (halfmove, fullmove) = (self.find_operand("hmvc"), self.find_operand("fmvn"));
+        let [halfmove, fullmove] = ["hmvc", "fmvn"].map(|name| self.find_operand(name));
         if self.count == 6 || halfmove.or(fullmove).is_none() {
             return self.fen.into();
         }
@@ -213,8 +209,7 @@ pub fn is_whole(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The FEN at the start of a line of FEN or EPD. Other operations than the counters, and text behind
-/// `|`, are ignored.
+/// The FEN at the start of a line of FEN or EPD; text after `|`, and operations but counters, end it.
 pub fn fen_of_line(line: &str) -> String {
     let fen = Epd::parse_fields(line.split('|').next().unwrap_or_default()).full_fen();
     let words: Vec<&str> = fen.split_whitespace().collect();
@@ -235,7 +230,7 @@ pub fn text_fen(text: &str) -> Result<Position, RecordError> {
     // shakmaty would accept pockets, promoted pieces and counts of checks.
     let slashes = text.bytes().filter(|&byte| byte == b'/').count();
     let variant = |byte| matches!(byte, b'[' | b'~' | b'+' | b'_');
-    if slashes != 7 || text.bytes().fold(false, |found, byte| found | variant(byte)) {
+    if slashes != 7 || text.bytes().fold(false, |is_variant, byte| is_variant | variant(byte)) {
         return Err(wrong("not a FEN of chess".into()));
     }
     Position::from_fen(text).map_err(|error| wrong(error.into()))
@@ -254,19 +249,19 @@ pub fn check_ep(board: &Board, turn: Color, square: Square) -> Result<(), Record
     fits.then_some(()).ok_or(RecordError::AtSquare(words, square))
 }
 
-/// Half-moves since the start of the game, by the move number if a sample has no ply.
+/// The number of half-moves since the start of the game, by the move number if there is no ply.
 pub fn ply_of_sample(sample: &Sample) -> u16 {
     let position = &sample.position;
     sample.ply.unwrap_or_else(|| half_moves(position.fullmove().into(), position.turn()))
 }
 
-/// Half-moves since move number 1.
+/// The number of half-moves since move number 1.
 pub fn half_moves(fullmove: u32, turn: Color) -> u16 {
-    let before = 2 * u64::from(fullmove.saturating_sub(1)) + u64::from(turn.is_black());
-    before.try_into().unwrap_or(u16::MAX)
+    let plies = 2 * u64::from(fullmove.saturating_sub(1)) + u64::from(turn.is_black());
+    plies.try_into().unwrap_or(u16::MAX)
 }
 
-/// The score that means none in Stockfish's data.
+/// The score that means a missing score in Stockfish's data.
 pub const NO_SCORE: i16 = 32_002;
 
 pub fn stockfish_score(score: Option<i16>) -> Result<i16, RecordError> {
@@ -284,7 +279,7 @@ pub fn score_of_stockfish(score: i16) -> Result<Option<i16>, RecordError> {
     }
 }
 
-/// A sample of a text line, from values from White's point of view.
+/// Creates a sample from values of a text line from White's point of view.
 pub fn seen_by_white(
     position: Position,
     score: Option<i16>,
@@ -298,18 +293,17 @@ pub fn seen_by_white(
     })
 }
 
-/// A game being written, of samples that follow from each other.
+/// A game being written, of successive samples.
 pub struct MoveChain {
     pub start: Position,
-    /// Position after the moves so far.
+    /// The position after the moves so far.
     pub chess: Chess,
-    /// Byte of White's result.
     pub white_result: u8,
     game: NonZeroU64,
 }
 
 impl MoveChain {
-    /// The move of a sample, and the game that it begins; none if it continues `game`.
+    /// Finds the move of a sample, and the new game; no game if the sample continues `game`.
     pub fn follow_move(
         game: Option<&Self>,
         sample: &Sample,
@@ -318,12 +312,12 @@ impl MoveChain {
             return Err("its game or the move played is unknown".into());
         };
         let white_result = white_result(sample)?;
-        let leads = |game: &&Self| {
+        let continues = |game: &&Self| {
             game.game == number
                 && game.white_result == white_result
                 && Position::from_chess(&game.chess) == sample.position
         };
-        if let Some(game) = game.filter(leads) {
+        if let Some(game) = game.filter(continues) {
             return Ok((legal_move(played, &game.chess)?, None));
         }
         let chess = sample.position.to_chess()?;
@@ -334,8 +328,8 @@ impl MoveChain {
 
 pub fn legal_move(played: PlayedMove, chess: &Chess) -> Result<Move, RecordError> {
     played.legal_move(chess).ok_or_else(|| {
-        let what = format!("move {:#06x} is not legal", played.0);
-        RecordError::Move(what.into(), Position::from_chess(chess).into())
+        let error = format!("move {:#06x} is not legal", played.0);
+        RecordError::Move(error.into(), Position::from_chess(chess).into())
     })
 }
 

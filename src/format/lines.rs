@@ -1,11 +1,11 @@
-//! Formats of one position a line.
+//! Formats of one position per line.
 
 use std::io::{self, BufRead as _, Read as _};
 
 use super::{BadRecord, ByteInput, Fault, RecordError, RecordPlace, RecordStarts, SampleReader};
 use crate::sample::Sample;
 
-/// A line begins behind the end of another one.
+/// The starts of lines, each behind the end of another line.
 pub const CUT: RecordStarts = RecordStarts {
     bytes: 1 << 18,
     border: |bytes| Some(1 + bytes.iter().position(|byte| *byte == b'\n')?),
@@ -15,7 +15,7 @@ pub const LONGEST: usize = 4096;
 
 pub struct Text {
     input: ByteInput,
-    /// Longest line in bytes; binary data read as text would otherwise fill the memory.
+    /// The length of the longest line in bytes; binary data would otherwise fill the memory.
     longest: usize,
     number: u64,
     line: Vec<u8>,
@@ -26,9 +26,9 @@ impl Text {
         Self { input, longest, number: 0, line: Vec::new() }
     }
 
-    /// Reads the next line, of which at most one byte more than the longest is stored.
+    /// Reads the next line, and stores at most one byte more than the longest line.
     pub fn read_line(&mut self) -> io::Result<bool> {
-        // Only now, since the rest of a long line may have no end.
+        // The rest of a long line is skipped this late, since it may be endless.
         if self.line.len() > self.longest {
             self.input.skip_until(b'\n')?;
         }
@@ -56,14 +56,14 @@ impl Text {
     }
 
     pub fn bad_record(&self, reason: RecordError) -> BadRecord {
-        BadRecord { place: self.record_place(), reason }
+        BadRecord { location: self.record_place(), reason }
     }
 }
 
-/// The sample of a line, and whether its score is the side to move's whatever the file's view.
+/// The sample of a line, and whether its score is the side to move's, independent of the file's view.
 pub type ParsedLine = (Sample, bool);
 
-/// Reader of lines, with a function that parses a trimmed, non-blank line.
+/// A reader of lines, with a function that parses a trimmed, non-blank line.
 pub struct Lines {
     text: Text,
     parse: fn(&str) -> Result<ParsedLine, RecordError>,
@@ -103,13 +103,13 @@ fn trim_line(line: &[u8]) -> Result<&str, RecordError> {
     Ok(line.trim_start_matches('\u{feff}').trim())
 }
 
-/// The first lines of a file that are text and not blank.
+/// The first lines of a file, without blank and binary ones.
 pub fn first_lines(head: &[u8]) -> impl Iterator<Item = &str> {
     let lines = head.split(|&byte| byte == b'\n').take(100).filter(|line| line.len() <= LONGEST);
     lines.filter_map(|line| trim_line(line).ok()).filter(|line| !line.is_empty())
 }
 
-/// Whether any of the first lines can be read: one line may be bad, and the last one incomplete.
+/// Whether any of the first lines can be parsed: one may be bad, and the last one incomplete.
 pub fn can_parse_first(head: &[u8], parse: fn(&str) -> Result<ParsedLine, RecordError>) -> bool {
     first_lines(head).any(|line| parse(line).is_ok())
 }

@@ -1,4 +1,4 @@
-//! marlinformat: 32 bytes a position, score and result White's; docs/formats.md has the layout.
+//! marlinformat: 32 bytes per position, with White's score and result; docs/formats.md has the layout.
 
 use shakmaty::{Bitboard, Color};
 
@@ -16,7 +16,7 @@ pub static FORMAT: Format = Format {
     facts: Facts { plies: Never, moves: Never, games: Never, ..Facts::ALL },
     view: PointOfView::White,
     recognises: |head| {
-        // A record and more behind it is rather the first game of viriformat.
+        // A record that other bytes follow is rather the first game of viriformat.
         let games = head.len() > LENGTH && head.len() < 2 * LENGTH;
         !games && record::is_mostly_sound(head, decode_plausible)
     },
@@ -31,7 +31,7 @@ fn decode_record(bytes: &[u8; LENGTH]) -> Result<Sample, RecordError> {
     fields::seen_by_white(check_sound(position)?, Some(white_score), white_result)
 }
 
-/// Checks a position, and drops castling rights and en passant squares that the board contradicts.
+/// Checks a position, and drops castling rights and en passant squares that contradict the board.
 #[inline(always)]
 fn check_sound(position: Position) -> Result<Position, RecordError> {
     let planes = position.planes();
@@ -43,7 +43,7 @@ fn check_sound(position: Position) -> Result<Position, RecordError> {
     Ok(Position::from_chess(&chess))
 }
 
-/// Whether rooks that may castle stand on their king's back rank, at most one on either side of it.
+/// Whether rooks that may castle are on their king's back rank, at most one on either side of it.
 fn castling_is_plain(planes: &Planes) -> bool {
     let castling = Bitboard(planes.castling_rooks());
     castling.is_empty()
@@ -59,7 +59,7 @@ fn castling_is_plain(planes: &Planes) -> bool {
         })
 }
 
-/// Decodes a record with a valid en passant square: other formats have arbitrary numbers there.
+/// Decodes a record with a valid en passant square, where other formats have arbitrary numbers.
 fn decode_plausible(bytes: &[u8; LENGTH]) -> Result<Sample, RecordError> {
     let (position, ..) = fields_of(bytes)?;
     if let Some(square) = position.ep_square() {
@@ -68,7 +68,7 @@ fn decode_plausible(bytes: &[u8; LENGTH]) -> Result<Sample, RecordError> {
     decode_record(bytes)
 }
 
-/// Decodes a position, which is not checked against the rules, and White's score and result.
+/// Decodes a position, without a check against the rules, and White's score and result.
 #[inline(always)]
 pub(super) fn fields_of(bytes: &[u8; LENGTH]) -> Result<(Position, i16, f32), RecordError> {
     let position = Position::from_bytes(bytes.first_chunk().expect("32 bytes"))?;

@@ -1,6 +1,6 @@
-//! Bytes to [`Sample`]s and back. A [`Format`] is one row of [`ALL`], or added by a program: how to
-//! recognise it, a [`SampleReader`], a [`SampleWriter`], and the facts that it stores. Score and result of
-//! samples have the side to move's point of view.
+//! Conversion of bytes to [`Sample`]s and back. A [`Format`] is in [`ALL`], or added by a program. It
+//! recognises files, has a [`SampleReader`] and a [`SampleWriter`], and declares the facts that it
+//! stores. Score and result of samples have the side to move's point of view.
 
 #[doc(hidden)]
 pub mod binpack;
@@ -50,22 +50,22 @@ use crate::point_of_view::PointOfView;
 use crate::registry::{self, NameMissing, NameTaken, RegistryKind};
 use crate::sample::Sample;
 
-/// Unpacked bytes of a file.
+/// The unpacked bytes of a file.
 pub type ByteInput = Box<dyn BufRead + Send>;
-/// Approximate number of samples that a source yields at a time; games stay whole.
+/// The approximate number of samples that a source yields at a time; games stay whole.
 pub const BLOCK: usize = 4096;
 
-/// How often the samples of a format have a fact.
+/// The presence of a fact in the samples of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "their names describe them")]
 pub enum Presence {
     Never,
-    /// It differs from sample to sample.
+    /// The fact is present in some samples.
     Sometimes,
     Always,
 }
 
-/// Facts that a format stores.
+/// The facts that a format stores.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "their names describe them")]
 pub struct Facts {
@@ -73,44 +73,43 @@ pub struct Facts {
     pub plies: Presence,
     pub moves: Presence,
     pub games: Presence,
-    /// Whether a game was forfeited.
+    /// The fact that a game was forfeited.
     pub forfeits: Presence,
-    /// Colours. If `Never`, White is to move in every sample, without counters.
+    /// The colours. If `Never`, White is to move in every sample, and there are no counters.
     pub colours: Presence,
 }
 
 impl Facts {
-    /// All facts, of every sample, but for forfeits.
+    /// All facts of every sample, except forfeits.
     pub const ALL: Self = {
-        let (of, forfeits) = (Presence::Always, Presence::Never);
-        Self { scores: of, plies: of, moves: of, games: of, forfeits, colours: of }
+        let [all, forfeits] = [Presence::Always, Presence::Never];
+        Self { scores: all, plies: all, moves: all, games: all, forfeits, colours: all }
     };
 }
 
 /// A file format. `src/format/epd.rs` is a short example.
 pub struct Format {
-    /// Name in configs and options.
+    /// The name in configs and options.
     pub name: &'static str,
-    /// The record, its point of view, and the tolerance of the reader.
+    /// The description of the record, its point of view, and the tolerance of the reader.
     pub about: &'static str,
-    /// Usual file name extensions, without the dot.
+    /// The common file name extensions, without the dot.
     pub extensions: &'static [&'static str],
-    /// Facts of its samples.
+    /// The facts of the samples.
     pub facts: Facts,
-    /// Point of view of score and result in the file, unless another one is given.
+    /// The point of view of score and result in the file, unless another one is given.
     pub view: PointOfView,
     /// Whether the first bytes of a file, perhaps cut within a record, look like this format.
     pub recognises: fn(&[u8]) -> bool,
-    /// Opens a reader of the bytes of a file.
+    /// The function that opens a reader of the bytes of a file.
     pub reader: fn(ByteInput) -> Box<dyn SampleReader>,
-    /// Where records begin, so that parts of a file can be read separately, in built-in formats.
-    /// None: a file is read from its beginning.
+    /// The starts of records, for blocks in built-in formats; none: files are read as a whole.
     pub cut: Option<RecordStarts>,
-    /// None if samples lack facts that the format needs.
+    /// The function that creates a writer; none if samples lack facts that the format needs.
     pub writer: Option<fn() -> Box<dyn SampleWriter>>,
 }
 
-/// Extensions of compressed files.
+/// The extensions of compressed files.
 pub const PACKED: [&str; 2] = ["gz", "zst"];
 /// The built-in formats.
 pub static ALL: [&Format; 9] = [
@@ -129,12 +128,12 @@ impl RegistryKind for Format {
     const NOUN: &'static str = "format";
 }
 
-/// All formats, those added by the program last.
+/// All formats, built-in ones first.
 pub fn all_formats() -> impl Iterator<Item = &'static Format> {
-    ALL.into_iter().chain(registry::all::<Format>().into_iter().map(|own| own.value))
+    ALL.into_iter().chain(registry::all::<Format>().into_iter().map(|added| added.value))
 }
 
-/// Names of all formats, built-in and added.
+/// The names of all formats, built-in and added.
 pub fn format_names() -> Vec<&'static str> {
     all_formats().map(|format| format.name).collect()
 }
@@ -142,11 +141,13 @@ pub fn format_names() -> Vec<&'static str> {
 impl Format {
     /// Finds a format by name.
     pub fn named(name: &str) -> Result<&'static Format, NameMissing> {
-        let found = all_formats().find(|format| format.name == name);
-        found.ok_or_else(|| NameMissing::of::<Self>(name, &format_names()))
+        let format = all_formats().find(|format| format.name == name);
+        format.ok_or_else(|| NameMissing::of::<Self>(name, &format_names()))
     }
 
-    /// Adds a format to the built-in ones. Fails if there is one with this name.
+    /// Adds a format to the built-in ones.
+    /// # Errors
+    /// Fails if a format has this name.
     pub fn register_format(self) -> Result<(), NameTaken> {
         match Self::named(self.name) {
             Err(_) => registry::add(self.name, self),
@@ -154,13 +155,15 @@ impl Format {
         }
     }
 
-    /// Creates a writer; an error if samples lack facts that the format needs.
+    /// Creates a writer.
+    /// # Errors
+    /// Fails if samples lack facts that the format needs.
     pub fn new_writer(&self, path: &Path) -> Result<Box<dyn SampleWriter>, WriteError> {
         let no_writer = || WriteError::NoWriter { path: path.to_path_buf(), format: self.name };
         Ok(self.writer.ok_or_else(no_writer)?())
     }
 
-    /// Whether a file name has an extension of this format, apart from that of compression.
+    /// Whether a file name has an extension of this format, apart from a compression's extension.
     pub fn names_path(&self, path: &Path) -> bool {
         let packed = PACKED.iter().any(|end| path.extension().is_some_and(|it| it == *end));
         let name = if packed { path.with_extension("") } else { path.to_path_buf() };
@@ -175,23 +178,22 @@ impl fmt::Debug for Format {
     }
 }
 
-/// Reader of the samples of one file.
+/// A reader of the samples of one file.
 pub trait SampleReader: Send {
-    /// Appends the samples of the next record, game or block, even before a fault; false at the
-    /// end.
+    /// Appends the samples of the next record, game or block, even before a fault; false at the end.
     fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault>;
 
-    /// The number of games skipped so far because they have no result; they are not faulty.
+    /// The number of games skipped so far since they have no result; they are not faulty.
     fn unfinished_games(&self) -> u64 {
         0
     }
 
-    /// Whether the score of the last record is the side to move's, whatever the file's view.
+    /// Whether the score of the last record is the side to move's, independent of the file's view.
     fn has_mover_scores(&self) -> bool {
         false
     }
 
-    /// Scores of comments, in formats with comments.
+    /// The scores of comments, in formats with comments.
     fn comment_scores(&self) -> Option<&CommentScores> {
         None
     }
@@ -200,22 +202,22 @@ pub trait SampleReader: Send {
     fn set_score_view(&mut self, _view: PointOfView) {}
 }
 
-/// How scores of comments are read, and were.
+/// The points of view of scores in comments.
 #[derive(Clone, Debug, Default)]
 pub struct CommentScores {
-    /// None: it depends on the comment.
+    /// The given point of view; none: it depends on the comment.
     given: Option<PointOfView>,
-    /// How the first score was read.
+    /// The point of view in which the first score was read.
     first: Option<ReadView>,
     unread: UnreadComments,
 }
 
-/// Comments with numbers of which no score was read.
+/// The comments with numbers from which no score was read.
 #[derive(Clone, Debug, Default)]
 pub struct UnreadComments {
     count: u64,
     first: String,
-    /// Remedy that makes a score of the first one.
+    /// The remedy that makes the first one a score.
     pub cure: &'static str,
 }
 
@@ -236,7 +238,7 @@ impl fmt::Display for UnreadComments {
     }
 }
 
-/// Writer of samples to one file.
+/// A writer of samples to one file.
 pub trait SampleWriter: Send {
     /// Appends the bytes of a sample, now or later. A writer that failed cannot be used again.
     fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), RecordError>;
@@ -245,23 +247,23 @@ pub trait SampleWriter: Send {
     fn finish_output(&mut self, _out: &mut Vec<u8>) {}
 }
 
-/// A record that is no legal position or game.
+/// A record that is not a legal position or game.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "their names describe them")]
 pub struct BadRecord {
-    pub place: RecordPlace,
+    pub location: RecordPlace,
     pub reason: RecordError,
 }
 
-/// Place of a record in a reader's input. Lines and records count from 1, bytes from 0.
+/// The location of a record in a reader's input. Lines and records count from 1, bytes from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "their names describe them")]
 pub enum RecordPlace {
     Line(u64),
     Record(u64),
-    /// A game or chunk, where it begins, and further words.
+    /// A game or chunk, its offset, and further words.
     Byte(&'static str, u64, String),
-    /// `game 3, line 17`
+    /// Words such as `game 3, line 17`.
     Words(String),
 }
 
@@ -279,19 +281,19 @@ impl fmt::Display for RecordPlace {
 impl fmt::Display for BadRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let escaped = |letter: char| letter.is_control().then(|| letter.escape_debug().to_string());
-        write!(f, "{}: ", self.place)?;
+        write!(f, "{}: ", self.location)?;
         let reason = self.reason.to_string();
         reason.chars().try_for_each(|it| write!(f, "{}", escaped(it).unwrap_or(it.into())))
     }
 }
 
-/// Reason why a reader stops or skips.
+/// The reason why a reader stops or skips.
 #[derive(Debug)]
 #[allow(missing_docs, reason = "their names describe them")]
 pub enum Fault {
-    /// The record was skipped; the next call reads behind it.
+    /// The record was skipped; the next call continues after it.
     Skipped(BadRecord),
-    /// The file ends within this record; the next call finds the end.
+    /// The file ends within the record; the next call finds the end.
     CutOff(BadRecord),
     Io(io::Error),
 }
@@ -302,7 +304,7 @@ impl From<io::Error> for Fault {
     }
 }
 
-/// As [`fill_buffer`], for a few bytes, which are usually contiguous.
+/// Fills a small buffer as [`fill_buffer`] does, fast if the bytes are contiguous.
 pub fn fill_array<const N: usize>(
     input: &mut dyn BufRead,
     buffer: &mut [u8; N],
@@ -316,7 +318,7 @@ pub fn fill_array<const N: usize>(
     Ok(N)
 }
 
-/// Fills `buffer` as far as the input reaches; returns the number of bytes.
+/// Fills `buffer` as far as the input reaches, and returns the number of bytes.
 pub fn fill_buffer(input: &mut dyn BufRead, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

@@ -27,7 +27,7 @@ pub static FORMAT: Format = Format {
     writer: Some(|| Box::new(PlainWriter)),
 };
 
-/// A record begins behind the line `e` of another one.
+/// Finds the start of a record, after the line `e` of another one.
 fn find_border(bytes: &[u8]) -> Option<usize> {
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
     let mut end = lines.next()?.len();
@@ -46,13 +46,14 @@ struct PlainReader {
 impl SampleReader for PlainReader {
     fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         let mut entry = PlainEntry::default();
-        let (mut begun, mut wrong) = (false, None::<BadRecord>);
+        let mut has_lines = false;
+        let mut wrong = None::<BadRecord>;
         while self.text.read_line()? {
             let line = self.text.current_line();
             if line == Ok("") {
                 continue;
             }
-            begun = true;
+            has_lines = true;
             if line == Ok("e") {
                 let sample = match wrong {
                     Some(bad) => Err(bad),
@@ -66,7 +67,7 @@ impl SampleReader for PlainReader {
                 wrong = Some(self.text.bad_record(reason));
             }
         }
-        if begun {
+        if has_lines {
             let reason = "the file ends before the line `e` of a record".into();
             return Err(Fault::CutOff(wrong.unwrap_or_else(|| self.text.bad_record(reason))));
         }
@@ -149,7 +150,8 @@ impl SampleWriter for PlainWriter {
         let score = fields::stockfish_score(sample.score)?;
         let result = i16::from(fields::result_byte(sample.result)?) - 1;
         let played = sample.played.map_or_else(|| "0000".to_string(), format_move);
-        let (fen, ply) = (sample.position.to_fen(), fields::ply_of_sample(sample));
+        let fen = sample.position.to_fen();
+        let ply = fields::ply_of_sample(sample);
         let record =
             format!("fen {fen}\nmove {played}\nscore {score}\nply {ply}\nresult {result}\ne\n");
         out.extend_from_slice(record.as_bytes());
@@ -157,16 +159,16 @@ impl SampleWriter for PlainWriter {
     }
 }
 
-/// Formats a move for UCI: castling is the king's move, or king takes rook from unusual squares.
+/// Formats a move for UCI. Castling is the king's move, or king takes rook from unusual squares.
 fn format_move(played: PlayedMove) -> String {
-    let (from, to) = (played.from(), played.target_square());
-    let usual = |king: Square| match (king, to) {
+    let [from, to] = [played.from(), played.target_square()];
+    let king_target = |king: Square| match (king, to) {
         (Square::E1, Square::H1) => Some(Square::G1),
         (Square::E1, Square::A1) => Some(Square::C1),
         (Square::E8, Square::H8) => Some(Square::G8),
         (Square::E8, Square::A8) => Some(Square::C8),
         _ => None,
     };
-    let to = if played.is_castling() { usual(from).unwrap_or(to) } else { to };
+    let to = if played.is_castling() { king_target(from).unwrap_or(to) } else { to };
     UciMove::Normal { from, to, promotion: played.promotion() }.to_string()
 }

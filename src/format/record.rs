@@ -1,4 +1,4 @@
-//! Formats of one record of 32 bytes a position.
+//! Formats of one record of 32 bytes per position.
 
 use std::io::{BufRead as _, ErrorKind};
 
@@ -11,7 +11,7 @@ use crate::sample::Sample;
 pub const LENGTH: usize = 32;
 pub const CUT: RecordStarts = RecordStarts { bytes: 1 << 18, border: |_| Some(0) };
 
-/// Reader of records, with a function from a record to a sample.
+/// A reader of records, with a function that decodes a record.
 pub struct Records<D> {
     input: ByteInput,
     decode: D,
@@ -24,7 +24,7 @@ impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, RecordError>> Records<D> {
     }
 
     fn bad_record(&self, reason: RecordError) -> BadRecord {
-        BadRecord { place: RecordPlace::Record(self.records), reason }
+        BadRecord { location: RecordPlace::Record(self.records), reason }
     }
 
     /// Reads a record across the border of two slices of the input; false at the end.
@@ -74,7 +74,7 @@ impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, RecordError> + Send> SampleReader fo
     }
 }
 
-/// Whether most of the first records are sound.
+/// Whether most of the first records are valid.
 pub fn is_mostly_sound(
     head: &[u8],
     decode: impl Fn(&[u8; LENGTH]) -> Result<Sample, RecordError>,

@@ -1,4 +1,4 @@
-//! Samples to a file that appears whole or not at all.
+//! Writing of samples to a file that is replaced atomically.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use super::{Format, RecordError, SampleWriter};
 use crate::output::{Output, OutputError};
 use crate::sample::Sample;
 
-/// Approximate size of the blocks that are written.
+/// The approximate size of the blocks that are written.
 const BLOCK: usize = 1 << 16;
 
-/// Reason why samples cannot be written. No file is left behind.
+/// The reason why samples cannot be written. No file is left behind.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "its messages describe them")]
 pub enum WriteError {
@@ -66,7 +66,7 @@ impl FileSink {
         Ok(())
     }
 
-    /// Renames the finished file and returns the number of positions; none are an error.
+    /// Renames the finished file and returns the number of positions. Fails if there are none.
     pub fn finish_file(mut self) -> Result<u64, WriteError> {
         if self.samples == 0 {
             return Err(WriteError::Empty(self.path));

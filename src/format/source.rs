@@ -1,4 +1,4 @@
-//! A file of samples: opened, decompressed, recognised, and read block by block.
+//! Opening, decompression and recognition of a file of samples, and reading in blocks.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
@@ -12,7 +12,7 @@ use super::{
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
-/// Most bad records that are stored for the report.
+/// The maximum number of bad records that are stored for the report.
 const KEPT: usize = 5;
 
 #[derive(Debug, thiserror::Error)]
@@ -42,29 +42,29 @@ pub enum ReadError {
     Bad { path: PathBuf, bad: BadRecord, limit: u64 },
 }
 
-/// Bad records of a file that were skipped.
+/// The skipped bad records of a file.
 #[derive(Clone, Debug, Default)]
 pub struct BadRecords {
-    /// Number of bad records.
+    /// The number of bad records.
     pub count: u64,
-    /// The first few of them.
+    /// The first few bad records.
     pub first: Vec<BadRecord>,
 }
 
 impl BadRecords {
-    /// Adds bad records that were skipped behind these.
+    /// Adds bad records that were skipped after these.
     pub fn add(&mut self, next: &Self) {
         self.count += next.count;
         self.first.extend(next.first.iter().take(KEPT - self.first.len()).cloned());
     }
 
-    /// The bad records behind the first `count`.
+    /// The bad records after the first `count`.
     pub fn after_first(&self, count: u64) -> Self {
         let first = self.first.iter().skip(count as usize).cloned().collect();
         Self { count: self.count - count, first }
     }
 
-    /// Counts a bad record; an error beyond the limit.
+    /// Counts a bad record. Fails beyond the limit.
     pub(super) fn skip_record(
         &mut self,
         bad: BadRecord,
@@ -82,7 +82,7 @@ impl BadRecords {
     }
 }
 
-/// Samples of one file.
+/// The samples of one file.
 pub struct SampleSource {
     path: PathBuf,
     format: &'static Format,
@@ -92,15 +92,15 @@ pub struct SampleSource {
     bad: BadRecords,
     /// The file, whose position shows how far it was read.
     file: Option<File>,
-    /// Where the block begins that is read.
-    from: u64,
+    /// The offset of the block that is read.
+    start: u64,
     /// Whether any sample was read.
-    some: bool,
+    has_samples: bool,
     ended: bool,
 }
 
 impl SampleSource {
-    /// Opens a file, `-` for standard input; more than `limit` bad records are an error.
+    /// Opens a file, `-` for standard input. At most `limit` bad records are skipped.
     pub fn open_file(
         path: &Path,
         format: Option<&'static Format>,
@@ -116,30 +116,31 @@ impl SampleSource {
         reader: Box<dyn SampleReader>,
         limit: u64,
     ) -> Self {
-        let (path, bad) = (path.to_path_buf(), BadRecords::default());
-        let (given, file, from, some, ended) = (GivenViews::default(), None, 0, false, false);
-        Self { path, format, reader, given, limit, bad, file, from, some, ended }
+        let (given, bad, file, start, has_samples, ended) = Default::default();
+        let path = path.to_path_buf();
+        Self { path, format, reader, given, limit, bad, file, start, has_samples, ended }
     }
 
-    /// Marks a block of a file, which may have no samples, and sets its points of view.
-    pub(super) fn piece_at(self, from: u64, given: GivenViews) -> Self {
-        Self { from, given, some: true, ..self }
+    /// Sets the offset and the points of view of a block, which may have no samples.
+    pub(super) fn piece_at(self, start: u64, given: GivenViews) -> Self {
+        Self { start, given, has_samples: true, ..self }
     }
 
-    /// Blocks that several threads may read; none if the file must be read from its beginning.
+    /// The blocks for several threads; none if the file must be read from its beginning.
     pub fn file_blocks(&self) -> Option<FileBlocks> {
         FileBlocks::for_file(&self.path, self.format, self.given)
     }
 
-    /// Sets the points of view of scores and results; an error if it is White's in a format without
-    /// colours.
+    /// Sets the points of view of scores and results.
+    /// # Errors
+    /// Fails for White's point of view in a format without colours.
     pub fn seen_by(mut self, given: GivenViews) -> Result<Self, ReadError> {
         let is_white = |kind: &LabelKind| given.given_view(*kind) == Some(PointOfView::White);
         if self.format.facts.colours == Presence::Never
             && let Some(kind) = LabelKind::ALL.into_iter().find(is_white)
         {
-            let (format, [key, _]) = (self.format.name, kind.view_keys());
-            return Err(ReadError::View { path: self.path, format, key });
+            let [key, _] = kind.view_keys();
+            return Err(ReadError::View { path: self.path, format: self.format.name, key });
         }
         given.scores.into_iter().for_each(|view| self.reader.set_score_view(view));
         Ok(Self { given, ..self })
@@ -148,52 +149,52 @@ impl SampleSource {
     /// The share of the file's bytes that was read, above 0; 1 if unknown.
     pub fn share_read(&self) -> f64 {
         let share = |mut file: &File| {
-            let (length, read) = (file.metadata().ok()?.len(), file.stream_position().ok()?);
-            (length > 0 && read > 0).then(|| read as f64 / length as f64)
+            let length = file.metadata().ok()?.len();
+            let position = file.stream_position().ok()?;
+            (length > 0 && position > 0).then(|| position as f64 / length as f64)
         };
         self.file.as_ref().and_then(share).unwrap_or(1.0)
     }
 
-    /// How results or scores are read; of comments, the first score.
+    /// The point of view in which results or scores are read; for comments, of the first score.
     pub fn read_view(&self, kind: LabelKind) -> ReadView {
         let view = self.given.given_view(kind).unwrap_or(self.format.view);
         let comments = self.reader.comment_scores().filter(|_| kind == LabelKind::Score);
         comments.and_then(|it| it.first).unwrap_or(ReadView { view, follows_move: false })
     }
 
-    /// Appends about [`BLOCK`] samples, the same at every reading; false at the end.
+    /// Appends about [`BLOCK`] samples, the same at every reading. Returns false at the end.
     pub fn next_block(&mut self, out: &mut Vec<Sample>) -> Result<bool, ReadError> {
         let before = out.len();
         while !self.ended && out.len() < before + BLOCK {
-            let from = out.len();
+            let first = out.len();
             let read = self.reader.read_samples(out);
             let scores = self.given.scores.filter(|_| {
                 self.reader.comment_scores().is_none() && !self.reader.has_mover_scores()
             });
-            GivenViews { scores, ..self.given }.convert_samples(self.format, &mut out[from..]);
+            GivenViews { scores, ..self.given }.convert_samples(self.format, &mut out[first..]);
             let read = match read {
                 Ok(more) => {
                     self.ended = !more;
                     Ok(())
                 }
                 Err(Fault::Skipped(mut bad) | Fault::CutOff(mut bad)) => {
-                    bad.place = in_file(bad.place, &self.path, self.from);
+                    bad.location = in_file(bad.location, &self.path, self.start);
                     self.bad.skip_record(bad, &self.path, self.limit)
                 }
                 Err(Fault::Io(error)) => Err(ReadError::Io { path: self.path.clone(), error }),
             };
             if read.is_err() {
-                (self.ended, self.some) = (true, true);
+                [self.ended, self.has_samples] = [true; 2];
             }
             read?;
         }
-        self.some |= out.len() > before;
-        if self.ended && !self.some {
-            let (path, skipped) = (self.path.clone(), self.bad.count);
-            self.some = true; // An error once: the next call finds the end.
+        self.has_samples |= out.len() > before;
+        if self.ended && !self.has_samples {
+            self.has_samples = true; // The error is returned once: the next call finds the end.
             return Err(ReadError::NoPositions {
-                path,
-                skipped,
+                path: self.path.clone(),
+                skipped: self.bad.count,
                 unfinished: self.unfinished_games(),
             });
         }
@@ -210,36 +211,35 @@ impl SampleSource {
         &self.path
     }
 
-    /// Games without a result so far, which were skipped.
+    /// The number of skipped games without a result so far.
     pub fn unfinished_games(&self) -> u64 {
         self.reader.unfinished_games()
     }
 
-    /// Comments of which no score was read so far.
+    /// The comments from which no score was read so far.
     pub fn unread_comments(&self) -> Option<&UnreadComments> {
         self.reader.comment_scores().map(|it| &it.unread).filter(|unread| unread.count > 0)
     }
 
-    /// Bad records so far.
+    /// The bad records so far.
     pub fn bad_records(&self) -> &BadRecords {
         &self.bad
     }
 }
-
-/// Converts a place in a block to one in the file.
-fn in_file(place: RecordPlace, path: &Path, from: u64) -> RecordPlace {
-    match place {
-        RecordPlace::Line(line) if from > 0 => {
-            RecordPlace::Line(line + lines_before(path, from).unwrap_or(0))
+fn in_file(location: RecordPlace, path: &Path, block_start: u64) -> RecordPlace {
+    match location {
+        RecordPlace::Line(line) if block_start > 0 => {
+            RecordPlace::Line(line + lines_before(path, block_start).unwrap_or(0))
         }
-        RecordPlace::Record(record) => RecordPlace::Record(record + from / LENGTH as u64),
-        RecordPlace::Byte(what, byte, rest) => RecordPlace::Byte(what, byte + from, rest),
-        place => place,
+        RecordPlace::Record(record) => RecordPlace::Record(record + block_start / LENGTH as u64),
+        RecordPlace::Byte(what, byte, rest) => RecordPlace::Byte(what, byte + block_start, rest),
+        location => location,
     }
 }
 
-fn lines_before(path: &Path, place: u64) -> io::Result<u64> {
-    let (mut file, mut lines) = (BufReader::new(File::open(path)?).take(place), 0);
+fn lines_before(path: &Path, offset: u64) -> io::Result<u64> {
+    let mut file = BufReader::new(File::open(path)?).take(offset);
+    let mut lines = 0;
     loop {
         let bytes = file.fill_buf()?;
         let count = bytes.len();
@@ -251,7 +251,7 @@ fn lines_before(path: &Path, place: u64) -> io::Result<u64> {
     }
 }
 
-/// Opens a file, decompresses it and detects its format, which is checked against the given one.
+/// Opens a file, decompresses it, and detects its format, which must agree with the given one.
 pub(super) fn open_format(
     path: &Path,
     given: Option<&'static Format>,
@@ -268,7 +268,7 @@ pub(super) fn open_format(
     Ok((format, input, file))
 }
 
-/// Detects the format by the first bytes of the content, and checks the format `given`.
+/// Detects the format from the first bytes of the content, and checks the format `given`.
 fn detect_format(
     path: &Path,
     head: &[u8],
@@ -279,26 +279,26 @@ fn detect_format(
         return Ok(given);
     }
     let alike: Vec<_> = all_formats().filter(|format| (format.recognises)(head)).collect();
-    let found = match alike[..] {
+    let detected = match alike[..] {
         [] => None,
-        [one] => Some(one),
+        [single] => Some(single),
         _ => {
             let names = alike.iter().map(|format| format.name).collect::<Vec<_>>().join(" or ");
             let looks = format!("it may be {names}; name the format (data.format, --format)");
             return Err(unrecognised(looks));
         }
     };
-    match (given, found) {
-        (None, Some(found)) => Ok(found),
-        (Some(given), Some(found)) => {
-            Err(unrecognised(format!("it looks like {}, not like {}", found.name, given.name)))
+    match (given, detected) {
+        (None, Some(detected)) => Ok(detected),
+        (Some(given), Some(detected)) => {
+            Err(unrecognised(format!("it looks like {}, not like {}", detected.name, given.name)))
         }
-        // Its first record may be bad; the reader then reports where and why.
+        // The first record may be bad; the reader then reports its location and the reason.
         (given, None) => {
-            let named = given.or_else(|| all_formats().find(|format| format.names_path(path)));
-            named.ok_or_else(|| {
-                let (start, names) = (describe_start(head), format_names().join(", "));
-                unrecognised(format!("{start}, which is none of {names}"))
+            let fallback = given.or_else(|| all_formats().find(|format| format.names_path(path)));
+            fallback.ok_or_else(|| {
+                let names = format_names().join(", ");
+                unrecognised(format!("{}, which is none of {names}", describe_start(head)))
             })
         }
     }

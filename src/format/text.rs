@@ -1,5 +1,4 @@
-//! Lines of `FEN | score | result`, as bullet's tools read and write them: the result may stand in
-//! brackets.
+//! Lines of `FEN | score | result` of bullet's tools; the result may be in brackets.
 
 use super::Presence::Never;
 use super::lines::{self, ParsedLine};

@@ -1,6 +1,6 @@
-//! Traces: how often each term of an engine's own evaluation applies, printed by the engine.
+//! Traces: the counts of the terms of an engine's evaluation, printed by the engine.
 //!
-//! A file begins with the line `nnuance-trace 1`; each line after it is a position,
+//! A file begins with the line `nnuance-trace 1`; each following line is a position:
 //!
 //! ```text
 //! RESULT w|b PHASE SCALE [cp=SCORE] [eval=VALUE] [game=NUMBER] | TERM:WHITE:BLACK ... | FEN
@@ -8,8 +8,8 @@
 //! 0.5 b 11 64 cp=-35 game=12 | 0:4:4 33:2:0 | 8/5k2/p2p4/1p1P4/1P6/P2B4/5K2/2b5 b - - 3 41
 //! ```
 //!
-//! Result, score and evaluation are White's, the latter in centipawns; docs/own-engine.md has the
-//! meaning of each field. Counts of a term that is there twice add up. Files may be put together.
+//! Result, score and evaluation are White's, the latter two in centipawns; docs/own-engine.md has
+//! the meaning of each field. Counts of a repeated term add up. Files may be concatenated.
 
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -42,11 +42,11 @@ pub static FORMAT: Format = Format {
 };
 
 pub const HEADER: &str = "nnuance-trace 1";
-/// Start of a header of any version.
+/// The start of a header of any version.
 const BEGIN: &str = "nnuance-trace ";
-/// Longest line in bytes; binary data would otherwise fill the memory.
+/// The length of the longest line in bytes; binary data would otherwise fill the memory.
 const LONGEST: usize = 1 << 20;
-/// Tolerance of an evaluation in centipawns.
+/// The tolerance of an evaluation in centipawns.
 const TOLERANCE: f64 = 2.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,24 +59,24 @@ pub struct TraceEntry {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TracedPosition {
     pub sample: Sample,
-    /// Phase in the engine's units, not negative.
+    /// The phase in the engine's units, not negative.
     pub phase: f32,
-    /// Scale factor in the engine's units, not negative.
+    /// The scale factor in the engine's units, not negative.
     pub scale: f32,
-    /// The engine's own evaluation, in centipawns for White.
+    /// The engine's evaluation, in centipawns for White.
     pub eval: Option<f64>,
     pub entries: Vec<TraceEntry>,
 }
 
 impl TracedPosition {
-    /// Centipawns for White, including the tempo, with weights of middlegame and endgame.
-    pub fn evaluate_white(&self, own: &EngineTerms, weights: &[[f64; 2]], tempo: f64) -> f64 {
+    /// Computes centipawns for White, tempo included, with weights of middlegame and endgame.
+    pub fn evaluate_white(&self, terms: &EngineTerms, weights: &[[f64; 2]], tempo: f64) -> f64 {
         let mut sums = Sums::default();
         for &TraceEntry { term, white, black } in &self.entries {
             let term = usize::from(term);
             let [white, black] = [white, black].map(f64::from);
             for (phase, weight) in weights[term].into_iter().enumerate() {
-                match own.list.terms[term].kind {
+                match terms.list.terms[term].kind {
                     TermKind::Normal => sums.normal[phase] += weight * (white - black),
                     TermKind::Safety => {
                         sums.safety[0][phase] += weight * white;
@@ -87,22 +87,22 @@ impl TracedPosition {
                 }
             }
         }
-        let white = sums.white_centipawns(own.shares(self.phase, self.scale));
+        let white = sums.white_centipawns(terms.shares(self.phase, self.scale));
         white + self.sample.position.turn().fold_wb(tempo, -tempo)
     }
 
-    fn check_terms(&self, own: &EngineTerms) -> Result<(), RecordError> {
+    fn check_terms(&self, terms: &EngineTerms) -> Result<(), RecordError> {
         let Self { phase, scale, eval, entries, .. } = self;
-        if f64::from(*phase) > own.phase {
-            return Err(RecordError::TracePhase(*phase, own.phase));
+        if f64::from(*phase) > terms.phase {
+            return Err(RecordError::TracePhase(*phase, terms.phase));
         }
-        if f64::from(*scale) > 2.0 * own.scale {
-            return Err(RecordError::TraceScale(*scale, own.scale));
+        if f64::from(*scale) > 2.0 * terms.scale {
+            return Err(RecordError::TraceScale(*scale, terms.scale));
         }
         for TraceEntry { term, black, .. } in entries {
-            match own.list.terms.get(usize::from(*term)).map(|term| term.kind) {
+            match terms.list.terms.get(usize::from(*term)).map(|term| term.kind) {
                 None => {
-                    let last = own.list.len() - 1;
+                    let last = terms.list.len() - 1;
                     let words = "term {}, but the term list ends with term ";
                     return Err(RecordError::Limit(words, usize::from(*term), last));
                 }
@@ -112,30 +112,31 @@ impl TracedPosition {
                 Some(_) => {}
             }
         }
-        let weights: Vec<[f64; 2]> = own.list.terms.iter().map(|term| term.start).collect();
-        let found = self.evaluate_white(own, &weights, own.list.tempo);
-        match eval.filter(|eval| (eval - found).abs() > TOLERANCE + 1e-4) {
+        let weights: Vec<[f64; 2]> = terms.list.terms.iter().map(|term| term.start).collect();
+        let computed = self.evaluate_white(terms, &weights, terms.list.tempo);
+        match eval.filter(|eval| (eval - computed).abs() > TOLERANCE + 1e-4) {
             None => Ok(()),
-            Some(eval) => Err(RecordError::TraceEvaluation(eval, found)),
+            Some(eval) => Err(RecordError::TraceEvaluation(eval, computed)),
         }
     }
 }
 
 pub struct TraceReader {
     text: Text,
-    own: Option<EngineTerms>,
-    begun: bool,
-    /// The number of the last game in the file, and its identity.
+    terms: Option<EngineTerms>,
+    has_header: bool,
+    /// The number of the last game in the file, and its hash.
     game: Option<(NonZeroU64, NonZeroU64)>,
 }
 
 impl TraceReader {
     /// Creates a reader; lines are checked against the term list if there is one.
-    pub fn new(input: ByteInput, own: Option<&EngineTerms>) -> Self {
-        Self { text: Text::new(input, LONGEST), own: own.cloned(), begun: false, game: None }
+    pub fn new(input: ByteInput, terms: Option<&EngineTerms>) -> Self {
+        let text = Text::new(input, LONGEST);
+        Self { text, terms: terms.cloned(), has_header: false, game: None }
     }
 
-    /// The next position; none at the end.
+    /// Reads the next position; none at the end.
     pub fn read_position(&mut self) -> Result<Option<TracedPosition>, Fault> {
         loop {
             if !self.text.read_line()? {
@@ -145,16 +146,16 @@ impl TraceReader {
             if line == Ok("") {
                 continue;
             }
-            if !self.begun || line.as_ref().is_ok_and(|line| line.starts_with(BEGIN)) {
+            if !self.has_header || line.as_ref().is_ok_and(|line| line.starts_with(BEGIN)) {
                 if line != Ok(HEADER) {
                     let reason = fields::quote_text("expected the first line `{}`", HEADER);
                     return Err(Fault::CutOff(self.text.bad_record(reason)));
                 }
-                self.begun = true;
+                self.has_header = true;
                 continue;
             }
-            let parsed = line.and_then(parse_line).and_then(|(traced, game)| match &self.own {
-                Some(own) => traced.check_terms(own).map(|()| (traced, game)),
+            let parsed = line.and_then(parse_line).and_then(|(traced, game)| match &self.terms {
+                Some(terms) => traced.check_terms(terms).map(|()| (traced, game)),
                 None => Ok((traced, game)),
             });
             let (traced, game) =
@@ -163,7 +164,7 @@ impl TraceReader {
         }
     }
 
-    /// Sets the game: its number and first position, as files may repeat numbers.
+    /// Sets the game, a hash of its number and first position, since files may repeat numbers.
     fn of_game(
         &mut self,
         mut traced: TracedPosition,
@@ -187,16 +188,17 @@ impl SampleReader for TraceReader {
     }
 }
 
-/// Reads all traces of a file, compressed or not. More than `limit` bad records end the reading.
+/// Reads all traces of a file, compressed or not. Fails after more than `limit` bad records.
 pub fn read_traces(
     path: &Path,
-    own: &EngineTerms,
+    terms: &EngineTerms,
     limit: u64,
     given: GivenViews,
     mut each: impl FnMut(&TracedPosition),
 ) -> Result<(), ReadError> {
     let (_, input, _) = open_format(path, Some(&FORMAT))?;
-    let (mut traces, mut bad) = (TraceReader::new(input, Some(own)), BadRecords::default());
+    let mut traces = TraceReader::new(input, Some(terms));
+    let mut bad = BadRecords::default();
     loop {
         match traces.read_position() {
             Ok(Some(mut traced)) => {
@@ -215,8 +217,8 @@ pub fn read_traces(
 }
 
 fn parse_line(line: &str) -> Result<(TracedPosition, Option<NonZeroU64>), RecordError> {
-    let parts: Vec<&str> = line.splitn(3, '|').collect();
-    let [head, counts, fen] = parts[..] else {
+    let sections: Vec<&str> = line.splitn(3, '|').collect();
+    let [head, counts, fen] = sections[..] else {
         return Err("expected `RESULT w|b PHASE SCALE | TERM:WHITE:BLACK ... | FEN`".into());
     };
     let mut words = head.split_ascii_whitespace();
@@ -225,15 +227,15 @@ fn parse_line(line: &str) -> Result<(TracedPosition, Option<NonZeroU64>), Record
     let turn = match next("no side to move before the counts")? {
         "w" => Color::White,
         "b" => Color::Black,
-        other => {
-            return Err(fields::quote_text("side to move `{}`, expected w or b", other));
+        word => {
+            return Err(fields::quote_text("side to move `{}`, expected w or b", word));
         }
     };
     let phase = next("no phase before the counts")?;
     let phase = parse_amount("phase `{}`, expected a number from 0", phase)?;
     let scale = next("no scale factor before the counts")?;
     let scale = parse_amount("scale factor `{}`, expected a number from 0", scale)?;
-    let (mut score, mut eval, mut game) = (None, None, None);
+    let (mut score, mut eval, mut game) = Default::default();
     for word in words {
         match word.split_once('=') {
             Some(("cp", text)) => score = Some(fields::text_score(text)?),
@@ -261,7 +263,7 @@ fn parse_line(line: &str) -> Result<(TracedPosition, Option<NonZeroU64>), Record
     Ok((TracedPosition { sample, phase, scale, eval, entries }, game))
 }
 
-/// Parses a number that is finite and not negative.
+/// Parses a finite number from 0.
 fn parse_amount(wrong: &'static str, text: &str) -> Result<f32, RecordError> {
     let value = text.parse().ok().filter(|value: &f32| value.is_finite() && *value >= 0.0);
     value.ok_or_else(|| fields::quote_text(wrong, text))
@@ -271,7 +273,7 @@ fn parse_entry(text: &str) -> Result<TraceEntry, RecordError> {
     let read = || {
         let (term, counts) = text.split_once(':')?;
         let (white, black) = counts.split_once(':')?;
-        let (white, black) = (white.parse().ok()?, black.parse().ok()?);
+        let [white, black] = [white.parse().ok()?, black.parse().ok()?];
         Some(TraceEntry { term: term.parse().ok()?, white, black })
     };
     read().ok_or_else(|| {

@@ -14,13 +14,12 @@ use super::{ByteInput, fill_buffer};
 use crate::input::{self, wide_encoding};
 
 const BUFFER: usize = 1 << 18;
-/// Size of the head by which a format is recognised: many records of any format.
+/// The size of the head by which a format is recognised: many records of any format.
 const HEAD: usize = 1 << 16;
-/// Largest window of zstd, as a power of two: `zstd --long=31` would take 2 GiB a file.
+/// The largest window of zstd, as a power of two: `zstd --long=31` would need 2 GiB per file.
 const ZSTD_WINDOW: u32 = 27;
 
-/// Reason why these first bytes cannot be read: they begin an archive, another compressed file, or a
-/// text of another encoding.
+/// The reason why a file with these first bytes is unreadable: it is packed, or in another encoding.
 fn reason_unreadable(head: &[u8]) -> Option<String> {
     let starts: [(&[u8], &str); 12] = [
         (b"\xfd7zXZ\0", "an xz file"),
@@ -37,17 +36,16 @@ fn reason_unreadable(head: &[u8]) -> Option<String> {
         (b"07070", "a cpio archive"),
     ];
     let is_bzip2 = |head: &[u8]| head.get(4..10) == Some(b"1AY&SY");
-    let found = starts.iter().find(|(start, _)| head.starts_with(start));
-    let found =
-        found.filter(|(start, _)| *start != b"BZh" || is_bzip2(head)).map(|(_, name)| *name);
-    let found = found.or(is_zstd(head).then_some("a zstd file"));
-    match found.or(is_tar(head).then_some("a tar archive")) {
+    let name = starts.iter().find(|(start, _)| head.starts_with(start));
+    let name = name.filter(|(start, _)| *start != b"BZh" || is_bzip2(head)).map(|(_, name)| *name);
+    let name = name.or(is_zstd(head).then_some("a zstd file"));
+    match name.or(is_tar(head).then_some("a tar archive")) {
         Some(name) => Some(format!("it is {name}; unpack it first")),
         None => wide_encoding(head).map(|name| format!("it is {name} text; save it as UTF-8 text")),
     }
 }
 
-/// Whether the checksum of a tar header holds.
+/// Whether the checksum of a tar header is right.
 fn is_tar(head: &[u8]) -> bool {
     let Some(header) = head.first_chunk::<512>() else { return false };
     let sum = |bytes: &[u8]| bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>();
@@ -57,12 +55,12 @@ fn is_tar(head: &[u8]) -> bool {
     u32::from_str_radix(text.trim_matches([' ', '\0']), 8) == Ok(expected)
 }
 
-/// Whether these four bytes begin a compressed file.
+/// Whether the first four bytes are those of a compressed file.
 pub fn is_packed(head: &[u8]) -> bool {
     is_zstd(head) || head.starts_with(b"\x1f\x8b") || head.starts_with(b"PK\x03\x04")
 }
 
-/// Whether a frame of zstd begins here, perhaps one to skip, as in files of pzstd.
+/// Whether the bytes begin a frame of zstd, perhaps a skippable one, as in files of pzstd.
 fn is_zstd(head: &[u8]) -> bool {
     matches!(head, [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
@@ -72,7 +70,7 @@ pub fn open_unpacked(path: &Path) -> io::Result<ByteInput> {
     open_input(path).map(|(input, _)| input)
 }
 
-/// As [`open_unpacked`], with the file, whose position shows how far it was read.
+/// Opens as [`open_unpacked`] does, and returns the file, whose position shows the progress.
 pub(super) fn open_input(path: &Path) -> io::Result<(ByteInput, Option<File>)> {
     if path == Path::new("-") {
         return Ok((unpack_input(io::stdin())?, None));
@@ -89,7 +87,7 @@ pub(super) fn open_input(path: &Path) -> io::Result<(ByteInput, Option<File>)> {
     Ok((input, Some(position)))
 }
 
-/// Refuses what has to be converted before it is read.
+/// Fails for content that must be converted before it is read.
 fn require_content(head: &[u8]) -> io::Result<()> {
     reason_unreadable(head).map_or(Ok(()), |it| Err(io::Error::new(io::ErrorKind::InvalidData, it)))
 }
@@ -97,7 +95,7 @@ fn require_content(head: &[u8]) -> io::Result<()> {
 fn open_member(file: BufReader<File>) -> io::Result<ByteInput> {
     let mut archive = ZipArchive::new(file)?;
     let is_file = |index: &usize| match archive.name_for_index(*index) {
-        // macOS adds a file of attributes.
+        // macOS adds files of attributes.
         Some(Ok(name)) => !name.ends_with('/') && !name.starts_with("__MACOSX/"),
         _ => true,
     };
@@ -107,18 +105,21 @@ fn open_member(file: BufReader<File>) -> io::Result<ByteInput> {
             format!("the zip archive has {} files, expected 1; extract one first", files.len());
         return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
     };
-    let found = archive.by_index_raw(index)?;
-    let (start, packed) = (found.data_start().unwrap_or(0), found.compressed_size());
-    let (size, crc, method) = (found.size(), found.crc32(), found.compression());
+    let member = archive.by_index_raw(index)?;
+    let start = member.data_start().unwrap_or(0);
+    let packed_size = member.compressed_size();
+    let size = member.size();
+    let crc = member.crc32();
+    let method = member.compression();
     let readable = [CompressionMethod::STORE, CompressionMethod::DEFLATE].contains(&method);
-    if found.encrypted() || !readable {
+    if member.encrypted() || !readable {
         let reason = "the zip archive has a password or an unknown method; extract it first";
         return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
     }
-    drop(found);
+    drop(member);
     let mut file = archive.into_inner();
     file.seek(SeekFrom::Start(start))?;
-    let packed = file.take(packed);
+    let packed = file.take(packed_size);
     let content: Box<dyn Read + Send> = match method {
         CompressionMethod::STORE => Box::new(packed),
         _ => Box::new(DeflateDecoder::new(packed)),
@@ -126,7 +127,7 @@ fn open_member(file: BufReader<File>) -> io::Result<ByteInput> {
     decompress_input(CheckedInput { content: CrcReader::new(content), size, crc })
 }
 
-/// Content whose length and checksum are checked at its end.
+/// A content whose length and checksum are checked at its end.
 struct CheckedInput {
     content: CrcReader<Box<dyn Read + Send>>,
     size: u64,
@@ -136,11 +137,11 @@ struct CheckedInput {
 impl Read for CheckedInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.content.read(buffer)?;
-        let (found, sum) = (self.content.crc(), self.crc);
+        let crc = self.content.crc();
         // Lengths are compared modulo 2^32, as the archive stores them.
         if count == 0
             && !buffer.is_empty()
-            && (found.sum() != sum || found.amount() != self.size as u32)
+            && (crc.sum() != self.crc || crc.amount() != self.size as u32)
         {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the zip archive is damaged"));
         }
@@ -159,7 +160,7 @@ pub(super) fn peek_start(mut input: ByteInput) -> io::Result<(Vec<u8>, ByteInput
 
 fn unpack_input(input: impl Read + Send + 'static) -> io::Result<ByteInput> {
     let mut input = BufReader::with_capacity(BUFFER, input);
-    // The header of a tar archive.
+    // The first bytes may be the header of a tar archive.
     let mut head = [0; 512];
     let length = fill_buffer(&mut input, &mut head)?;
     let input = Cursor::new(head[..length].to_vec()).chain(input);
@@ -175,7 +176,7 @@ fn unpack_input(input: impl Read + Send + 'static) -> io::Result<ByteInput> {
     }
 }
 
-/// The content of all members of a gzip file; zeros behind a member are padding.
+/// The content of all members of a gzip file; zeros after a member are padding.
 struct GzMembers(GzDecoder<ByteInput>);
 
 impl Read for GzMembers {
@@ -197,8 +198,6 @@ impl Read for GzMembers {
         }
     }
 }
-
-/// The content of all frames of a zstd file.
 struct ZstdFrames<R: BufRead>(zstd::Decoder<'static, R>);
 
 impl<R: BufRead> Read for ZstdFrames<R> {

@@ -1,5 +1,5 @@
-//! Measured point of view of a file's scores and results: the side with more material wins more
-//! often and has the better score, so a wrong view shows where Black is to move.
+//! Measurement of the point of view of a file's scores and results. The side with more material wins
+//! more often and has the better score, so positions with Black to move show a wrong view.
 
 use std::fmt;
 
@@ -20,13 +20,13 @@ pub enum LabelKind {
 words!(LabelKind: Result = "results", Score = "scores");
 
 impl LabelKind {
-    /// The key and the option of its point of view.
+    /// The key and the option of the point of view.
     pub fn view_keys(self) -> [&'static str; 2] {
         [["result_view", "--result-view"], ["score_view", "--score-view"]][self as usize]
     }
 }
 
-/// Points of view in which a file is read; None: that of its records.
+/// The points of view in which a file is read; None: the format's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GivenViews {
     pub scores: Option<PointOfView>,
@@ -46,12 +46,14 @@ impl GivenViews {
             black.for_each(|sample| sample.score = sample.score.map(i16::saturating_neg));
         }
         if differs(self.results) {
-            // A game has one result, that of its first position.
+            // A game has one result, from the point of view of its first position.
             let in_games = format.facts.games != Never && format.facts.moves != Never;
-            let (mut turn, mut game) = (Color::White, None);
+            let mut turn = Color::White;
+            let mut game = None;
             for sample in samples {
                 if !in_games || sample.game.is_none() || sample.game != game {
-                    (turn, game) = (sample.position.turn(), sample.game);
+                    turn = sample.position.turn();
+                    game = sample.game;
                 }
                 sample.result = fields::flip_result(sample.result, turn);
             }
@@ -59,23 +61,23 @@ impl GivenViews {
     }
 }
 
-/// How scores or results of a file are read.
+/// The point of view in which scores or results of a file are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadView {
     pub view: PointOfView,
-    /// Whether they follow a move, and `SideToMove` is the side that made it.
+    /// Whether the values follow a move, and `SideToMove` is the side that made it.
     pub follows_move: bool,
 }
 
-/// Correlation of results or scores with material, for one side to move.
+/// The correlation of results or scores with material, for one side to move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evidence {
-    pub of: LabelKind,
+    pub kind: LabelKind,
     pub turn: Color,
     pub count: usize,
-    /// Correlation of material difference and value, both for the side to move, -1 to 1.
+    /// The correlation of material difference and value, both for the side to move, -1 to 1.
     pub correlation: f64,
-    /// Distance of the correlation from zero in standard errors.
+    /// The distance of the correlation from zero in standard errors.
     pub deviations: f64,
 }
 
@@ -91,15 +93,15 @@ impl fmt::Display for Evidence {
     }
 }
 
-/// Agreement of the samples with the view in which they were read.
+/// The agreement of the samples with the point of view in which they were read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ViewCheck {
-    /// It is right; the evidence is that of the deciding side to move.
+    /// The view is right, by the evidence of the decisive side to move.
     Holds(Evidence),
     OtherView(Evidence),
     /// Both sides have the opposite sign: a win is written as a loss.
     WrongSign(Evidence),
-    /// Too few positions, too small differences, or none in which the views differ.
+    /// There are too few positions, too small differences, or no positions in which views differ.
     Unsure,
 }
 
@@ -109,21 +111,23 @@ impl ViewCheck {
         if let ViewCheck::Holds(evidence) = self { Some(*evidence) } else { None }
     }
 
-    /// Explains in one sentence, with the evidence, why the view is wrong in which the labels were
-    /// read, if it is; `table` is that of the config's key.
+    /// Explains in one sentence, with the evidence, why the point of view of the labels is wrong;
+    /// none if it is not. `table` is the table of the config's key.
     pub fn explain_contradiction(&self, read: ReadView, table: &str) -> Option<String> {
         let (ViewCheck::OtherView(evidence) | ViewCheck::WrongSign(evidence)) = self else {
             return None;
         };
-        let (name, [key, option]) = (evidence.of.name(), evidence.of.view_keys());
-        let (said, other, turn) = (read.view, read.view.opposite(), evidence.turn);
-        // Values of the two views differ if Black is to move, or behind a move of Black.
+        let Evidence { kind, turn, .. } = evidence;
+        let name = kind.name();
+        let [key, option] = kind.view_keys();
+        let [current, opposite] = [read.view, read.view.opposite()];
+        // Values of the two views differ if Black is to move, or after a move of Black.
         let which = match self {
             ViewCheck::OtherView(_) if turn.is_white() == read.follows_move => {
                 return Some(format!(
-                    "the {name} are read as {said}'s, but seem to be {other}'s: {evidence}; set \
-                     {table}.{key} or {option} to {}",
-                    other.name()
+                    "the {name} are read as {current}'s, but seem to be {opposite}'s: {evidence}; \
+                     set {table}.{key} or {option} to {}",
+                    opposite.name()
                 ));
             }
             ViewCheck::OtherView(_) => format!(" where {turn:?} is to move"),
@@ -135,16 +139,16 @@ impl ViewCheck {
     }
 }
 
-/// This many positions count as one: neighbours belong to the same game.
+/// The number of positions that count as one, since neighbours belong to the same game.
 const ALIKE: f64 = 16.0;
 const SURE: f64 = 4.0;
 
-/// Measures results or scores against material; without `colours` White to move stands for both.
-pub fn measure_view(samples: &[Sample], of: LabelKind, colours: bool) -> ViewCheck {
-    let white = gather_evidence(samples, of, Color::White);
-    let black = gather_evidence(samples, of, Color::Black);
+/// Measures results or scores against material; without `colours`, White to move decides alone.
+pub fn measure_view(samples: &[Sample], kind: LabelKind, colours: bool) -> ViewCheck {
+    let white = gather_evidence(samples, kind, Color::White);
+    let black = gather_evidence(samples, kind, Color::Black);
     match (sure_sign(&white), sure_sign(&black)) {
-        // With Black to move the views differ.
+        // The views differ with Black to move.
         (Some(true) | None, Some(true)) => ViewCheck::Holds(black),
         (Some(true) | None, Some(false)) => ViewCheck::OtherView(black),
         (Some(false), Some(true)) => ViewCheck::OtherView(white),
@@ -159,12 +163,12 @@ fn sure_sign(evidence: &Evidence) -> Option<bool> {
     (evidence.deviations.abs() >= SURE).then_some(evidence.deviations > 0.0)
 }
 
-fn gather_evidence(samples: &[Sample], of: LabelKind, turn: Color) -> Evidence {
+fn gather_evidence(samples: &[Sample], kind: LabelKind, turn: Color) -> Evidence {
     let mut sums = Correlation::default();
     for sample in samples.iter().filter(|sample| sample.position.turn() == turn) {
-        let value = match of {
+        let value = match kind {
             LabelKind::Result => Some(f64::from(sample.result)),
-            // Mates would dominate.
+            // Unbounded scores of mates would dominate.
             LabelKind::Score => sample.score.map(|score| f64::from(score).clamp(-1000.0, 1000.0)),
         };
         if let Some(value) = value {
@@ -172,13 +176,13 @@ fn gather_evidence(samples: &[Sample], of: LabelKind, turn: Color) -> Evidence {
         }
     }
     let correlation = sums.correlation_value().unwrap_or(0.0);
-    // Fisher's transformation, whose deviation is 1 / sqrt(n - 3).
+    // Fisher's transformation has a standard deviation of 1 / sqrt(n - 3).
     let freedom = (sums.count / ALIKE - 3.0).max(0.0);
     let deviations = correlation.clamp(-0.999_999, 0.999_999).atanh() * freedom.sqrt();
-    Evidence { of, turn, count: sums.count as usize, correlation, deviations }
+    Evidence { kind, turn, count: sums.count as usize, correlation, deviations }
 }
 
-/// Own minus enemy material in pawns: 1, 3, 3, 5, 9.
+/// Computes own minus enemy material in pawns: 1, 3, 3, 5, 9.
 fn material_balance(position: &Position) -> f64 {
     let turn = position.turn();
     let pieces = position.pieces().map(|piece| {
@@ -214,11 +218,11 @@ impl Correlation {
         self.xy += x * y;
     }
 
-    /// Pearson's correlation; none if either variable is constant.
+    /// Computes Pearson's correlation; none if either variable is constant.
     fn correlation_value(&self) -> Option<f64> {
         let n = self.count;
-        let together = n * self.xy - self.x * self.y;
-        let (x, y) = (n * self.xx - self.x * self.x, n * self.yy - self.y * self.y);
-        (x > 0.0 && y > 0.0).then(|| together / (x.sqrt() * y.sqrt()))
+        let covariance = n * self.xy - self.x * self.y;
+        let [x, y] = [n * self.xx - self.x * self.x, n * self.yy - self.y * self.y];
+        (x > 0.0 && y > 0.0).then(|| covariance / (x.sqrt() * y.sqrt()))
     }
 }

@@ -1,6 +1,6 @@
 //! viriformat: whole games, a start position and then its moves; docs/formats.md has the layout.
 //! `ply` counts from move number 1; `game` hashes start position and moves. A bad game is rejected
-//! whole; reading continues behind the next four zero bytes.
+//! as a whole; reading continues after the next four zero bytes.
 
 use std::num::NonZeroU16;
 
@@ -19,9 +19,9 @@ use crate::sample::{GameHash, PlayedMove, Position, Sample};
 const START: usize = 32;
 const MOVE: usize = 4;
 const END: [u8; MOVE] = [0; MOVE];
-/// Score of a position without one.
+/// The score that means a missing score.
 const NO_SCORE: i16 = i16::MIN;
-/// Longest game under the rules: it ends after 75 moves without pawn move and capture.
+/// The length of the longest game under the rules: it ends after 75 moves without pawn move and capture.
 const LONGEST: usize = 1 << 14;
 pub static FORMAT: Format = Format {
     name: "viriformat",
@@ -31,20 +31,21 @@ pub static FORMAT: Format = Format {
     facts: Facts { scores: Sometimes, ..Facts::ALL },
     view: PointOfView::White,
     recognises: has_legal_games,
-    reader: |input| Box::new(ViriReader { input, at: 0 }),
+    reader: |input| Box::new(ViriReader { input, offset: 0 }),
     cut: Some(RecordStarts { bytes: 1 << 17, border: find_border }),
     writer: Some(|| Box::new(ViriWriter::default())),
 };
 
-/// Whether most of the first games begin with legal moves: the first game may be bad.
+/// Whether most of the first games begin with legal moves; the first game may be bad.
 fn has_legal_games(head: &[u8]) -> bool {
-    let (mut rest, mut games, mut sound) = (head, 0, 0);
+    let mut rest = head;
+    let [mut games, mut sound] = [0, 0];
     while let (0..16, Some((record, after))) = (games, rest.split_first_chunk::<START>()) {
         let (moves, _) = after.as_chunks::<MOVE>();
         let end = moves.iter().position(|entry| *entry == END);
         let first = &moves[..end.unwrap_or(moves.len()).min(4)];
         games += 1;
-        // A start alone could also be a record of bulletformat.
+        // A start without moves could also be a record of bulletformat.
         sound += i32::from(!first.is_empty() && begins_legally(record, first));
         let Some(end) = end else { break };
         rest = &after[(end + 1) * MOVE..];
@@ -59,8 +60,8 @@ fn begins_legally(record: &[u8; START], moves: &[[u8; MOVE]]) -> bool {
     })
 }
 
-/// The end of a game that is surely one. Four zero bytes may also occur in the start of a game,
-/// which follows the end of another one by a start's length at most.
+/// Finds the certain end of a game. Four zero bytes may also occur in the start of a game, which is
+/// at most a start's length after the end of another game.
 fn find_border(bytes: &[u8]) -> Option<usize> {
     let (words, _) = bytes.as_chunks::<MOVE>();
     let mut without = 0;
@@ -74,16 +75,16 @@ fn find_border(bytes: &[u8]) -> Option<usize> {
 
 struct ViriReader {
     input: ByteInput,
-    at: u64,
+    offset: u64,
 }
 
 impl SampleReader for ViriReader {
     fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
-        let kept = out.len();
+        let start = out.len();
         self.read_game(out).or_else(|fault| {
-            out.truncate(kept);
+            out.truncate(start);
             if let Fault::Skipped(_) = fault {
-                // To the end of a game that cannot be replayed.
+                // The rest of a game that cannot be replayed is skipped.
                 while self.read_entry()?.is_some_and(|entry| entry != END) {}
             }
             Err(fault)
@@ -94,16 +95,17 @@ impl SampleReader for ViriReader {
 impl ViriReader {
     /// Appends the samples of a game; false at the end of the file.
     fn read_game(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
-        let (first, from) = (out.len(), self.at);
+        let start = self.offset;
+        let first = out.len();
         let mut record = [0; START];
         let length = fill_array(&mut *self.input, &mut record)?;
-        self.at += length as u64;
+        self.offset += length as u64;
         if length == 0 {
             return Ok(false);
         }
         let bad = |moves: usize, reason: RecordError| {
             let rest = if moves == 0 { String::new() } else { format!(", move {moves}") };
-            BadRecord { place: RecordPlace::Byte("game", from, rest), reason }
+            BadRecord { location: RecordPlace::Byte("game", start, rest), reason }
         };
         if length < START {
             let words = "the file ends after {} of the start's 32 bytes";
@@ -144,16 +146,14 @@ impl ViriReader {
         Err(Fault::CutOff(bad(out.len() - first, "the file ends within the game".into())))
     }
 
-    /// The next four bytes, or none at the end of the file.
+    /// Reads the next four bytes; none at the end of the file.
     fn read_entry(&mut self) -> Result<Option<[u8; MOVE]>, Fault> {
         let mut entry = [0; MOVE];
         let length = fill_array(&mut *self.input, &mut entry)?;
-        self.at += length as u64;
+        self.offset += length as u64;
         Ok((length == MOVE).then_some(entry))
     }
 }
-
-/// The start of a game, and its result for White.
 fn parse_start(bytes: &[u8; START]) -> Result<(Chess, f32), RecordError> {
     let (position, _, white_result) = marlinformat::fields_of(bytes)?;
     Ok((position.to_chess()?, white_result))
@@ -166,15 +166,14 @@ fn parse_legal_move(
     let played = NonZeroU16::new(u16::from_le_bytes([entry[0], entry[1]]));
     let played = PlayedMove(played.ok_or("move 0x0000 is none")?);
     let legal = fields::legal_move(played, chess)?;
-    // Encoded again, since bits without meaning for the kind of move may be set.
+    // The move is encoded again, since bits without meaning for its kind may be set.
     Ok((PlayedMove::from_move(&legal).expect("a move of chess"), legal))
 }
 
-/// Writer of games. A sample that does not continue the current game starts a new one.
+/// A writer of games. A sample that does not continue the current game starts a new one.
 #[derive(Default)]
 struct ViriWriter {
     game: Option<MoveChain>,
-    /// The bytes of the current game.
     bytes: Vec<u8>,
 }
 
@@ -184,8 +183,8 @@ impl SampleWriter for ViriWriter {
             Some(score) => fields::flip_score(score, sample.position.turn())?,
             None => NO_SCORE,
         };
-        let (legal, begun) = MoveChain::follow_move(self.game.as_ref(), sample)?;
-        if let Some(game) = begun {
+        let (legal, new_game) = MoveChain::follow_move(self.game.as_ref(), sample)?;
+        if let Some(game) = new_game {
             self.finish_output(out);
             marlinformat::encode_record(&game.start, 0, game.white_result, &mut self.bytes);
             self.game = Some(game);

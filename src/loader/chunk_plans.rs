@@ -114,7 +114,7 @@ impl PlanWorkspace {
     ) -> PlannedChunk {
         let records: Vec<Packed> = order.iter().map(|index| records[*index as usize]).collect();
         self.writer.fill_lists(net, records.iter().map(Packed::position));
-        let point_of_view = net.inputs.views.point_of_view();
+        let point_of_view = net.inputs.perspectives.point_of_view();
         let labels = records.iter().map(|record| Label::new(record, point_of_view)).collect();
         let chosen: Vec<u32> = (0..order.len() as u32).collect();
         pulp::Arch::new().dispatch(ChunkPlanning(net, plans, &chosen, self));

@@ -113,7 +113,7 @@ impl Encoder {
 
     pub fn point_of_view(&self) -> PointOfView {
         match self {
-            Encoder::Net(net, _) | Encoder::Sum(net, _) => net.inputs.views.point_of_view(),
+            Encoder::Net(net, _) | Encoder::Sum(net, _) => net.inputs.perspectives.point_of_view(),
             Encoder::Hce(_) => PointOfView::White,
         }
     }

@@ -212,7 +212,7 @@ impl Model {
     pub(crate) fn list_arrays(&self) -> NumberedTensors {
         let net = self.architecture().map_or(Vec::new(), Architecture::list_arrays).into_iter();
         let net =
-            net.map(|NetArray { part, name, shape, .. }| (net::array_id(part), (name, shape)));
+            net.map(|NetArray { kind, name, shape, .. }| (net::array_id(kind), (name, shape)));
         match self {
             Model::Net(_) => net.collect(),
             Model::Hce(terms) | Model::Sum(SumModel { terms, .. }) => {

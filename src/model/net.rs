@@ -142,7 +142,7 @@ impl NetModel {
                 1 => vec![values.len()],
                 _ => array.shape.clone(),
             };
-            Ok(super::new_param(array_id(array.part), values.to_vec(), shape, device))
+            Ok(super::new_param(array_id(array.kind), values.to_vec(), shape, device))
         }
         let route = Route::new(net, compute);
         // Burn drops the nodes of its graph in backward passes, which fused operations never do.
@@ -213,7 +213,7 @@ impl NetModel {
         let touched = fused.kernel.find_touched(inputs.one_hot());
         let job = fused.fused_job((inputs, touched.as_ref()), aim, done);
         let results = Dispatch::net_gradients(self.list_arrays(), job);
-        let ids = self.net.list_arrays().into_iter().map(|array| array_id(array.part));
+        let ids = self.net.list_arrays().into_iter().map(|array| array_id(array.kind));
         LossGradients {
             loss: Tensor::from_dispatch(results.loss),
             gradients: ids
@@ -247,7 +247,7 @@ impl NetModel {
             arrays.insert(id, values.into_dispatch());
         }));
         let take =
-            |array: NetArray| arrays.remove(&array_id(array.part)).expect("a net has its arrays");
+            |array: NetArray| arrays.remove(&array_id(array.kind)).expect("a net has its arrays");
         TensorArrays(self.net.list_arrays().into_iter().map(take).collect())
     }
 
@@ -311,7 +311,7 @@ pub fn initial_weights(net: &Architecture, seed: u64) -> Weights {
     let mut random = Xoroshiro128Plus::seed_from_u64(seed);
     let mut weights = Weights::default();
     for array in net.list_arrays() {
-        let values = match array.part {
+        let values = match array.kind {
             ArrayKind::Rows(_) | ArrayKind::Layer(_) | ArrayKind::Output => {
                 let normal = Normal::new(0.0, (2.0 / array.fan_in as f32).sqrt())
                     .expect("the deviation is finite and not negative");
@@ -328,7 +328,7 @@ pub fn initial_weights(net: &Architecture, seed: u64) -> Weights {
 pub fn initial_of_size(net: &Architecture, seed: u64, sizes: &[f64]) -> Weights {
     let mut weights = initial_weights(net, seed);
     for array in net.list_arrays() {
-        let ArrayKind::Rows(set) = array.part else { continue };
+        let ArrayKind::Rows(set) = array.kind else { continue };
         let size = sizes[set];
         let values = &mut weights.0.get_mut(&array.name).expect("it has all arrays").values;
         values.iter_mut().for_each(|value| *value *= size as f32);

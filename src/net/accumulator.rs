@@ -1,6 +1,5 @@
-//! Accumulators along a game, as a search needs them: each move changes a few rows. Those of pieces
-//! on squares follow from the move, those of other feature sets from the active rows before and
-//! after it.
+//! Accumulators along a game for a search. Each move changes a few rows. Those of pieces on squares
+//! follow from the move, those of other feature sets from the active rows before and after it.
 
 use shakmaty::Color;
 
@@ -17,46 +16,45 @@ pub trait Evaluate {
     fn play_move(&mut self, moved: Option<&DirtyPieces>, after: &Position);
     /// Undoes the last move or pass.
     fn undo_move(&mut self);
-    /// Centipawns for the side to move.
+    /// Evaluates the position for the side to move, in centipawns.
     fn value(&mut self) -> i32;
 }
 
-/// Accumulators of a position and of its predecessors.
+/// The accumulators of a position and its predecessors.
 #[derive(Clone, Debug)]
 pub struct Accumulator<'a> {
     net: &'a Net,
-    /// The positions so far; those behind `depth` are reused buffers.
+    /// The positions so far; levels above `depth` are reused buffers.
     levels: Vec<AccumulatorLevel>,
     depth: usize,
-    /// Counts by row, zero between calls; empty before the first move.
+    /// The counts by row, zero between calls; empty before the first move.
     counts: Vec<i32>,
-    /// Rows that a move changes.
     changed: Vec<CountedRow>,
 }
 
 #[derive(Clone, Debug)]
 struct AccumulatorLevel {
-    /// `[view][hidden]` by colour, White's first; only White's for plain inputs.
-    views: Vec<i32>,
-    /// Active rows of all sets but `pieces`, set by set, by colour.
+    /// The sums `[colour][hidden]`, White's first; only White's for plain inputs.
+    accumulators: Vec<i32>,
+    /// The active rows of all sets except `pieces`, by colour and set.
     lists: [Vec<List>; 2],
     position: Position,
-    /// The last move, until the perspectives are updated; a null move moves nothing.
+    /// The last move, until the perspectives are updated; none inside for a null move.
     pending: Option<Option<DirtyPieces>>,
 }
 
-/// Active rows of a set. Few rows are counted, four to a word.
+/// The active rows of a set. The rows of small sets are counted, four per word.
 #[derive(Clone, Debug, Default)]
 pub(super) struct List {
     rows: Rows,
     counts: Vec<[i16; 4]>,
 }
 
-/// Most rows of sets that are counted.
+/// The maximum number of rows of a set whose rows are counted.
 const FEW: usize = 256;
 
 impl Net {
-    /// Centipawns for the side to move, see `definition.rs`.
+    /// Evaluates a position for the side to move, in centipawns; see `definition.rs`.
     pub fn evaluate(&self, position: &Position) -> i32 {
         Accumulator::new(self, position).value()
     }
@@ -65,25 +63,25 @@ impl Net {
 impl<'a> Accumulator<'a> {
     /// The accumulators of a position.
     pub fn new(net: &'a Net, position: &Position) -> Self {
-        let colours = if net.architecture().inputs.views == Views::Plain { 1 } else { 2 };
-        let views = vec![0; colours * net.architecture().hidden];
+        let colours = if net.architecture().inputs.perspectives == Views::Plain { 1 } else { 2 };
+        let accumulators = vec![0; colours * net.architecture().hidden];
         let lists = Default::default();
-        let first = AccumulatorLevel { views, lists, position: *position, pending: None };
-        let mut new =
+        let first = AccumulatorLevel { accumulators, lists, position: *position, pending: None };
+        let mut accumulator =
             Self { net, levels: vec![first], depth: 0, counts: Vec::new(), changed: Vec::new() };
-        new.refresh(position);
-        new
+        accumulator.refresh(position);
+        accumulator
     }
 
     /// Updates the perspectives of the position and of its predecessors.
     #[inline(always)]
     fn update_views(&mut self) {
-        let settled = |level: &AccumulatorLevel| level.pending.is_none();
-        let last = self.levels[..=self.depth].iter().rposition(settled);
+        let is_updated = |level: &AccumulatorLevel| level.pending.is_none();
+        let last = self.levels[..=self.depth].iter().rposition(is_updated);
         for depth in last.expect("the first is settled") + 1..=self.depth {
-            let (before, behind) = self.levels.split_at_mut(depth);
+            let (earlier, later) = self.levels.split_at_mut(depth);
             let scratch = (&mut self.counts, &mut self.changed);
-            behind[0].update_views(&before[depth - 1], self.net, scratch);
+            later[0].update_views(&earlier[depth - 1], self.net, scratch);
         }
     }
 }
@@ -91,29 +89,32 @@ impl<'a> Accumulator<'a> {
 impl Evaluate for Accumulator<'_> {
     fn refresh(&mut self, position: &Position) {
         self.depth = 0;
-        let AccumulatorLevel { views, lists, position: here, pending } = &mut self.levels[0];
-        (*here, *pending) = (*position, None);
-        list_sets(self.net, position, lists);
-        for ((color, view), lists) in of_colours(views, self.net).zip(lists) {
-            refresh_view(self.net, position, color, lists, &mut self.changed, view);
+        let level = &mut self.levels[0];
+        level.position = *position;
+        level.pending = None;
+        list_sets(self.net, position, &mut level.lists);
+        let accumulators = of_colours(&mut level.accumulators, self.net);
+        for ((color, sums), lists) in accumulators.zip(&level.lists) {
+            refresh_view(self.net, position, color, lists, &mut self.changed, sums);
         }
     }
 
-    /// The perspectives are updated when a value is needed.
+    /// Records a move; the perspectives are updated when a value is needed.
     fn play_move(&mut self, moved: Option<&DirtyPieces>, after: &Position) {
         self.depth += 1;
         if self.depth == self.levels.len() {
             self.levels.push(self.levels[self.depth - 1].clone());
         }
         let level = &mut self.levels[self.depth];
-        (level.position, level.pending) = (*after, Some(moved.copied()));
+        level.position = *after;
+        level.pending = Some(moved.copied());
     }
 
     fn undo_move(&mut self) {
         self.depth = self.depth.checked_sub(1).expect("a move was played");
     }
 
-    /// The value of [`Net::evaluate`].
+    /// Computes the value of [`Net::evaluate`].
     fn value(&mut self) -> i32 {
         pulp::Arch::new().dispatch(ValueTask(self))
     }
@@ -121,7 +122,7 @@ impl Evaluate for Accumulator<'_> {
 
 struct ValueTask<'a, 'net>(&'a mut Accumulator<'net>);
 
-/// Inlined, unlike a closure, so that it uses the machine's vector instructions.
+/// Computes the value, inlined unlike a closure, so that vector instructions are used.
 impl pulp::NullaryFnOnce for ValueTask<'_, '_> {
     type Output = i32;
 
@@ -129,23 +130,21 @@ impl pulp::NullaryFnOnce for ValueTask<'_, '_> {
     fn call(self) -> i32 {
         self.0.update_views();
         let Accumulator { net, levels, depth, .. } = self.0;
-        let AccumulatorLevel { views, lists, position, .. } = &levels[*depth];
+        let AccumulatorLevel { accumulators, lists, position, .. } = &levels[*depth];
         let architecture = net.architecture();
-        let of = |color: Color| {
-            let hidden = architecture.hidden;
-            &views[usize::from(color.is_black()) * hidden..][..hidden]
-        };
-        let (mut seen, mut count) = ([&views[..0]; 2], 0);
+        let mut slices = [&accumulators[..0]; 2];
+        let mut count = 0;
         for color in architecture.inputs.views_of(position) {
-            seen[count] = of(color);
+            let start = usize::from(color.is_black()) * architecture.hidden;
+            slices[count] = &accumulators[start..][..architecture.hidden];
             count += 1;
         }
-        net.value_of_views(&seen[..count], position, sum_piece_squares(net, position, lists))
+        net.value_of_views(&slices[..count], position, sum_piece_squares(net, position, lists))
     }
 }
 
 impl AccumulatorLevel {
-    /// Updates or refreshes the perspectives from those of the previous position.
+    /// Updates the perspectives from the previous position, or refreshes them.
     #[inline(always)]
     fn update_views(
         &mut self,
@@ -153,37 +152,39 @@ impl AccumulatorLevel {
         net: &Net,
         (counts, changed): (&mut Vec<i32>, &mut Vec<CountedRow>),
     ) {
-        let AccumulatorLevel { views, lists, position, pending } = self;
-        let (inputs, hidden) = (&net.architecture().inputs, net.architecture().hidden);
+        let AccumulatorLevel { accumulators, lists, position, pending } = self;
+        let Architecture { inputs, hidden, .. } = net.architecture();
+        let hidden = *hidden;
         let Some(Some(moved)) = pending.take() else {
-            views.copy_from_slice(&before.views);
+            accumulators.copy_from_slice(&before.accumulators);
             lists.clone_from(&before.lists);
             return;
         };
-        list_rows(net, position, lists, |set, place, color| {
-            let stays = !set.may_change(&moved, color);
-            stays.then(|| &before.lists[usize::from(color.is_black())][place])
+        list_rows(net, position, lists, |set, set_index, color| {
+            let is_unchanged = !set.may_change(&moved, color);
+            is_unchanged.then(|| &before.lists[usize::from(color.is_black())][set_index])
         });
-        let from = before.views.chunks_exact(hidden).zip(&before.lists);
-        for (((color, view), lists), (from, from_lists)) in
-            of_colours(views, net).zip(lists).zip(from)
+        let previous = before.accumulators.chunks_exact(hidden).zip(&before.lists);
+        for (((color, sums), lists), (old_sums, old_lists)) in
+            of_colours(accumulators, net).zip(lists).zip(previous)
         {
             match inputs.pieces() {
                 Some((_, kings)) if kings.needs_refresh(color, &moved) => {
-                    refresh_view(net, position, color, lists, changed, view);
+                    refresh_view(net, position, color, lists, changed, sums);
                     continue;
                 }
                 Some((set, kings)) => {
-                    let (weights, king) = (net.numbers[*set].i16s(), king_square(position, color));
+                    let weights = net.numbers[*set].i16s();
+                    let king = king_square(position, color);
                     let row = |piece: &Piece| {
                         &weights[kings.row_of_piece(color, king, *piece) * hidden..][..hidden]
                     };
-                    apply_move(&moved, row, from, view);
+                    apply_move(&moved, row, old_sums, sums);
                 }
-                None => view.copy_from_slice(from),
+                None => sums.copy_from_slice(old_sums),
             }
-            collect_changes(net, [from_lists, lists], counts, changed);
-            add_rows(net, changed, view);
+            collect_changes(net, [old_lists, lists], counts, changed);
+            add_rows(net, changed, sums);
         }
     }
 }
@@ -204,7 +205,7 @@ impl List {
         }
     }
 
-    /// Calls `each` with the rows whose counts change, see [`Rows::visit_changes`].
+    /// Calls `each` with the rows whose counts change; see [`Rows::visit_changes`].
     #[inline(always)]
     fn visit_changes(
         [before, after]: [&List; 2],
@@ -216,40 +217,40 @@ impl List {
         }
         let words = before.counts.iter().zip(&after.counts).enumerate();
         for (word, (before, after)) in words.filter(|(_, (before, after))| before != after) {
-            for place in (0..4).filter(|place| before[*place] != after[*place]) {
-                let times = i32::from(after[place]) - i32::from(before[place]);
-                each(4 * word + place, times);
+            for lane in (0..4).filter(|lane| before[*lane] != after[*lane]) {
+                let times = i32::from(after[lane]) - i32::from(before[lane]);
+                each(4 * word + lane, times);
             }
         }
     }
 }
 
-/// Computes accumulators of pieces after a move from those before it.
+/// Computes sums after a move of pieces from the sums before it.
 #[inline(always)]
 fn apply_move<'a>(
     moved: &DirtyPieces,
     row: impl Fn(&Piece) -> &'a [i16],
-    from: &[i32],
-    view: &mut [i32],
+    old_sums: &[i32],
+    sums: &mut [i32],
 ) {
-    // Most moves add one piece and remove one: a single pass does both.
+    // Most moves add one piece and remove one, in a single pass.
     if let ([Some(added), None], [Some(removed), None]) = (&moved.added, &moved.removed) {
         let rows = row(added).iter().zip(row(removed));
-        for ((to, from), (&plus, &minus)) in view.iter_mut().zip(from).zip(rows) {
-            *to = from + i32::from(plus) - i32::from(minus);
+        for ((sum, old), (&plus, &minus)) in sums.iter_mut().zip(old_sums).zip(rows) {
+            *sum = old + i32::from(plus) - i32::from(minus);
         }
         return;
     }
-    view.copy_from_slice(from);
+    sums.copy_from_slice(old_sums);
     for row in moved.added.iter().flatten().map(&row) {
-        view.iter_mut().zip(row).for_each(|(a, &w)| *a += i32::from(w));
+        sums.iter_mut().zip(row).for_each(|(a, &w)| *a += i32::from(w));
     }
     for row in moved.removed.iter().flatten().map(&row) {
-        view.iter_mut().zip(row).for_each(|(a, &w)| *a -= i32::from(w));
+        sums.iter_mut().zip(row).for_each(|(a, &w)| *a -= i32::from(w));
     }
 }
 
-/// Lists the active rows of each set but `pieces`, by colour, unless `same` has a list.
+/// Lists the active rows of each set except `pieces`, by colour, or copies the list of `same`.
 #[inline(always)]
 fn list_rows<'a>(
     net: &Net,
@@ -264,8 +265,8 @@ fn list_rows<'a>(
     let board = Board::new(position);
     for (color, lists) in [Color::White, Color::Black].into_iter().zip(lists) {
         lists.resize_with(inputs.sets().len(), List::default);
-        for (place, (set, list)) in inputs.sets().iter().zip(lists).enumerate() {
-            match same(set, place, color) {
+        for (index, (set, list)) in inputs.sets().iter().zip(lists).enumerate() {
+            match same(set, index, color) {
                 _ if set.kings().is_some() => {}
                 Some(same) => list.clone_from(same),
                 None => list.refill_rows(set, &board, color),
@@ -274,16 +275,14 @@ fn list_rows<'a>(
     }
 }
 
-/// Lists the active rows of each set but `pieces`, by colour.
+/// Lists the active rows of each set except `pieces`, by colour.
 #[inline(always)]
 pub(super) fn list_sets(net: &Net, position: &Position, lists: &mut [Vec<List>; 2]) {
     list_rows(net, position, lists, |_, _, _| None);
 }
 
-/// A row of a set, and how many times it is added.
+/// A set, a row of it, and the number of times that the row is added.
 pub(super) type CountedRow = (usize, usize, i32);
-
-/// Lists the rows of all sets.
 #[inline(always)]
 pub(super) fn collect_rows(lists: &[List], rows: &mut Vec<CountedRow>) {
     rows.clear();
@@ -293,8 +292,8 @@ pub(super) fn collect_rows(lists: &[List], rows: &mut Vec<CountedRow>) {
     }
 }
 
-/// Lists the rows whose counts differ; returns whether they are fewer than those of `after`. `counts`
-/// has a number for each row, 0 before and afterwards.
+/// Lists the rows whose counts differ, and returns whether they are fewer than the rows of `after`.
+/// `counts` has a number for each row, 0 before and afterwards.
 #[inline(always)]
 pub(super) fn collect_changes(
     net: &Net,
@@ -313,43 +312,42 @@ pub(super) fn collect_changes(
     rows.len() < after.iter().map(|list| list.rows.entries().len()).sum()
 }
 
-/// Adds rows to a perspective, four in one pass over the sums where all are added, or subtracted,
-/// once. The next four are prefetched meanwhile: large tables are in no cache, and no processor predicts
-/// which row comes next.
+/// Adds rows to a perspective: four in one pass over the sums, if all are added or all subtracted
+/// once. The next four are prefetched, since large tables are not cached and rows are unpredictable.
 #[inline(always)]
-pub(super) fn add_rows(net: &Net, rows: &[CountedRow], view: &mut [i32]) {
-    let hidden = view.len();
+pub(super) fn add_rows(net: &Net, rows: &[CountedRow], sums: &mut [i32]) {
+    let hidden = sums.len();
     let mut next = rows.chunks(4).skip(1);
-    for group in rows.chunks(4) {
+    for quadruple in rows.chunks(4) {
         for &(set, row, _) in next.next().unwrap_or_default() {
             net.numbers[set].prefetch_row(row, hidden);
         }
-        let sign = group[0].2;
+        let sign = quadruple[0].2;
         let weights = |(set, row, times): &CountedRow| match &net.numbers[*set] {
-            Numbers::I16(them) if *times == sign => Some(&them[row * hidden..][..hidden]),
+            Numbers::I16(values) if *times == sign => Some(&values[row * hidden..][..hidden]),
             _ => None,
         };
-        if let [a, b, c, d] = group
+        if let [a, b, c, d] = quadruple
             && let [Some(a), Some(b), Some(c), Some(d)] = [a, b, c, d].map(weights)
         {
-            let four = a.iter().zip(b).zip(c).zip(d);
-            let four = four.map(|(((&a, &b), &c), &d)| {
+            let changes = a.iter().zip(b).zip(c).zip(d);
+            let changes = changes.map(|(((&a, &b), &c), &d)| {
                 i32::from(a) + i32::from(b) + i32::from(c) + i32::from(d)
             });
             match sign {
-                1 => view.iter_mut().zip(four).for_each(|(sum, four)| *sum += four),
-                _ => view.iter_mut().zip(four).for_each(|(sum, four)| *sum += sign * four),
+                1 => sums.iter_mut().zip(changes).for_each(|(sum, change)| *sum += change),
+                _ => sums.iter_mut().zip(changes).for_each(|(sum, change)| *sum += sign * change),
             }
         } else {
-            for &(set, row, times) in group {
-                net.numbers[set].add_row(row, times, view);
+            for &(set, row, times) in quadruple {
+                net.numbers[set].add_row(row, times, sums);
             }
         }
     }
 }
 
-/// The difference of the perspectives' piece-square values, the side to move's first, from the pieces
-/// and the listed rows of other sets, by colour; 0 in nets without.
+/// Computes the difference of the perspectives' piece-square values, the side to move's first, from
+/// the pieces and the listed rows of other sets by colour; 0 in nets without such values.
 #[inline(always)]
 pub(super) fn sum_piece_squares(net: &Net, position: &Position, lists: &[Vec<List>; 2]) -> i64 {
     let Architecture { inputs, buckets, psqt, .. } = net.architecture();
@@ -360,7 +358,8 @@ pub(super) fn sum_piece_squares(net: &Net, position: &Position, lists: &[Vec<Lis
     let mut sum = 0;
     for (color, sign) in inputs.views_of(position).zip([1, -1]) {
         if let Some((set, kings)) = inputs.pieces() {
-            let (values, king) = (net.psqt_values(*set), king_square(position, color));
+            let values = net.psqt_values(*set);
+            let king = king_square(position, color);
             for piece in position.pieces() {
                 sum += sign
                     * i64::from(values[kings.row_of_piece(color, king, piece) * buckets + bucket]);
@@ -375,16 +374,16 @@ pub(super) fn sum_piece_squares(net: &Net, position: &Position, lists: &[Vec<Lis
     }
     sum
 }
-
-/// The accumulators of each colour's perspective.
 pub(super) fn of_colours<'a>(
-    views: &'a mut [i32],
+    accumulators: &'a mut [i32],
     net: &Net,
 ) -> impl Iterator<Item = (Color, &'a mut [i32])> + use<'a> {
-    [Color::White, Color::Black].into_iter().zip(views.chunks_exact_mut(net.architecture().hidden))
+    [Color::White, Color::Black]
+        .into_iter()
+        .zip(accumulators.chunks_exact_mut(net.architecture().hidden))
 }
 
-/// Refreshes a perspective: pieces on squares, and the listed rows of other sets.
+/// Refreshes a perspective from the pieces on squares and the listed rows of other sets.
 #[inline(always)]
 fn refresh_view(
     net: &Net,
@@ -392,9 +391,9 @@ fn refresh_view(
     color: Color,
     lists: &[List],
     rows: &mut Vec<CountedRow>,
-    view: &mut [i32],
+    sums: &mut [i32],
 ) {
-    view.iter_mut().zip(net.accumulator_bias()).for_each(|(a, &bias)| *a = bias.into());
+    sums.iter_mut().zip(net.accumulator_bias()).for_each(|(a, &bias)| *a = bias.into());
     collect_rows(lists, rows);
     if let Some((set, kings)) = net.architecture().inputs.pieces() {
         let king = king_square(position, color);
@@ -402,5 +401,5 @@ fn refresh_view(
             position.pieces().map(|piece| (*set, kings.row_of_piece(color, king, piece), 1)),
         );
     }
-    add_rows(net, rows, view);
+    add_rows(net, rows, sums);
 }

@@ -1,9 +1,9 @@
-//! The computation of a net as it is defined, slowly; everything faster must equal it.
+//! The definition of a net's value, computed slowly; every faster computation must equal it.
 //!
 //! ```text
-//! acc_i  = bias_i + the active rows of all feature sets, of each view
+//! acc_i  = bias_i + the active rows of all feature sets, for each perspective
 //! ```
-//! Where the output follows the accumulators at once, all is integer:
+//! If the output directly follows the accumulators, all numbers are integers:
 //! ```text
 //! ReLU    : v = clamp(acc, 0, 32767)     sum += v * o   eval = (sum + c) * SCALE / (QA * QB)
 //! CReLU   : v = clamp(acc, 0, QA)        sum += v * o   eval = (sum + c) * SCALE / (QA * QB)
@@ -20,25 +20,24 @@
 //! layers : x = activation(z)                              z = bias + w_0 * x_0 + w_1 * x_1 ...
 //! output : eval = truncate((z + skip neuron) * SCALE)
 //! ```
-//! With piece-square values, `p = (those of the side to move's rows - those of the other side's)`, all of
-//! the position's output bucket, the first output is `sum (/ QA) + c + p / 2`, and the second
-//! `z + (p / (2 * QA * QB) + skip neuron)`, `1 / (2 * QA * QB)` rounded to f32 before it is multiplied.
+//! With piece-square values, p is the sum over the side to move's rows minus the sum over the other
+//! side's, in the position's output bucket. The first output is then `sum (/ QA) + c + p / 2`, and the
+//! second `z + (p / (2 * QA * QB) + skip neuron)`, where `1 / (2 * QA * QB)` is rounded to f32 first.
 //!
-//! Heads in fixed point begin with u as well, and go on in the integers of
-//! [`FixedMap`](crate::architecture::FixedMap), those of the output being
-//! `eval = truncate(output * SCALE / unit)`.
+//! Heads in fixed point begin with u, too, and continue with the integers of
+//! [`FixedMap`](crate::architecture::FixedMap); `eval = truncate(output * SCALE / unit)`.
 //!
-//! Numbers beyond an i32 become its end, and NaN becomes 0.
+//! Numbers beyond an i32 are clamped, and NaN becomes 0.
 //!
-//! All of it in f32, rounded after each operation (no fused products), a sum from the bias on and
-//! from the first input to the last. `shift` is that of the net's scales, or the smallest with which u
-//! is at most 127, and `half` is `2^shift / 2` where it rounds, else 0; `unit` is `2^shift / (top * QB)` rounded to f32, where top is QA, or QA^2 for
-//! squares and products: with QA = 255 that is a shift of 9 and `512 / (255 * 255 * QB)`, or a shift
-//! of 1 and `2 / (255 * QB)` for CReLU.
+//! All floats are f32, rounded after each operation without fused products. A sum begins with the
+//! bias and continues from the first input to the last. `shift` is given by the net's scales, or is
+//! the smallest with which u is at most 127. `half` is `2^shift / 2` if it rounds, else 0. `unit` is
+//! `2^shift / (top * QB)` rounded to f32, where top is QA, or QA^2 for squares and products. With QA =
+//! 255, that is a shift of 9 and `512 / (255 * 255 * QB)`, or of 1 and `2 / (255 * QB)` for CReLU.
 //!
-//! Accumulators and integer sums are i64 here, so no net and no position can overflow them: engines
-//! use i16 and i32, which gives the same for every net that `export/prove.rs` accepts. ReLU's upper
-//! end is that of the engines' i16, which no proven net reaches.
+//! Accumulators and integer sums are i64 here, so that they cannot overflow. Engines use i16 and i32,
+//! with the same results for every net that `export/prove.rs` accepts. ReLU's upper bound is that of
+//! the engines' i16, which no proven net reaches.
 
 use std::ops::Range;
 
@@ -53,29 +52,30 @@ use crate::sample::Position;
 use crate::scales::{HeadFormat, Scales};
 
 impl Net {
-    /// Evaluates as [`Net::evaluate`], directly by the definition.
+    /// Evaluates as [`Net::evaluate`] does, directly by the definition.
     pub fn evaluate_slowly(&self, position: &Position) -> i32 {
-        // All activations are constant beyond these ends.
-        let held = |a: i64| a.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
-        let views = (0..self.architecture.views()).flat_map(|it| self.accumulators(position, it));
-        let views: Vec<i32> = views.map(held).collect();
+        // All activations are constant beyond these bounds.
+        let clamp = |a: i64| a.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+        let sums = (0..self.architecture.views()).flat_map(|it| self.accumulators(position, it));
+        let sums: Vec<i32> = sums.map(clamp).collect();
         let piece_squares = self.piece_squares(position, self.architecture.bucket_of(position));
-        self.seen_by_mover(self.run_slowly(&[&views], position, piece_squares), position)
+        self.seen_by_mover(self.run_slowly(&[&sums], position, piece_squares), position)
     }
 
-    /// Centipawns of the output for the side to move; saturates at the ends of i32.
+    /// Converts centipawns of the output to the side to move; saturates at the bounds of i32.
     fn seen_by_mover(&self, value: i64, position: &Position) -> i32 {
-        let seen = value.saturating_mul(self.architecture.inputs.sign_of_output(position).into());
-        seen.clamp(i32::MIN.into(), i32::MAX.into()) as i32
+        let sign = self.architecture.inputs.sign_of_output(position).into();
+        value.saturating_mul(sign).clamp(i32::MIN.into(), i32::MAX.into()) as i32
     }
 
     /// The accumulators of one perspective, `[hidden]`, times QA, before the activation.
-    pub fn accumulators(&self, position: &Position, view: usize) -> Vec<i64> {
+    pub fn accumulators(&self, position: &Position, perspective: usize) -> Vec<i64> {
         let mut accumulators: Vec<i64> =
             self.accumulator_bias().iter().map(|&bias| bias.into()).collect();
-        for row in self.architecture.inputs.active_rows(position)[view].repeated_rows() {
+        for row in self.architecture.inputs.active_rows(position)[perspective].repeated_rows() {
             let (set, row) = self.architecture.inputs.set_of(row as usize);
-            let (weights, first) = (&self.numbers[set], row * accumulators.len());
+            let weights = &self.numbers[set];
+            let first = row * accumulators.len();
             for (i, sum) in accumulators.iter_mut().enumerate() {
                 *sum += weights.get(first + i) as i64;
             }
@@ -83,12 +83,12 @@ impl Net {
         accumulators
     }
 
-    /// Centipawns for the side to move from all accumulators, the side to move's first, and the
-    /// difference of the perspectives' piece-square values.
+    /// Computes centipawns for the side to move from all accumulators, the side to move's first, and
+    /// the difference of the perspectives' piece-square values.
     #[inline(always)]
     pub(super) fn value_of_views(
         &self,
-        views: &[&[i32]],
+        accumulators: &[&[i32]],
         position: &Position,
         piece_squares: i64,
     ) -> i32 {
@@ -96,75 +96,78 @@ impl Net {
         let curve = activation.curve();
         if self.architecture.is_deep() {
             return self.seen_by_mover(
-                self.evaluate_graph::<false>(views, position, piece_squares),
+                self.evaluate_graph::<false>(accumulators, position, piece_squares),
                 position,
             );
         }
         let bucket = self.architecture.bucket_of(position);
         let (weights, bias) = self.output_of(bucket);
-        let shares = views.iter().zip(weights.chunks_exact(hidden));
-        let sum = shares.map(|(view, weights)| self.sum_of_view(curve, view, weights)).sum();
+        let shares = accumulators.iter().zip(weights.chunks_exact(hidden));
+        let sum = shares.map(|(sums, weights)| self.sum_of_view(curve, sums, weights)).sum();
         let sum = self.with_bias(sum, bias) + piece_squares / 2;
         self.seen_by_mover(self.to_centipawns(sum), position)
     }
 
     #[inline(never)]
-    fn run_slowly(&self, views: &[&[i32]], position: &Position, piece_squares: i64) -> i64 {
-        self.evaluate_graph::<true>(views, position, piece_squares)
+    fn run_slowly(&self, accumulators: &[&[i32]], position: &Position, piece_squares: i64) -> i64 {
+        self.evaluate_graph::<true>(accumulators, position, piece_squares)
     }
 
-    /// The output of all operations, `SLOWLY` or with the machine's vector instructions.
+    /// Computes all operations, `SLOWLY` or with the machine's vector instructions.
     #[inline(always)]
     fn evaluate_graph<const SLOWLY: bool>(
         &self,
-        views: &[&[i32]],
+        accumulators: &[&[i32]],
         position: &Position,
         piece_squares: i64,
     ) -> i64 {
         let bucket = self.architecture.bucket_of(position);
         let arithmetic = IntegerArithmetic { net: self, bucket, piece_squares, slowly: SLOWLY };
-        let accumulators = IntegerValues::Accumulators(views);
+        let accumulators = IntegerValues::Accumulators(accumulators);
         match self.graph.evaluate(&self.architecture, &arithmetic, accumulators, |_, _| ()) {
             IntegerValues::Sum(sum) => self.to_centipawns(sum),
             IntegerValues::Fixed(values, FixedValue { unit, .. }) => {
                 let scale = self.scales.scale.into();
-                let apart =
+                let separate =
                     self.fixed.psqt.map(|unit| convert_unit(piece_squares / 2, unit, scale));
-                convert_unit(values[0], unit, scale) + apart.unwrap_or(0)
+                convert_unit(values[0], unit, scale) + separate.unwrap_or(0)
             }
             values => (values.as_floats()[0] * self.scales.scale as f32) as i64,
         }
     }
 
-    /// The inputs of the first map, `[features]`, in integers: activations of accumulators, or their
-    /// products, before the shift of an `int8` head.
-    pub(super) fn first_inputs(&self, views: &[&[i32]]) -> Vec<i32> {
+    /// Computes the inputs of the first map, `[features]`, in integers: activations of accumulators,
+    /// or their products, before the shift of an `int8` head.
+    pub(super) fn first_inputs(&self, accumulators: &[&[i32]]) -> Vec<i32> {
         let Architecture { activation, pairwise, .. } = self.architecture;
-        let mut values = Vec::with_capacity(self.architecture.hidden * views.len());
-        for view in views {
-            activation.curve().apply_to_integers(view, self.scales.qa, &mut values);
+        let mut values = Vec::with_capacity(self.architecture.hidden * accumulators.len());
+        for sums in accumulators {
+            activation.curve().apply_to_integers(sums, self.scales.qa, &mut values);
         }
         if !pairwise {
             return values;
         }
         let half = self.architecture.outputs_of_view();
-        architecture::multiply_columns(&values, views.len(), [0..half, half..2 * half], |x, y| {
-            x * y
-        })
+        architecture::multiply_columns(
+            &values,
+            accumulators.len(),
+            [0..half, half..2 * half],
+            |x, y| x * y,
+        )
     }
 
-    /// The bytes that are the inputs of the first map, slowly.
+    /// Computes the bytes that are the inputs of the first map, slowly.
     pub(crate) fn first_bytes(&self, position: &Position) -> Vec<i64> {
-        let view = |view| -> Vec<i32> {
-            self.accumulators(position, view).into_iter().map(|it| it as i32).collect()
+        let sum_rows = |perspective| -> Vec<i32> {
+            self.accumulators(position, perspective).into_iter().map(|it| it as i32).collect()
         };
-        let views: Vec<Vec<i32>> = (0..self.architecture.views()).map(view).collect();
-        let views: Vec<&[i32]> = views.iter().map(Vec::as_slice).collect();
-        let values = self.first_inputs(&views).into_iter();
+        let accumulators: Vec<Vec<i32>> = (0..self.architecture.views()).map(sum_rows).collect();
+        let accumulators: Vec<&[i32]> = accumulators.iter().map(Vec::as_slice).collect();
+        let values = self.first_inputs(&accumulators).into_iter();
         values.map(|value| self.first_input(value.into())).collect()
     }
 
-    /// The sum of the piece-square values of the side to move's rows minus the other side's.
+    /// Sums the piece-square values of the side to move's rows, minus the other side's.
     fn piece_squares(&self, position: &Position, bucket: usize) -> i64 {
         let Architecture { inputs, buckets, psqt, .. } = &self.architecture;
         let mut sum = 0;
@@ -178,7 +181,7 @@ impl Net {
         sum
     }
 
-    /// The output of a net of integers, times QA * QB, from the sum of products with its weights.
+    /// Computes the output of a net of integers, times QA * QB, from the sum of products.
     fn with_bias(&self, sum: i64, bias: i16) -> i64 {
         sum / (self.largest_product() / i64::from(self.scales.qa)) + i64::from(bias)
     }
@@ -188,14 +191,14 @@ impl Net {
         sum.saturating_mul(scale.into()) / (i64::from(qa) * i64::from(qb))
     }
 
-    /// Output weights, `[views * hidden]`, and bias of a net of integers.
+    /// The output weights, `[perspectives * hidden]`, and the bias of a net of integers.
     fn output_of(&self, bucket: usize) -> (&[i16], i16) {
         let (weights, biases, first) = self.map_numbers_of_bucket(0, bucket);
         let inputs = self.maps[0][0];
         (&weights.i16s()[first * inputs..][..inputs], biases.i16s()[first])
     }
 
-    /// The part of some accumulators in the sum of a net of integers.
+    /// Sums the products of one perspective in a net of integers.
     #[inline(always)]
     fn sum_of_view(&self, curve: Curve, accumulators: &[i32], weights: &[i16]) -> i64 {
         let top = curve.integer_ceiling(self.scales.qa);
@@ -207,7 +210,7 @@ impl Net {
     }
 }
 
-/// Squares of values below this, times any i16, fit an i32.
+/// The bound below which squares of values, times any i16, fit an i32.
 const NARROW: i32 = 256;
 
 #[inline(always)]
@@ -231,13 +234,12 @@ struct IntegerArithmetic<'a> {
 
 #[derive(Clone)]
 enum IntegerValues<'a> {
-    /// Values of each perspective, times QA.
+    /// The values of each perspective, times QA.
     Accumulators(&'a [&'a [i32]]),
-    /// Their activations and the products of these, times QA or its square.
+    /// The activations of accumulators, or their products, times QA or its square.
     Integers(Vec<i32>),
     /// The output of a net of integers, times QA * QB.
     Sum(i64),
-    /// Values of a head in fixed point.
     Fixed(Vec<i64>, FixedValue),
     Floats(Vec<f32>),
 }
@@ -255,8 +257,8 @@ impl<'a> GraphArithmetic for IntegerArithmetic<'a> {
     #[inline(always)]
     fn activate(&self, x: IntegerValues<'a>, curves: &[Curve]) -> IntegerValues<'a> {
         let qa = self.net.scales.qa;
-        let views = match x {
-            IntegerValues::Accumulators(views) => views,
+        let accumulators = match x {
+            IntegerValues::Accumulators(accumulators) => accumulators,
             IntegerValues::Fixed(x, FixedValue { map, .. }) => {
                 let fixed = self.net.fixed_map(map);
                 let values = side_by_side(curves, &[&x], |curve, y| fixed.activate_value(curve, y));
@@ -269,14 +271,13 @@ impl<'a> GraphArithmetic for IntegerArithmetic<'a> {
             }
         };
         if self.net.architecture.is_deep() && !has_bytes(&self.net.architecture, self.net.scales) {
-            let one = qa as f32;
-            return IntegerValues::Floats(side_by_side(curves, views, |it, a| {
-                it.value_f32(a as f32 / one)
+            return IntegerValues::Floats(side_by_side(curves, accumulators, |it, a| {
+                it.value_f32(a as f32 / qa as f32)
             }));
         }
-        let mut values = Vec::with_capacity(self.net.architecture.hidden * views.len());
+        let mut values = Vec::with_capacity(self.net.architecture.hidden * accumulators.len());
         for curve in curves {
-            views.iter().for_each(|view| curve.apply_to_integers(view, qa, &mut values));
+            accumulators.iter().for_each(|sums| curve.apply_to_integers(sums, qa, &mut values));
         }
         IntegerValues::Integers(values)
     }
@@ -289,8 +290,8 @@ impl<'a> GraphArithmetic for IntegerArithmetic<'a> {
         columns: Range<usize>,
     ) -> IntegerValues<'a> {
         match x {
-            IntegerValues::Fixed(x, of) => {
-                IntegerValues::Fixed(architecture::select_columns(x, parts, columns), *of)
+            IntegerValues::Fixed(x, fixed) => {
+                IntegerValues::Fixed(architecture::select_columns(x, parts, columns), *fixed)
             }
             x => IntegerValues::Floats(architecture::select_columns(x.as_floats(), parts, columns)),
         }
@@ -324,19 +325,20 @@ impl<'a> GraphArithmetic for IntegerArithmetic<'a> {
         &self,
         x: IntegerValues<'a>,
         y: IntegerValues<'a>,
-        how: Combination,
+        combination: Combination,
     ) -> IntegerValues<'a> {
         match (x, y) {
-            (IntegerValues::Sum(x), IntegerValues::Sum(y)) => IntegerValues::Sum(how.apply(x, y)),
-            (IntegerValues::Fixed(x, to), IntegerValues::Fixed(y, from)) => {
-                let pairs = x.iter().zip(y);
-                let apply =
-                    |(x, y): (&i64, i64)| how.apply(*x, convert_unit(y, from.unit, to.unit));
-                IntegerValues::Fixed(pairs.map(apply).collect(), to)
+            (IntegerValues::Sum(x), IntegerValues::Sum(y)) => {
+                IntegerValues::Sum(combination.apply(x, y))
+            }
+            (IntegerValues::Fixed(x, x_value), IntegerValues::Fixed(y, y_value)) => {
+                let y = y.into_iter().map(|y| convert_unit(y, y_value.unit, x_value.unit));
+                let values = x.iter().zip(y).map(|(x, y)| combination.apply(*x, y));
+                IntegerValues::Fixed(values.collect(), x_value)
             }
             (x, y) => {
                 let pairs = x.as_floats().iter().zip(y.as_floats());
-                IntegerValues::Floats(pairs.map(|(x, y)| how.apply(*x, *y)).collect())
+                IntegerValues::Floats(pairs.map(|(x, y)| combination.apply(*x, *y)).collect())
             }
         }
     }
@@ -344,13 +346,16 @@ impl<'a> GraphArithmetic for IntegerArithmetic<'a> {
     #[inline(always)]
     fn concatenate(&self, parts: Vec<IntegerValues<'a>>) -> IntegerValues<'a> {
         let fixed = |part: &IntegerValues<'a>| match part {
-            IntegerValues::Fixed(values, of) => Some((values.clone(), *of)),
+            IntegerValues::Fixed(values, fixed) => Some((values.clone(), *fixed)),
             _ => None,
         };
         match parts.iter().map(fixed).collect::<Option<Vec<_>>>() {
             Some(parts) => {
-                let of = parts[0].1;
-                IntegerValues::Fixed(parts.into_iter().flat_map(|(values, _)| values).collect(), of)
+                let fixed = parts[0].1;
+                IntegerValues::Fixed(
+                    parts.into_iter().flat_map(|(values, _)| values).collect(),
+                    fixed,
+                )
             }
             None => IntegerValues::Floats(
                 parts.iter().flat_map(|part| part.as_floats()).copied().collect(),
@@ -365,11 +370,11 @@ impl<'a> GraphArithmetic for IntegerArithmetic<'a> {
 
     #[inline(always)]
     fn piece_squares(&self, _: IntegerValues<'a>) -> IntegerValues<'a> {
-        if let Some(of) = self.net.fixed_output() {
+        if let Some(fixed) = self.net.fixed_output() {
             let is_added = self.net.fixed.psqt.is_none();
             return IntegerValues::Fixed(
                 vec![if is_added { self.piece_squares / 2 } else { 0 }],
-                of,
+                fixed,
             );
         }
         let Scales { qa, qb, .. } = self.net.scales;
@@ -404,7 +409,7 @@ impl<'a> GraphArithmetic for IntegerArithmetic<'a> {
     }
 }
 
-/// Applies each curve; the results stand side by side.
+/// Applies each curve and concatenates the results.
 #[inline(always)]
 fn side_by_side<T: Copy, U>(
     curves: &[Curve],
@@ -422,15 +427,14 @@ fn side_by_side<T: Copy, U>(
 }
 
 impl<'a> IntegerArithmetic<'a> {
-    /// An affine map in fixed point.
     #[inline(always)]
     fn affine_in_fixed_point(&self, map: usize, x: &[i64]) -> IntegerValues<'a> {
         let (weights, _, first) = self.net.map_numbers_of_bucket(map, self.bucket);
-        let (fixed, outputs) = (self.net.fixed_map(map), self.net.maps[map][1]);
+        let fixed = self.net.fixed_map(map);
         let x: Vec<i64> = x.iter().map(|x| fixed.scale_input(*x)).collect();
-        let rows = first * x.len()..(first + outputs) * x.len();
-        let most = x.iter().map(|x| x.unsigned_abs()).max().unwrap_or(0);
-        let is_narrow = !self.slowly && most <= MOST_BYTE as u64 && x.len() <= MOST_BYTES;
+        let rows = first * x.len()..(first + self.net.maps[map][1]) * x.len();
+        let largest = x.iter().map(|x| x.unsigned_abs()).max().unwrap_or(0);
+        let is_narrow = !self.slowly && largest <= MOST_BYTE as u64 && x.len() <= MOST_BYTES;
         let sums: Vec<i64> = match weights {
             Numbers::I8(weights) if is_narrow => {
                 let x: Vec<i16> = x.iter().map(|x| *x as i16).collect();
@@ -443,8 +447,7 @@ impl<'a> IntegerArithmetic<'a> {
         self.of_sums(map, sums.into_iter())
     }
 
-    /// The sums of the first map, if they are of bytes and fit an i32, from its inputs before the
-    /// shift.
+    /// Computes the first map's sums from unshifted inputs; none unless of bytes and within an i32.
     #[inline(always)]
     fn sums_of_bytes(&self, map: usize, x: &[i32]) -> Option<Vec<i64>> {
         let net = self.net;
@@ -456,19 +459,20 @@ impl<'a> IntegerArithmetic<'a> {
         {
             return None;
         }
-        let (half, shift) = (net.first_half() as i32, net.unit.0 + net.fixed_map(map).input_shift);
-        // One shift is as good as two.
+        let half = net.first_half() as i32;
+        // The two shifts are combined.
+        let shift = net.unit.0 + net.fixed_map(map).input_shift;
         let x: Vec<i16> = x.iter().map(|v| ((v + half) >> shift) as i16).collect();
         let rows = first * x.len()..(first + net.maps[map][1]) * x.len();
         Some(products_of_bytes(&weights[rows], &x))
     }
 
-    /// The outputs of a map in fixed point from its sums.
+    /// Computes the outputs of a map in fixed point from its sums.
     #[inline(always)]
     fn of_sums(&self, map: usize, sums: impl Iterator<Item = i64>) -> IntegerValues<'a> {
         let (_, biases, first) = self.net.map_numbers_of_bucket(map, self.bucket);
-        let (fixed, outputs) = (self.net.fixed_map(map), self.net.maps[map][1]);
-        let biases = &biases.i32s()[first..][..outputs];
+        let fixed = self.net.fixed_map(map);
+        let biases = &biases.i32s()[first..][..self.net.maps[map][1]];
         let outputs = sums.zip(biases).map(|(sum, bias)| fixed.scale_output(sum, (*bias).into()));
         if fixed.floats {
             let unit = (1.0 / fixed.unit as f64) as f32;
@@ -477,7 +481,7 @@ impl<'a> IntegerArithmetic<'a> {
         IntegerValues::Fixed(outputs.collect(), FixedValue { map, unit: fixed.unit })
     }
 
-    /// An affine map in f32: inputs are added in order.
+    /// Computes an affine map in f32, with inputs added in order.
     #[inline(always)]
     fn affine_in_floats(&self, map: usize, x: &[f32]) -> Vec<f32> {
         let (weights, biases, first) = self.net.map_numbers_of_bucket(map, self.bucket);
@@ -501,15 +505,15 @@ impl<'a> IntegerArithmetic<'a> {
     }
 }
 
-/// Bytes of a cache line.
+/// The number of bytes of a cache line.
 const LINE: usize = 64;
 
-/// Most inputs of at most [`MOST_BYTE`] whose products with i8 fit an i32.
+/// The maximum number of inputs up to [`MOST_BYTE`] for which sums of products with i8 fit an i32.
 const MOST_BYTES: usize = 1 << 16;
 const MOST_BYTE: i16 = 255;
 
-/// [`row_products`] of inputs of at most [`MOST_BYTE`], no more than [`MOST_BYTES`]. A closure would not be
-/// inlined, and so not use the caller's vector instructions.
+/// Computes [`row_products`] of at most [`MOST_BYTES`] inputs up to [`MOST_BYTE`]. A closure would not
+/// be inlined, and so not use the caller's vector instructions.
 #[inline(always)]
 fn products_of_bytes(weights: &[i8], x: &[i16]) -> Vec<i64> {
     let mut products = Vec::with_capacity(weights.len() / x.len());
@@ -522,8 +526,6 @@ fn products_of_bytes(weights: &[i8], x: &[i16]) -> Vec<i64> {
     }
     products
 }
-
-/// The product of each row with the inputs.
 #[inline(always)]
 fn row_products<W: Copy + Into<i64>>(weights: &[W], x: &[i64]) -> Vec<i64> {
     let product = |row: &[W]| row.iter().zip(x).map(|(&w, x)| w.into() * x).sum();
@@ -531,32 +533,32 @@ fn row_products<W: Copy + Into<i64>>(weights: &[W], x: &[i64]) -> Vec<i64> {
 }
 
 impl Net {
-    /// What is added to these values before they are shifted.
+    /// The number that is added to the first map's inputs before they are shifted.
     pub fn first_half(&self) -> i64 {
         rounding_half(self.unit.0, self.scales)
     }
 
-    /// The byte of a product, square or value of accumulators.
+    /// Converts a product, square or value of accumulators to a byte.
     #[inline(always)]
     pub fn first_input(&self, value: i64) -> i64 {
         (value + self.first_half()) >> self.unit.0
     }
 
-    /// A map in fixed point. Panics if it is none.
+    /// The integers of a map. Panics if it is in f32.
     fn fixed_map(&self, map: usize) -> &FixedMap {
         self.fixed.maps[map].as_ref().expect("it has integers")
     }
 
-    /// What the output is in a net whose head is in fixed point to the end.
+    /// The integers of the output; none if it is f32.
     pub(crate) fn fixed_output(&self) -> Option<FixedValue> {
         self.fixed.values.last().copied().flatten()
     }
 
-    /// The first map of an `int8` head. Sums fit an i32: no net has more than 131,072 features.
+    /// Computes the first map of an `int8` head. Sums of 131,072 features, the maximum, fit an i32.
     #[inline(always)]
     fn affine_of_bytes(&self, bucket: usize, x: &[i32]) -> Vec<f32> {
-        let (_, unit) = self.shift_and_unit();
-        let (half, shift) = (self.first_half() as i32, self.unit.0);
+        let (shift, unit) = self.shift_and_unit();
+        let half = self.first_half() as i32;
         let u: Vec<i16> = x.iter().map(|v| ((v + half) >> shift) as i16).collect();
         let (weights, biases, first) = self.map_numbers_of_bucket(0, bucket);
         let outputs = first..first + self.maps[0][1];
@@ -571,12 +573,12 @@ pub fn has_bytes(net: &Architecture, scales: Scales) -> bool {
     scales.head_format == HeadFormat::Int8 || net.is_fixed_point()
 }
 
-/// What is added before the inputs of the first map are shifted.
+/// The number that is added to the inputs of the first map before they are shifted.
 pub(super) fn rounding_half(shift: u32, scales: Scales) -> i64 {
     if scales.head_round { (1 << shift) >> 1 } else { 0 }
 }
 
-/// The integers of a head in fixed point, or why there are none.
+/// Plans the integers of a head in fixed point. Fails if the integers contradict each other.
 pub fn fixed_point(net: &Architecture, scales: Scales) -> Result<FixedPoint, ImpossibleNet> {
     let (shift, _) = shift_and_unit(net, scales);
     net.fixed_point(largest_input(net, scales.qa) as f64 / f64::from(shift).exp2())
@@ -600,8 +602,6 @@ pub(super) fn transpose_buckets([inputs, outputs]: [usize; 2], weights: &Numbers
     let Numbers::F32(weights) = weights else { return Vec::new() };
     weights.chunks_exact(inputs * outputs).flat_map(|it| transpose(it, outputs)).collect()
 }
-
-/// The columns of an array of so many rows, one after the other.
 pub fn transpose(values: &[f32], rows: usize) -> Vec<f32> {
     let columns = values.len() / rows;
     (0..columns).flat_map(|column| values.iter().skip(column).step_by(columns)).copied().collect()
@@ -662,22 +662,22 @@ macro_rules! numbers {
 
             pub fn len(&self) -> usize {
                 match self {
-                    $(Numbers::$variant(them) => them.len()),*
+                    $(Numbers::$variant(numbers) => numbers.len()),*
                 }
             }
 
-            /// One number; all are exact in f64.
+            /// A number; all are exact in f64.
             pub fn get(&self, i: usize) -> f64 {
                 match self {
-                    $(Numbers::$variant(them) => them[i].into()),*
+                    $(Numbers::$variant(numbers) => numbers[i].into()),*
                 }
             }
 
-            /// The rows of `width` numbers that are named, in that order.
+            /// Selects rows of `width` numbers, in the given order.
             pub(in crate::net) fn select_rows(&self, rows: &[usize], width: usize) -> Self {
                 match self {
-                    $(Numbers::$variant(them) => {
-                        let row = |&row: &usize| &them[row * width..][..width];
+                    $(Numbers::$variant(numbers) => {
+                        let row = |&row: &usize| &numbers[row * width..][..width];
                         Numbers::$variant(rows.iter().map(row).collect::<Vec<_>>().concat())
                     })*
                 }
@@ -685,15 +685,15 @@ macro_rules! numbers {
 
             pub(in crate::net) fn write(&self, bytes: &mut Vec<u8>) {
                 match self {
-                    $(Numbers::$variant(them) => {
-                        bytes.extend(them.iter().flat_map(|it| it.to_le_bytes()));
+                    $(Numbers::$variant(numbers) => {
+                        bytes.extend(numbers.iter().flat_map(|it| it.to_le_bytes()));
                     })*
                 }
             }
 
             $(pub fn $slice(&self) -> &[$type] {
                 match self {
-                    Numbers::$variant(them) => them,
+                    Numbers::$variant(numbers) => numbers,
                     _ => panic!("these are {}", self.number_type().name()),
                 }
             })*
@@ -710,8 +710,7 @@ numbers! {
 
 #[inline(always)]
 fn add<W: Copy + Into<i16>>(row: &[W], times: i32, accumulators: &mut [i32]) {
-    // A closure would not always be inlined, and so not use the caller's vector instructions. All
-    // of these multiply numbers of 16 bits.
+    // A closure might not be inlined, and so not use the caller's 16-bit vector products.
     if times == 1 {
         for (a, &w) in accumulators.iter_mut().zip(row) {
             *a += i32::from(w.into());
@@ -733,71 +732,69 @@ fn add<W: Copy + Into<i16>>(row: &[W], times: i32, accumulators: &mut [i32]) {
 pub struct StoredArray {
     pub array: NetArray,
     pub number: Number,
-    /// What its integers are of its floats: one factor, or one for each of its columns, over and
-    /// over. None for floats.
+    /// The factors of the integers: one for all numbers, or one per column. Empty for floats.
     pub factors: Vec<f64>,
 }
 
-/// The arrays of a net's file, in their order; its factoriser is merged. Panics if the head has no
-/// integers as its layers say.
+/// The arrays of a net's file in order, with the factoriser merged. Panics if integers contradict.
 pub fn stored_arrays(net: &Architecture, scales: Scales) -> Vec<StoredArray> {
     let fixed = fixed_point(net, scales).expect("the net is checked");
     let fixed_output = fixed.values.last().copied().flatten().filter(|_| net.is_deep());
-    let number_of = |integer| match integer {
+    let to_number = |integer| match integer {
         Integer::I8 => Number::I8,
         Integer::I16 => Number::I16,
         Integer::I32 => Number::I32,
     };
     let maps = net.maps().len();
-    let of_array = |array: NetArray| {
+    let describe = |array: NetArray| {
         let fixed_map = |map: usize| fixed.maps[map].as_ref();
-        let (number, factors) = match (array.part, array.part.map_index(maps).and_then(fixed_map)) {
+        let (number, factors) = match (array.kind, array.kind.map_index(maps).and_then(fixed_map)) {
             (ArrayKind::Layer(_) | ArrayKind::Output, Some(map)) => {
-                (number_of(map.weights), Some(map.factors.clone()))
+                (to_number(map.weights), Some(map.factors.clone()))
             }
             (_, Some(map)) => (Number::I32, Some(vec![map.biases as f64])),
-            (ArrayKind::Rows(set), _) => (number_of(net.inputs.sets()[set].integer()), None),
+            (ArrayKind::Rows(set), _) => (to_number(net.inputs.sets()[set].integer()), None),
             (ArrayKind::Factor(_) | ArrayKind::AccumulatorBias, _) => (Number::I16, None),
             (ArrayKind::Psqt(_), _) => {
                 let unit = fixed_output.map(|output| fixed.psqt.unwrap_or(output.unit));
                 (Number::I32, unit.map(|unit| vec![unit as f64]))
             }
             _ if !net.is_deep() => (Number::I16, None),
-            (part, _) if part == net.parts_of_map(0)[0] && has_bytes(net, scales) => {
+            (kind, _) if kind == net.parts_of_map(0)[0] && has_bytes(net, scales) => {
                 (Number::I8, None)
             }
             _ => (Number::F32, Some(Vec::new())),
         };
         let Scales { qa, qb, .. } = scales;
-        let usual = || {
+        let default_factors = || {
             vec![f64::from(match array.factor {
                 Factor::Qa => qa,
                 Factor::Qb => qb,
                 Factor::QaQb => qa * qb,
             })]
         };
-        StoredArray { number, factors: factors.unwrap_or_else(usual), array }
+        StoredArray { number, factors: factors.unwrap_or_else(default_factors), array }
     };
-    net.without_factoriser().list_arrays().into_iter().map(of_array).collect()
+    net.without_factoriser().list_arrays().into_iter().map(describe).collect()
 }
 
-/// Bytes of a net's file before the padding.
+/// The number of bytes of a net's file before the padding.
 pub(super) fn payload_bytes(net: &Architecture, scales: Scales) -> usize {
     stored_arrays(net, scales).iter().map(|it| it.array.len() * it.number.byte_size()).sum()
 }
 
 impl StoredArray {
-    /// The factor of one of its numbers; 1 for floats.
-    pub fn factor_at(&self, place: usize) -> f64 {
+    /// The factor of the number at an index; 1 for floats.
+    pub fn factor_at(&self, index: usize) -> f64 {
         match self.factors.len() {
             0 => 1.0,
-            columns => self.factors[place % columns],
+            columns => self.factors[index % columns],
         }
     }
 }
 
 impl Number {
-    /// Smallest and largest value; none for floats.
+    /// The smallest and the largest value; none for floats.
     pub fn value_range(self) -> Option<[f64; 2]> {
         match self {
             Number::I8 => Some([i8::MIN.into(), i8::MAX.into()]),
@@ -812,19 +809,17 @@ impl Numbers {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-
-    /// Prefetches a row of so many weights.
     #[inline(always)]
     pub(super) fn prefetch_row(&self, row: usize, len: usize) {
         let weights = row * len..(row + 1) * len;
         match self {
-            Numbers::I8(them) => {
-                weights.step_by(LINE).for_each(|weight| prefetch_line(them, weight, false));
+            Numbers::I8(values) => {
+                weights.step_by(LINE).for_each(|weight| prefetch_line(values, weight, false));
             }
-            them => {
+            values => {
                 weights
                     .step_by(LINE / 2)
-                    .for_each(|weight| prefetch_line(them.i16s(), weight, false));
+                    .for_each(|weight| prefetch_line(values.i16s(), weight, false));
             }
         }
     }
@@ -832,10 +827,10 @@ impl Numbers {
     /// Adds a row of weights `times` times to accumulators; `times` is an i16, usually 1 or -1.
     #[inline(always)]
     pub(super) fn add_row(&self, row: usize, times: i32, accumulators: &mut [i32]) {
-        let places = row * accumulators.len()..(row + 1) * accumulators.len();
+        let range = row * accumulators.len()..(row + 1) * accumulators.len();
         match self {
-            Numbers::I8(them) => add(&them[places], times, accumulators),
-            them => add(&them.i16s()[places], times, accumulators),
+            Numbers::I8(values) => add(&values[range], times, accumulators),
+            values => add(&values.i16s()[range], times, accumulators),
         }
     }
 }

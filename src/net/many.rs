@@ -1,8 +1,8 @@
-//! Values of positions that are no successors of one another, for labels and comparisons. For each
-//! perspective and king bucket the accumulator of the last position that was seen there is kept: the
-//! next one differs by the pieces on which the boards differ, often a few, at worst all. In nets
-//! without the set `pieces` the accumulators of the last position go on, where fewer rows differ than
-//! are active. It equals [`Net::evaluate`], whose sums are the same integers in another order.
+//! Evaluation of unrelated positions, for labels and comparisons. The accumulator of the last
+//! position is cached for each perspective and king bucket. The next accumulator differs by the
+//! pieces on which the boards differ, often a few, at worst all. Nets without the set `pieces` update
+//! the accumulators of the last position if fewer rows differ than are active. The values equal
+//! [`Net::evaluate`], whose sums are the same integers in another order.
 
 use shakmaty::{Color, Role, Square};
 
@@ -15,27 +15,26 @@ use crate::architecture::Architecture;
 use crate::features::{Kings, king_square};
 use crate::sample::{Piece, Position};
 
-/// Bitboards by colour, White first, and role.
+/// The bitboards by colour, White first, and role.
 type Boards = [[u64; 6]; 2];
 
-/// Evaluates positions with one net, one after the other.
+/// An evaluator of successive positions with one net.
 #[derive(Clone, Debug)]
 pub struct PositionEvaluator<'a> {
     net: &'a Net,
-    /// By colour, mirroring and king bucket.
+    /// The cached accumulators by colour, mirroring and king bucket.
     cache: Vec<CachedPieces>,
-    /// Accumulators of all sets, `[colour][hidden]`, where there are more than pieces.
-    views: Vec<i32>,
-    /// Active rows by colour, and those of the position before.
+    /// The accumulators of all sets, `[colour][hidden]`, if there are others than pieces.
+    accumulators: Vec<i32>,
+    /// The active rows by colour, of the position and of the previous one.
     lists: [Vec<List>; 2],
     before: [Vec<List>; 2],
-    /// By row, zero between calls.
+    /// The counts by row, zero between calls.
     counts: Vec<i32>,
-    /// Rows that are added.
     rows: Vec<CountedRow>,
 }
 
-/// The accumulator of some pieces, without those of other sets; empty before the first position.
+/// The accumulator of pieces on boards, without other sets; empty before the first position.
 #[derive(Clone, Debug, Default)]
 struct CachedPieces {
     boards: Boards,
@@ -43,24 +42,23 @@ struct CachedPieces {
 }
 
 impl<'a> PositionEvaluator<'a> {
-    /// An evaluator that has seen no position.
+    /// An evaluator with an empty cache.
     pub fn new(net: &'a Net) -> Self {
         let architecture = net.architecture();
         let buckets = architecture.inputs.kings().bucket_count();
         let cache = vec![CachedPieces::default(); 2 * 2 * buckets];
-        let views = vec![0; 2 * architecture.hidden];
+        let accumulators = vec![0; 2 * architecture.hidden];
         let [lists, before] = Default::default();
-        Self { net, cache, views, lists, before, counts: Vec::new(), rows: Vec::new() }
+        Self { net, cache, accumulators, lists, before, counts: Vec::new(), rows: Vec::new() }
     }
 
-    /// The inputs of the first map in integers, before the shift of an `int8` head: of each
-    /// perspective, the side to move's first.
+    /// Computes the first map's inputs, before an `int8` head's shift, the side to move's first.
     pub fn first_inputs(&mut self, position: &Position) -> Vec<i32> {
         let slots = self.update_views(position);
         self.net.first_inputs(self.views_of_mover(position, slots).as_slice())
     }
 
-    /// Centipawns for the side to move.
+    /// Evaluates a position for the side to move, in centipawns.
     pub fn evaluate(&mut self, position: &Position) -> i32 {
         pulp::Arch::new().dispatch(EvaluateOne(self, position))
     }
@@ -68,7 +66,7 @@ impl<'a> PositionEvaluator<'a> {
 
 struct EvaluateOne<'a, 'net>(&'a mut PositionEvaluator<'net>, &'a Position);
 
-/// Inlined, unlike a closure, so that it uses the machine's vector instructions.
+/// Evaluates, inlined unlike a closure, so that vector instructions are used.
 impl pulp::NullaryFnOnce for EvaluateOne<'_, '_> {
     type Output = i32;
 
@@ -96,10 +94,10 @@ impl<'a> Seen<'a> {
 }
 
 impl PositionEvaluator<'_> {
-    /// Brings the accumulators to a position; returns the slots of both colours.
+    /// Updates the accumulators to a position, and returns the cache slots of both colours.
     #[inline(always)]
     fn update_views(&mut self, position: &Position) -> [usize; 2] {
-        let Self { net, cache, views, lists, before, counts, rows } = self;
+        let Self { net, cache, accumulators, lists, before, counts, rows } = self;
         let inputs = &net.architecture().inputs;
         let boards = position.bitboards();
         let mut slots = [0; 2];
@@ -114,17 +112,18 @@ impl PositionEvaluator<'_> {
         if !inputs.is_pieces() {
             std::mem::swap(lists, before);
             list_sets(net, position, lists);
-            let perspectives = of_colours(views, net).zip(lists.iter().zip(&*before)).zip(slots);
-            for (((_, view), (lists, before)), slot) in perspectives {
+            let perspectives =
+                of_colours(accumulators, net).zip(lists.iter().zip(&*before)).zip(slots);
+            for (((_, sums), (lists, before)), slot) in perspectives {
                 if inputs.pieces().is_some() {
-                    view.copy_from_slice(&cache[slot].sums);
+                    sums.copy_from_slice(&cache[slot].sums);
                     collect_rows(lists, rows);
                 } else if !collect_changes(net, [before, lists], counts, rows) {
                     let biases = net.accumulator_bias();
-                    view.iter_mut().zip(biases).for_each(|(a, &bias)| *a = bias.into());
+                    sums.iter_mut().zip(biases).for_each(|(a, &bias)| *a = bias.into());
                     collect_rows(lists, rows);
                 }
-                add_rows(net, rows, view);
+                add_rows(net, rows, sums);
             }
         }
         slots
@@ -133,30 +132,31 @@ impl PositionEvaluator<'_> {
     #[inline(always)]
     fn views_of_mover(&self, position: &Position, slots: [usize; 2]) -> Seen<'_> {
         let Architecture { inputs, hidden, .. } = self.net.architecture();
-        let (mut seen, mut count) = ([&self.views[..0]; 2], 0);
+        let mut accumulators = [&self.accumulators[..0]; 2];
+        let mut count = 0;
         for color in inputs.views_of(position) {
             let colour = usize::from(color.is_black());
-            seen[count] = match inputs.is_pieces() {
+            accumulators[count] = match inputs.is_pieces() {
                 true => &self.cache[slots[colour]].sums,
-                false => &self.views[colour * hidden..][..*hidden],
+                false => &self.accumulators[colour * hidden..][..*hidden],
             };
             count += 1;
         }
-        Seen(seen, count)
+        Seen(accumulators, count)
     }
 }
 
 /// The index of a perspective's cached accumulator.
 #[inline(always)]
 fn slot_of(kings: &Kings, color: Color, king: Square) -> usize {
-    let (mirrored, bucket) =
+    let (flip, bucket) =
         kings.flip_and_bucket(usize::from(king) ^ if color.is_white() { 0 } else { 56 });
-    let mirrored = usize::from(mirrored != 0);
+    let mirrored = usize::from(flip != 0);
     (2 * usize::from(color.is_black()) + mirrored) * kings.bucket_count() + bucket
 }
 
 impl CachedPieces {
-    /// Adds the rows of pieces that are new, and subtracts those of pieces that are gone.
+    /// Adds the rows of new pieces, and subtracts the rows of removed pieces.
     #[inline(always)]
     fn update_pieces(
         &mut self,
@@ -170,7 +170,7 @@ impl CachedPieces {
             let pairs = boards.as_flattened().iter().zip(before.as_flattened());
             pairs.map(|(now, before)| differ(*now, *before).count_ones()).sum()
         };
-        // Boards that differ in more than the pieces of one: all are added afresh.
+        // If more pieces differ than are on the board, all are added again.
         if sums.is_empty() || count(&|now, before| now ^ before) > count(&|now, _| now) {
             *before = Boards::default();
             sums.clear();
@@ -184,12 +184,12 @@ impl CachedPieces {
     }
 }
 
-/// Visits the pieces that are on the first boards and not on the others.
+/// Visits the pieces that are on the boards `present` but not on `absent`.
 #[inline(always)]
-fn visit_difference(there: &Boards, others: &Boards, mut visit: impl FnMut(Piece)) {
+fn visit_difference(present: &Boards, absent: &Boards, mut visit: impl FnMut(Piece)) {
     for (number, color) in [Color::White, Color::Black].into_iter().enumerate() {
         for (kind, role) in Role::ALL.into_iter().enumerate() {
-            let mut left = there[number][kind] & !others[number][kind];
+            let mut left = present[number][kind] & !absent[number][kind];
             while left != 0 {
                 let square = Square::new(left.trailing_zeros());
                 left &= left - 1;

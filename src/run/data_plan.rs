@@ -38,7 +38,7 @@ pub fn read_plan(config: &Config) -> ReadPlan {
         test: config.test_share,
         share: TrainingShare(data.share),
         needs_colours: (config.architecture())
-            .is_some_and(|net| net.inputs.views.point_of_view() == PointOfView::White),
+            .is_some_and(|net| net.inputs.perspectives.point_of_view() == PointOfView::White),
     }
 }
 

@@ -164,7 +164,7 @@ fn weight_rounding(config: &Config, steps: u64) -> Option<Rounding> {
     let arrays = stored_arrays(&net.without_factoriser(), config.scales).into_iter();
     let arrays = arrays.filter(|array| !array.factors.is_empty());
     let units = |array: StoredArray| {
-        (array.array.part, array.factors.iter().map(|factor| *factor as f32).collect())
+        (array.array.kind, array.factors.iter().map(|factor| *factor as f32).collect())
     };
     let from = (share * steps as f64).floor() as u64 + 1;
     Some(Rounding { from, units: arrays.map(units).collect() })

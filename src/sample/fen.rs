@@ -1,4 +1,4 @@
-//! Fast parser for the FEN of ordinary positions; [`Position::from_fen`] has the slow path.
+//! A fast parser for FENs of ordinary positions; [`Position::from_fen`] has the slow path.
 
 use shakmaty::{Color, Square};
 
@@ -34,12 +34,12 @@ pub(super) fn parse_plain(fen: &[u8]) -> Option<Position> {
     Some(Position { occupied: planes.occupied, nibbles, turn_ep, halfmove, fullmove })
 }
 
-/// Meaning of a board field's letters: number of squares, [`PIECE`] and the nibble.
+/// The meaning of a board field's letters: number of squares, [`PIECE`] and the nibble.
 const LETTERS: [u16; 256] = {
     let mut letters = [WRONG; 256];
-    let (roles, mut role, mut empty) = (*b"PNBRQK", 0, 1);
+    let [mut role, mut empty] = [0, 1];
     while role < 6 {
-        let letter = roles[role] as usize;
+        let letter = b"PNBRQK"[role] as usize;
         letters[letter] = PIECE | role as u16;
         letters[letter + 32] = PIECE | 8 | role as u16;
         role += 1;
@@ -51,29 +51,32 @@ const LETTERS: [u16; 256] = {
     letters[b'/' as usize] = 0;
     letters
 };
-/// A piece, on one square.
+/// The meaning of a piece: one square, and a bit of its own.
 const PIECE: u16 = 1 << 5 | 1 << 4;
 const WRONG: u16 = 1 << 9;
-/// Longest board field plus one: 64 squares and 7 slashes are one byte less.
+/// The length of the longest board field, 64 squares and 7 slashes, plus one.
 const MOST: usize = 72;
 
-/// Parses a board field; returns its pieces, and the text behind the space that ends it.
+/// Parses a board field and returns its pieces, and the text after the space that ends it.
 fn parse_board(fen: &[u8]) -> Option<(Planes, &[u8])> {
     // Branches would be mispredicted. Squares are counted from a8 on.
-    let (mut nibbles, mut count, mut length) = ([0; MOST], 0, 0);
-    let (mut occupied, mut place, mut ranks, mut wrong) = (0u64, 0, 1, false);
+    let mut nibbles = [0; MOST];
+    let [mut count, mut length] = [0, 0];
+    let [mut square, mut ranks] = [0, 1];
+    let (mut occupied, mut wrong) = <(u64, bool)>::default();
     for &byte in fen.iter().take(MOST).take_while(|byte| **byte != b' ') {
         let letter = LETTERS[usize::from(byte)];
-        let (piece, ends) = (letter >> 4 & 1, byte == b'/');
+        let piece = letter >> 4 & 1;
+        let ends = byte == b'/';
         nibbles[count] = letter as u8 & 15;
         count += usize::from(piece);
-        occupied |= u64::from(piece) << (place & 63);
-        wrong |= (letter == WRONG) | (ends & (place != 8 * ranks));
-        place += u32::from(letter >> 5 & 15);
+        occupied |= u64::from(piece) << (square & 63);
+        wrong |= (letter == WRONG) | (ends & (square != 8 * ranks));
+        square += u32::from(letter >> 5 & 15);
         ranks += u32::from(ends);
         length += 1;
     }
-    if wrong | (ranks != 8) | (place != 64) | (count > 32) {
+    if wrong | (ranks != 8) | (square != 64) | (count > 32) {
         return None;
     }
     let pairs = nibbles[..32].as_chunks::<2>().0.iter().rev();
@@ -83,7 +86,7 @@ fn parse_board(fen: &[u8]) -> Option<(Planes, &[u8])> {
     Some((planes, fen.get(length + 1..)?))
 }
 
-/// The rooks of `KQkq`; None if king or rook is not at home.
+/// Parses the rooks of `KQkq`; None if king or rook is not at home.
 fn parse_castling(letters: &[u8], planes: &Planes) -> Option<u64> {
     letters.iter().try_fold(0, |rooks, letter| {
         let (color, king, rook) = match letter {
@@ -93,9 +96,9 @@ fn parse_castling(letters: &[u8], planes: &Planes) -> Option<u64> {
             b'q' => (Color::Black, Square::E8, Square::A8),
             _ => return None,
         };
-        let own = planes.of_color(color);
-        let home = planes.kings() & own & 1 << king as u32 != 0
-            && planes.rooks() & own & 1 << rook as u32 != 0;
+        let pieces = planes.of_color(color);
+        let home = planes.kings() & pieces & 1 << king as u32 != 0
+            && planes.rooks() & pieces & 1 << rook as u32 != 0;
         home.then(|| rooks | 1 << rook as u32)
     })
 }

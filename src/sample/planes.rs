@@ -1,4 +1,4 @@
-//! Nibbles of pieces as four bitboards, one per bit, and back.
+//! Conversion of nibbles of pieces to four bitboards, one per bit, and back.
 
 use shakmaty::{Bitboard, Color, Square, attacks};
 
@@ -7,16 +7,16 @@ use super::IllegalPosition;
 /// The lowest bit of each nibble.
 const LOWEST: u64 = u64::MAX / 15;
 
-/// Squares of pieces by the bits of their nibbles.
+/// The squares of pieces by the bits of their nibbles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Planes {
     pub occupied: u64,
-    /// The lowest bit first. The highest is set for Black's pieces.
+    /// The bits, the lowest first. The highest is set for Black's pieces.
     pub bits: [u64; 4],
 }
 
 impl Planes {
-    /// The planes of a nibble a square, in order of squares.
+    /// The planes of a nibble per occupied square, in order of squares.
     #[inline(always)]
     pub fn from_nibbles(occupied: u64, nibbles: u128) -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -45,7 +45,7 @@ impl Planes {
         self.bits[2] & !(self.bits[0] | self.bits[1])
     }
 
-    /// Rooks, including those that may castle.
+    /// The rooks, including castling rooks.
     pub fn rooks(&self) -> u64 {
         self.bits[1] & (self.bits[0] | self.bits[2])
     }
@@ -68,8 +68,7 @@ impl Planes {
 
     /// The pieces by role, pawn to king.
     pub fn by_role(&self) -> [u64; 6] {
-        let (pawns, knights, bishops) = (self.pawns(), self.knights(), self.bishops());
-        [pawns, knights, bishops, self.rooks(), self.queens(), self.kings()]
+        [self.pawns(), self.knights(), self.bishops(), self.rooks(), self.queens(), self.kings()]
     }
 
     pub fn of_color(&self, color: Color) -> u64 {
@@ -87,8 +86,6 @@ impl Planes {
         bits[3] ^= occupied;
         Self { occupied, bits }
     }
-
-    /// Checks the rules of [`Position::check_rules`](super::Position::check_rules).
     pub fn check_rules(&self, turn: Color) -> Result<(), IllegalPosition> {
         for color in Color::ALL {
             let kings = Bitboard(self.kings() & self.of_color(color));
@@ -108,17 +105,17 @@ impl Planes {
 
     pub fn is_king_attacked(&self, color: Color) -> bool {
         let Some(king) = self.king_square(color) else { return false };
-        let (occupied, other) = (Bitboard(self.occupied), Bitboard(self.of_color(!color)));
+        let occupied = Bitboard(self.occupied);
         let attackers = attacks::rook_attacks(king, occupied) & (self.rooks() | self.queens())
             | attacks::bishop_attacks(king, occupied) & (self.bishops() | self.queens())
             | attacks::knight_attacks(king) & self.knights()
             | attacks::king_attacks(king) & self.kings()
             | attacks::pawn_attacks(color, king) & self.pawns();
-        attackers.intersects(other)
+        attackers.intersects(Bitboard(self.of_color(!color)))
     }
 }
 
-/// The square of a set with `number` of its squares below it.
+/// The square of a set that has `number` lower squares in the set.
 #[inline]
 pub fn nth_square(set: u64, number: u32) -> Option<Square> {
     let rest = 'rest: {
@@ -134,8 +131,9 @@ pub fn nth_square(set: u64, number: u32) -> Option<Square> {
 
 /// Computes [`Planes::from_nibbles`] piece by piece.
 pub fn spread_nibbles(occupied: u64, nibbles: u128) -> [u64; 4] {
-    let (mut sets, mut rest) = ([0u64; 16], occupied);
-    // Half of the nibbles at a time: shifting 128 bits takes longer.
+    let mut sets = [0u64; 16];
+    let mut rest = occupied;
+    // Each half has 64 bits, since shifts of 128 bits take longer.
     for mut half in [nibbles as u64, (nibbles >> 64) as u64] {
         for _ in 0..rest.count_ones().min(16) {
             sets[(half & 15) as usize] |= rest & rest.wrapping_neg();
@@ -151,19 +149,20 @@ pub fn spread_nibbles(occupied: u64, nibbles: u128) -> [u64; 4] {
 
 /// Computes [`Planes::to_nibbles`] piece by piece.
 pub fn gather_nibbles(occupied: u64, bits: [u64; 4]) -> u128 {
-    let (mut halves, mut rest) = ([0u64; 2], occupied);
+    let mut halves = [0u64; 2];
+    let mut rest = occupied;
     for half in &mut halves {
-        for place in 0..rest.count_ones().min(16) {
+        for index in 0..rest.count_ones().min(16) {
             let square = rest.trailing_zeros();
             rest &= rest - 1;
             let bit = |k: usize| (bits[k] >> square & 1) << k;
-            *half |= (bit(0) | bit(1) | bit(2) | bit(3)) << (4 * place);
+            *half |= (bit(0) | bit(1) | bit(2) | bit(3)) << (4 * index);
         }
     }
     u128::from(halves[0]) | u128::from(halves[1]) << 64
 }
 
-/// Versions with the instructions `pdep` and `pext`.
+/// The versions with the instructions `pdep` and `pext`.
 #[cfg(target_arch = "x86_64")]
 mod bmi {
     use std::arch::x86_64::{__cpuid, _pdep_u64, _pext_u64};
@@ -171,7 +170,7 @@ mod bmi {
 
     use super::LOWEST;
 
-    /// Whether the machine has them in hardware, not as microcode loops, as AMD before Zen 3.
+    /// Whether the instructions are in hardware, and not microcode loops, as on AMD before Zen 3.
     pub static IS_FAST: LazyLock<bool> = LazyLock::new(|| {
         let version = __cpuid(1).eax;
         let family = (version >> 8 & 15) + (version >> 20 & 255);
@@ -186,7 +185,7 @@ mod bmi {
 
     #[target_feature(enable = "bmi2")]
     pub(super) fn spread_nibbles(occupied: u64, nibbles: u128) -> [u64; 4] {
-        let (low, high) = (nibbles as u64, (nibbles >> 64) as u64);
+        let [low, high] = [nibbles as u64, (nibbles >> 64) as u64];
         std::array::from_fn(|bit| {
             let packed = |half| _pext_u64(half, LOWEST << bit);
             _pdep_u64(packed(low) | packed(high) << 16, occupied)
@@ -195,7 +194,7 @@ mod bmi {
 
     #[target_feature(enable = "bmi2")]
     pub(super) fn gather_nibbles(occupied: u64, bits: [u64; 4]) -> u128 {
-        let (mut low, mut high) = (0, 0);
+        let [mut low, mut high] = [0; 2];
         for (bit, plane) in bits.into_iter().enumerate() {
             let packed = _pext_u64(plane, occupied);
             low |= _pdep_u64(packed, LOWEST << bit);

@@ -1,4 +1,4 @@
-//! Two inputs of one width, value by value.
+//! Elementwise combinations of two inputs of the same width.
 
 use std::ops::{Add, Mul, Sub};
 
@@ -26,7 +26,7 @@ impl Combination {
         }
     }
 
-    /// What a layer does with another's values, for messages.
+    /// The verb in messages for what a layer does with the values of another layer.
     pub(in crate::architecture) fn verb(self) -> &'static str {
         match self {
             Combination::Sum => "adds",
@@ -35,46 +35,48 @@ impl Combination {
         }
     }
 
-    /// Derivative by one of the inputs, where the other has this value.
+    /// The derivative by the input of the given number; `factor` is the value of the other input.
     #[inline(always)]
-    fn derivative_f32(self, input: usize, other: f32) -> f32 {
+    fn derivative_f32(self, input: usize, factor: f32) -> f32 {
         match self {
             Combination::Difference if input == 1 => -1.0,
             Combination::Sum | Combination::Difference => 1.0,
-            Combination::Product => other,
+            Combination::Product => factor,
         }
     }
 }
 
 #[inline(always)]
-pub(super) fn forward(how: Combination, [x, y]: [ValueRows; 2], mut to: ValueRowsMut) {
-    for ((x, y), to) in x.iter().zip(y.iter()).zip(to.iter_mut()) {
-        to.iter_mut().zip(x).zip(y).for_each(|((to, x), y)| *to = how.apply(*x, *y));
+pub(super) fn forward(combination: Combination, [x, y]: [ValueRows; 2], mut output: ValueRowsMut) {
+    for ((x, y), output) in x.iter().zip(y.iter()).zip(output.iter_mut()) {
+        let pairs = output.iter_mut().zip(x).zip(y);
+        pairs.for_each(|((output, x), y)| *output = combination.apply(*x, *y));
     }
 }
 
 #[inline(always)]
 pub(super) fn backward(
-    how: Combination,
+    combination: Combination,
     input: usize,
-    other: ValueRows,
+    factors: ValueRows,
     gradients: ValueRows,
-    mut to: ValueRowsMut,
+    mut output: ValueRowsMut,
 ) {
-    for ((other, gradients), to) in other.iter().zip(gradients.iter()).zip(to.iter_mut()) {
-        for ((to, gradient), &other) in to.iter_mut().zip(gradients).zip(other) {
-            *to += gradient * how.derivative_f32(input, other);
+    let rows = factors.iter().zip(gradients.iter()).zip(output.iter_mut());
+    for ((factors, gradients), sums) in rows {
+        for ((sum, gradient), &factor) in sums.iter_mut().zip(gradients).zip(factors) {
+            *sum += gradient * combination.derivative_f32(input, factor);
         }
     }
 }
 
 pub(super) fn engine_code(
-    how: Combination,
+    combination: Combination,
     language: Language,
     [x, y]: [CodeValue; 2],
-    to: CodeValue,
+    output: CodeValue,
 ) -> String {
-    let sign = match how {
+    let sign = match combination {
         Combination::Sum => "+",
         Combination::Difference => "-",
         Combination::Product => "*",
@@ -88,5 +90,5 @@ pub(super) fn engine_code(
             format!("(int32_t)((int64_t){}[i] * {to} / {from})", y.name),
         ),
     };
-    code_of_each(language, to, &format!("{}[i] {sign} {}", x.name, y_i(language)))
+    code_of_each(language, output, &format!("{}[i] {sign} {}", x.name, y_i(language)))
 }

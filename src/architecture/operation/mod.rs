@@ -1,9 +1,9 @@
-//! The operations behind the accumulators. Each has a file: its width, its value in any number
+//! The operations behind the accumulators. Each has a file with its width, its value in any number
 //! system, its derivative for the kernels, and its engine code.
 //!
-//! The number systems are an [`GraphArithmetic`] each: f64 (`floats`), Burn's tensors with their autodiff
-//! (`model/head`), the integers of engines (`net/definition`) and intervals, which prove that these
-//! do not overflow (`export/prove`).
+//! Each number system implements [`GraphArithmetic`]: f64 (`floats`), Burn's tensors with autodiff
+//! (`model/head`), the integers of engines (`net/definition`), and intervals, which prove that these
+//! integers do not overflow (`export/prove`).
 
 mod activate;
 mod affine;
@@ -19,50 +19,47 @@ pub use combine::Combination;
 use super::{Activation, Architecture, Curve, FixedMap, FixedValue};
 use crate::features::Language;
 
-/// An operation on values of a position, at first the accumulators, the side to move's first.
+/// An operation on values of a position; first on the accumulators, with the side to move's first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// The accumulators without the piece-square values behind them.
     Neurons,
-    /// Half of the difference of both sides' piece-square values.
+    /// Half of the difference between both sides' piece-square values.
     PieceSquares,
-    /// Multiplies the two halves of each perspective.
+    /// The product of the two halves of each perspective.
     Product,
-    /// Affine map of this number, by output bucket.
+    /// The affine map of this number, with weights by output bucket.
     Affine(usize),
-    /// Applies all curves, side by side.
+    /// The concatenated results of all curves.
     Activate(Activation),
-    /// Some of the values.
+    /// A range of the values.
     Slice(Range<usize>),
-    /// The values of all inputs, side by side.
     Concatenate,
-    /// Two inputs, value by value.
+    /// An elementwise combination of two inputs.
     Combine(Combination),
 }
 
-/// A number system, whose values are those of one position or of a whole batch.
+/// A number system for the values of one position or of a whole batch.
 pub trait GraphArithmetic {
     type Values: Clone;
-    /// Applies each curve; the results stand side by side.
+    /// Applies each curve and concatenates the results.
     fn activate(&self, x: Self::Values, curves: &[Curve]) -> Self::Values;
     /// Selects columns of each of `parts` equal parts.
     fn select_columns(&self, x: &Self::Values, parts: usize, columns: Range<usize>)
     -> Self::Values;
-    /// Multiplies columns of each part by others of it, one by one.
+    /// Multiplies two column ranges of each part elementwise.
     fn multiply(&self, x: Self::Values, parts: usize, factors: [Range<usize>; 2]) -> Self::Values;
-    /// Combines values one by one.
-    fn combine(&self, x: Self::Values, y: Self::Values, how: Combination) -> Self::Values;
-    /// The values of all parts, side by side.
+    fn combine(&self, x: Self::Values, y: Self::Values, combination: Combination) -> Self::Values;
     fn concatenate(&self, parts: Vec<Self::Values>) -> Self::Values;
-    /// The accumulators without the piece-square values behind them.
+    /// Selects the accumulators without the piece-square values behind them.
     fn select_neurons(&self, accumulators: Self::Values) -> Self::Values;
-    /// Half the difference of the two sides' piece-square values of the position's output bucket.
+    /// Halves the difference of both sides' piece-square values of the position's output bucket.
     fn piece_squares(&self, accumulators: Self::Values) -> Self::Values;
-    /// Affine map number `map`, with the weights of the position's output bucket.
+    /// Applies affine map number `map`, with the weights of the position's output bucket.
     fn apply_map(&self, map: usize, x: Self::Values) -> Self::Values;
 }
 
-/// What engine code depends on besides the values.
+/// The inputs of engine code besides the values.
 #[derive(Clone, Copy)]
 pub struct CodeContext<'a> {
     pub language: Language,
@@ -70,13 +67,13 @@ pub struct CodeContext<'a> {
     pub bytes_in: bool,
     /// QA and QB.
     pub factors: [i32; 2],
-    /// By affine map; none: in f32.
+    /// The integers of each affine map; none: f32.
     pub maps: &'a [Option<FixedMap>],
-    /// Whether piece-square values are no part of the output.
+    /// Whether piece-square values are separate from the output.
     pub psqt_apart: bool,
 }
 
-/// An array in engine code, of f32, or of i32 where a head is in fixed point.
+/// An array in engine code: of f32, or of i32 if the head is in fixed point.
 #[derive(Clone, Copy)]
 pub struct CodeValue<'a> {
     pub name: &'a str,
@@ -85,7 +82,6 @@ pub struct CodeValue<'a> {
 }
 
 impl CodeValue<'_> {
-    /// The type of its numbers.
     fn number_type(&self, language: Language) -> &'static str {
         match self.fixed {
             None => language.choose_between("f32", "float"),
@@ -94,26 +90,24 @@ impl CodeValue<'_> {
     }
 }
 
-/// Engine code that declares values and computes each by `value`, the one at `i`.
-fn code_of_each(language: Language, to: CodeValue, value: &str) -> String {
-    let (number, CodeValue { name, width, .. }) = (to.number_type(language), to);
+/// Writes engine code that declares an array; `value` is the code of element `i`.
+fn code_of_each(language: Language, output: CodeValue, value: &str) -> String {
+    let number = output.number_type(language);
+    let CodeValue { name, width, .. } = output;
     let rust = format!("let {name}: [{number}; {width}] = std::array::from_fn(|i| {value});\n");
     let rust = match rust.len() <= MOST_COLUMNS {
         true => rust,
         false => rust.replace("|i| ", "|i| {\n    ").replace(");\n", "\n});\n"),
     };
     let each = format!("for (int i = 0; i < {width}; i++) {name}[i] = {value};\n");
-    let each = match each.len() <= MOST_COLUMNS {
-        true => each,
-        false => each.replace("++) ", "++)\n    "),
-    };
+    let each = if each.len() <= MOST_COLUMNS { each } else { each.replace("++) ", "++)\n    ") };
     language.choose_between(rust, format!("{number} {name}[{width}];\n{each}"))
 }
 
-/// Columns of a line of code, with its end, in a method.
+/// The maximum number of columns of a line of code in a method, with its line break.
 const MOST_COLUMNS: usize = 93;
 
-/// Rows of f32 values, one a position, the first `width` columns of each `stride`.
+/// Rows of f32 values, one per position: the first `width` columns of each `stride`.
 #[derive(Clone, Copy)]
 pub struct ValueRows<'a> {
     pub values: &'a [f32],
@@ -128,7 +122,7 @@ impl<'a> ValueRows<'a> {
     }
 }
 
-/// Rows to be written; columns beyond the width are set to 0.
+/// Rows of f32 values to be written; columns beyond the width are set to 0.
 pub struct ValueRowsMut<'a> {
     pub values: &'a mut [f32],
     pub stride: usize,
@@ -148,7 +142,7 @@ impl ValueRowsMut<'_> {
 }
 
 impl Operation {
-    /// Values of a position from the widths of the inputs; an affine map's are those of its array.
+    /// The number of values per position, from the widths of the inputs; an array defines affine maps.
     pub(super) fn output_width(&self, net: &Architecture, inputs: &[usize]) -> usize {
         match self {
             Operation::Neurons => net.views() * net.hidden,
@@ -168,7 +162,7 @@ impl Operation {
         net: &Architecture,
         arithmetic: &A,
         x: A::Values,
-        mut others: impl Iterator<Item = A::Values>,
+        mut other_inputs: impl Iterator<Item = A::Values>,
     ) -> A::Values {
         match self {
             Operation::Neurons => arithmetic.select_neurons(x),
@@ -182,24 +176,25 @@ impl Operation {
             Operation::Slice(columns) => arithmetic.select_columns(&x, 1, columns.clone()),
             Operation::Concatenate => {
                 let mut parts = vec![x];
-                parts.extend(others);
+                parts.extend(other_inputs);
                 arithmetic.concatenate(parts)
             }
-            Operation::Combine(how) => {
-                arithmetic.combine(x, others.next().expect("two inputs"), *how)
+            Operation::Combine(combination) => {
+                arithmetic.combine(x, other_inputs.next().expect("two inputs"), *combination)
             }
         }
     }
 
-    /// Computes rows of values from rows of the inputs. Maps and what is before the first of them
-    /// have kernels of their own.
+    /// Computes rows of values. The operations up to the first map, and maps, have other kernels.
     #[inline(always)]
-    pub fn forward(&self, inputs: &[ValueRows], to: ValueRowsMut) {
+    pub fn forward(&self, inputs: &[ValueRows], output: ValueRowsMut) {
         match self {
-            Operation::Activate(activation) => activate::forward(*activation, inputs[0], to),
-            Operation::Slice(columns) => slice::forward(columns, inputs[0], to),
-            Operation::Concatenate => concatenate::forward(inputs, to),
-            Operation::Combine(how) => combine::forward(*how, [inputs[0], inputs[1]], to),
+            Operation::Activate(activation) => activate::forward(*activation, inputs[0], output),
+            Operation::Slice(columns) => slice::forward(columns, inputs[0], output),
+            Operation::Concatenate => concatenate::forward(inputs, output),
+            Operation::Combine(combination) => {
+                combine::forward(*combination, [inputs[0], inputs[1]], output)
+            }
             Operation::Neurons
             | Operation::PieceSquares
             | Operation::Product
@@ -207,26 +202,26 @@ impl Operation {
         }
     }
 
-    /// Adds the gradients of one input from those of the values.
+    /// Adds the gradients of an input, computed from the gradients of the values.
     #[inline(always)]
     pub fn backward(
         &self,
         input: usize,
         inputs: &[ValueRows],
         gradients: ValueRows,
-        to: ValueRowsMut,
+        output: ValueRowsMut,
     ) {
         match self {
             Operation::Activate(activation) => {
-                activate::backward(*activation, inputs[0], gradients, to);
+                activate::backward(*activation, inputs[0], gradients, output);
             }
-            Operation::Slice(columns) => slice::backward(columns, gradients, to),
+            Operation::Slice(columns) => slice::backward(columns, gradients, output),
             Operation::Concatenate => {
                 let start = inputs[..input].iter().map(|it| it.width).sum();
-                concatenate::backward(start, gradients, to);
+                concatenate::backward(start, gradients, output);
             }
-            Operation::Combine(how) => {
-                combine::backward(*how, input, inputs[1 - input], gradients, to);
+            Operation::Combine(combination) => {
+                combine::backward(*combination, input, inputs[1 - input], gradients, output);
             }
             Operation::Neurons
             | Operation::PieceSquares
@@ -235,24 +230,24 @@ impl Operation {
         }
     }
 
-    /// Lines of engine code that declare and compute values.
+    /// Writes lines of engine code that declare and compute values.
     pub fn engine_code(
         &self,
         context: &CodeContext,
         inputs: &[CodeValue],
-        to: CodeValue,
+        output: CodeValue,
     ) -> String {
         let language = context.language;
         match self {
-            Operation::PieceSquares => piece_squares::engine_code(context, to),
-            Operation::Affine(map) => affine::engine_code(*map, context, inputs[0], to),
+            Operation::PieceSquares => piece_squares::engine_code(context, output),
+            Operation::Affine(map) => affine::engine_code(*map, context, inputs[0], output),
             Operation::Activate(activation) => {
-                activate::engine_code(*activation, context, inputs[0], to)
+                activate::engine_code(*activation, context, inputs[0], output)
             }
-            Operation::Slice(columns) => slice::engine_code(columns, language, inputs[0], to),
-            Operation::Concatenate => concatenate::engine_code(language, inputs, to),
-            Operation::Combine(how) => {
-                combine::engine_code(*how, language, [inputs[0], inputs[1]], to)
+            Operation::Slice(columns) => slice::engine_code(columns, language, inputs[0], output),
+            Operation::Concatenate => concatenate::engine_code(language, inputs, output),
+            Operation::Combine(combination) => {
+                combine::engine_code(*combination, language, [inputs[0], inputs[1]], output)
             }
             Operation::Neurons | Operation::Product => unreachable!("templates have {self:?}"),
         }
@@ -262,7 +257,7 @@ impl Operation {
 impl Architecture {
     /// Whether the CPU's kernels can compute the net in 16-bit fixed point.
     pub fn fits_mixed_precision(&self) -> bool {
-        // Derivatives and piece-square values without a bound do not fit. Layers are floats.
+        // Unbounded derivatives and piece-square values do not fit. Layers are floats.
         let Curve { bounded, outer, .. } = self.activation.curve();
         (bounded || outer == 1) && !self.psqt
     }
@@ -279,12 +274,12 @@ pub fn select_columns<T: Copy>(x: &[T], parts: usize, columns: Range<usize>) -> 
 pub fn multiply_columns<T: Copy>(
     x: &[T],
     parts: usize,
-    [one, other]: [Range<usize>; 2],
+    [left, right]: [Range<usize>; 2],
     product: impl Fn(T, T) -> T,
 ) -> Vec<T> {
-    let mut products = Vec::with_capacity(parts * one.len());
+    let mut products = Vec::with_capacity(parts * left.len());
     for part in x.chunks_exact(x.len() / parts) {
-        let pairs = part[one.clone()].iter().zip(&part[other.clone()]);
+        let pairs = part[left.clone()].iter().zip(&part[right.clone()]);
         products.extend(pairs.map(|(x, y)| product(*x, *y)));
     }
     products

@@ -1,4 +1,4 @@
-//! Some of the values.
+//! A range of the values.
 
 use std::ops::Range;
 
@@ -6,14 +6,16 @@ use super::{CodeValue, ValueRows, ValueRowsMut};
 use crate::features::Language;
 
 #[inline(always)]
-pub(super) fn forward(columns: &Range<usize>, x: ValueRows, mut to: ValueRowsMut) {
-    x.iter().zip(to.iter_mut()).for_each(|(x, to)| to.copy_from_slice(&x[columns.clone()]));
+pub(super) fn forward(columns: &Range<usize>, x: ValueRows, mut output: ValueRowsMut) {
+    let rows = x.iter().zip(output.iter_mut());
+    rows.for_each(|(x, output)| output.copy_from_slice(&x[columns.clone()]));
 }
 
 #[inline(always)]
-pub(super) fn backward(columns: &Range<usize>, gradients: ValueRows, mut to: ValueRowsMut) {
-    for (gradients, to) in gradients.iter().zip(to.iter_mut()) {
-        to[columns.clone()].iter_mut().zip(gradients).for_each(|(to, it)| *to += it);
+pub(super) fn backward(columns: &Range<usize>, gradients: ValueRows, mut output: ValueRowsMut) {
+    for (gradients, output) in gradients.iter().zip(output.iter_mut()) {
+        let sums = output[columns.clone()].iter_mut();
+        sums.zip(gradients).for_each(|(sum, gradient)| *sum += gradient);
     }
 }
 
@@ -21,12 +23,13 @@ pub(super) fn engine_code(
     columns: &Range<usize>,
     language: Language,
     x: CodeValue,
-    to: CodeValue,
+    output: CodeValue,
 ) -> String {
-    let (x, number, CodeValue { name: to, width, .. }) = (x.name, to.number_type(language), to);
+    let [x, number] = [x.name, output.number_type(language)];
+    let CodeValue { name: output, width, .. } = output;
     let start = columns.start;
     language.choose_between(
-        format!("let {to}: [{number}; {width}] = std::array::from_fn(|i| {x}[{start} + i]);\n"),
-        format!("const {number} *{to} = {x} + {start};\n"),
+        format!("let {output}: [{number}; {width}] = std::array::from_fn(|i| {x}[{start} + i]);\n"),
+        format!("const {number} *{output} = {x} + {start};\n"),
     )
 }

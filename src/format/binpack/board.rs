@@ -1,5 +1,5 @@
-//! Moves as binpacks number them: destinations are pseudo-legal, in order of squares; castling
-//! rights count as moves even if castling is impossible; en passant only if it is legal.
+//! The numbering of moves in binpacks. Destinations are pseudo-legal, in order of squares. Castling
+//! rights count as moves even if castling is impossible, en passant only if it is legal.
 
 use shakmaty::{
     Bitboard, CastlingSide, Chess, Color, Move, Position as _, Rank, Role, Setup, Square, attacks,
@@ -9,7 +9,7 @@ use super::super::{RecordError, fields};
 use crate::sample::planes::nth_square;
 use crate::sample::{PlayedMove, Position, check_legal, pawn_steps};
 
-/// Side, king and rook of the castling rights. Long castling comes first if a side has both.
+/// The side, king and rook of the castling rights. Long castling comes first if a side has both.
 const CASTLINGS: [(Color, Square, Square); 4] = [
     (Color::White, Square::E1, Square::A1),
     (Color::White, Square::E1, Square::H1),
@@ -20,31 +20,32 @@ const CASTLINGS: [(Color, Square, Square); 4] = [
 #[derive(Clone)]
 pub struct BinpackBoard {
     chess: Chess,
-    /// A bit for each of [`CASTLINGS`] that counts, even if the king is elsewhere.
+    /// A bit for each counted right of [`CASTLINGS`], even if the king is elsewhere.
     rights: u8,
 }
 
 impl BinpackBoard {
-    /// The board of a position; an error if its castling rights do not fit.
+    /// Converts a position. Fails if its castling rights do not fit.
     pub fn new(position: &Position) -> Result<Self, RecordError> {
         let mut rights = 0;
         for rook in position.pieces().filter(|piece| piece.castles) {
             let king = position.king(rook.color).ok_or("a king is missing")?;
-            let place = CASTLINGS.iter().position(|it| *it == (rook.color, king, rook.square));
-            rights |= 1 << place.ok_or("castling from other squares than in usual chess")?;
+            let index = CASTLINGS.iter().position(|it| *it == (rook.color, king, rook.square));
+            rights |= 1 << index.ok_or("castling from other squares than in usual chess")?;
         }
         Ok(Self { chess: position.to_chess()?, rights })
     }
 
-    /// The board of a stem: occupied squares, the highest byte first, then a nibble a piece.
+    /// Unpacks a stem: occupied squares, the highest byte first, then a nibble per piece.
     pub fn unpack_stem(bytes: &[u8; 24], halfmove: u8) -> Result<Self, RecordError> {
         let occupied = u64::from_be_bytes(*bytes.first_chunk().expect("24 bytes"));
         let nibbles = u128::from_le_bytes(*bytes.last_chunk().expect("24 bytes"));
         if occupied.count_ones() > 32 {
-            let (count, words) = (occupied.count_ones(), "{} pieces on the board, at most 32 fit");
-            return Err(RecordError::Number(words, count as usize));
+            let words = "{} pieces on the board, at most 32 fit";
+            return Err(RecordError::Number(words, occupied.count_ones() as usize));
         }
-        let (mut setup, mut rights) = (Setup::empty(), 0);
+        let mut setup = Setup::empty();
+        let mut rights = 0;
         setup.halfmoves = halfmove.into();
         for (i, square) in Bitboard(occupied).into_iter().enumerate() {
             let nibble = (nibbles >> (4 * i)) as usize & 15;
@@ -56,9 +57,9 @@ impl BinpackBoard {
                 }
                 13 | 14 => {
                     let color = Color::from_black(nibble == 14);
-                    let place = CASTLINGS.iter().position(|it| (it.0, it.2) == (color, square));
+                    let index = CASTLINGS.iter().position(|it| (it.0, it.2) == (color, square));
                     let wrong = || RecordError::AtSquare("a rook that may castle on {}", square);
-                    rights |= 1 << place.ok_or_else(wrong)?;
+                    rights |= 1 << index.ok_or_else(wrong)?;
                     (Role::Rook, color)
                 }
                 _ => {
@@ -68,8 +69,8 @@ impl BinpackBoard {
             };
             setup.board.set_piece_at(square, role.of(color));
         }
-        for (place, &(color, king, rook)) in CASTLINGS.iter().enumerate() {
-            if rights >> place & 1 == 1 && setup.board.piece_at(king) == Some(Role::King.of(color))
+        for (index, &(color, king, rook)) in CASTLINGS.iter().enumerate() {
+            if rights >> index & 1 == 1 && setup.board.piece_at(king) == Some(Role::King.of(color))
             {
                 setup.castling_rights.add(rook);
             }
@@ -93,11 +94,12 @@ impl BinpackBoard {
 
     pub fn read_move(&self, bits: &mut BitReader) -> Result<Move, RecordError> {
         let ends = "the movetext ends within a move";
-        let (board, own) = (self.chess.board(), self.chess.us());
-        let count = own.count() as u32;
+        let board = self.chess.board();
+        let pieces = self.chess.us();
+        let count = pieces.count() as u32;
         let number = bits.take_bits(bits_for_choices(count)).ok_or(ends)?;
-        let beyond = || RecordError::Limit("piece {} of ", number as usize, count as usize);
-        let from = nth_square(own.0, number).ok_or_else(beyond)?;
+        let beyond_pieces = || RecordError::Limit("piece {} of ", number as usize, count as usize);
+        let from = nth_square(pieces.0, number).ok_or_else(beyond_pieces)?;
         let role = board.role_at(from).expect("the square is occupied");
         let (squares, choices) = self.list_choices(from, role);
         let number = bits.take_bits(bits_for_choices(choices)).ok_or(ends)?;
@@ -125,28 +127,29 @@ impl BinpackBoard {
     /// Encodes a legal move into the movetext.
     pub fn write_move(&self, played: Move, bits: &mut BitWriter) {
         let from = played.from().expect("chess has no drops");
-        let before = |squares: Bitboard, square: Square| {
+        let count_before = |squares: Bitboard, square: Square| {
             (squares & Bitboard((1 << square as u32) - 1)).count() as u32
         };
-        let own = self.chess.us();
-        bits.put_bits(before(own, from), bits_for_choices(own.count() as u32));
+        let pieces = self.chess.us();
+        bits.put_bits(count_before(pieces, from), bits_for_choices(pieces.count() as u32));
         let (squares, choices) = self.list_choices(from, played.role());
         let number = match played {
             Move::Castle { rook, .. } => {
-                let place = self.castling_rooks().position(|it| it == rook);
-                squares.count() as u32 + place.expect("its right is held") as u32
+                let index = self.castling_rooks().position(|it| it == rook);
+                squares.count() as u32 + index.expect("its right is held") as u32
             }
             _ => match played.promotion() {
-                Some(role) => 4 * before(squares, played.to()) + role as u32 - 2,
-                None => before(squares, played.to()),
+                Some(role) => 4 * count_before(squares, played.to()) + role as u32 - 2,
+                None => count_before(squares, played.to()),
             },
         };
         bits.put_bits(number, bits_for_choices(choices));
     }
 
-    /// Plays a move that the format can encode; an error if it is not legal.
+    /// Plays a move that the format can encode. Fails if it is not legal.
     pub fn play_move(&mut self, played: Move) -> Result<(), RecordError> {
-        let (us, to) = (self.chess.turn(), played.to());
+        let us = self.chess.turn();
+        let to = played.to();
         let from = played.from().expect("chess has no drops");
         let castles = |side: &CastlingSide| self.chess.castling_moves(*side).contains(&played);
         if played.is_castle() && !CastlingSide::ALL.iter().any(castles) {
@@ -161,17 +164,18 @@ impl BinpackBoard {
         if self.rights == 0 {
             return Ok(());
         }
-        for (place, (_, king, rook)) in CASTLINGS.iter().enumerate() {
+        for (index, (_, king, rook)) in CASTLINGS.iter().enumerate() {
             if [*king, *rook].iter().any(|square| [from, to].contains(square)) {
-                self.rights &= !(1 << place);
+                self.rights &= !(1 << index);
             }
         }
         Ok(())
     }
 
-    /// Targets of the piece on a square, without castling, and the number of its moves.
+    /// Lists the targets of a piece, without castling, and counts its moves.
     fn list_choices(&self, from: Square, role: Role) -> (Bitboard, u32) {
-        let (us, occupied) = (self.chess.turn(), self.chess.board().occupied());
+        let us = self.chess.turn();
+        let occupied = self.chess.board().occupied();
         let squares = match role {
             Role::Pawn => {
                 let ep =
@@ -196,14 +200,12 @@ impl BinpackBoard {
 
     /// The rooks of the side to move with castling rights, in the order of encoding.
     fn castling_rooks(&self) -> impl Iterator<Item = Square> {
-        let counted = |(place, (color, ..)): &(usize, &(Color, Square, Square))| {
-            self.rights >> place & 1 == 1 && *color == self.chess.turn()
+        let counted = |(index, (color, ..)): &(usize, &(Color, Square, Square))| {
+            self.rights >> index & 1 == 1 && *color == self.chess.turn()
         };
         CASTLINGS.iter().enumerate().filter(counted).map(|(_, (_, _, rook))| *rook)
     }
 }
-
-/// Packs a position as in a stem.
 pub fn pack_stem(position: &Position) -> [u8; 24] {
     let pushed = position.ep_square().map(square_behind);
     let mut nibbles = 0u128;
@@ -223,37 +225,37 @@ pub fn pack_stem(position: &Position) -> [u8; 24] {
     bytes
 }
 
-/// The square behind a double step, or that of the pawn which made it.
+/// Converts between the target of a pawn's double step and the square that it passed.
 fn square_behind(square: Square) -> Square {
     Square::new(square as u32 ^ 8)
 }
 
 pub struct BitReader<'a> {
     bytes: &'a [u8],
-    at: usize,
+    position: usize,
 }
 
 impl<'a> BitReader<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self { bytes, position: 0 }
     }
 
-    /// The next bits, at most 8; none if too few are left.
+    /// Reads the next bits, at most 8; none if too few are left.
     pub fn take_bits(&mut self, count: u32) -> Option<u32> {
-        let (first, shift) = (self.at / 8, self.at % 8);
-        self.at += count as usize;
-        if self.at > 8 * self.bytes.len() {
+        let [first, shift] = [self.position / 8, self.position % 8];
+        self.position += count as usize;
+        if self.position > 8 * self.bytes.len() {
             return None;
         }
-        let two = match self.bytes[first.min(self.bytes.len())..] {
-            [one, two, ..] => u16::from_be_bytes([one, two]),
-            [one] => u16::from(one) << 8,
+        let word = match self.bytes[first.min(self.bytes.len())..] {
+            [high, low, ..] => u16::from_be_bytes([high, low]),
+            [high] => u16::from(high) << 8,
             [] => 0,
         };
-        Some(u32::from(two << shift) >> (16 - count))
+        Some(u32::from(word << shift) >> (16 - count))
     }
 
-    /// A number in blocks of four bits, the lowest first, each after a bit for another block.
+    /// Reads a number in blocks of four bits, the lowest first, each after a bit for another block.
     pub fn read_number(&mut self) -> Option<u16> {
         let mut number = 0;
         for shift in [0, 4, 8, 12] {
@@ -267,14 +269,14 @@ impl<'a> BitReader<'a> {
     }
 
     pub fn bytes_taken(&self) -> usize {
-        self.at.div_ceil(8)
+        self.position.div_ceil(8)
     }
 }
 
 #[derive(Default)]
 pub struct BitWriter {
     pub bytes: Vec<u8>,
-    /// Free bits of the last byte.
+    /// The number of free bits of the last byte.
     free: u32,
 }
 
@@ -305,7 +307,7 @@ impl BitWriter {
     }
 }
 
-/// Bits that distinguish this many choices.
+/// The number of bits that distinguish the given number of choices.
 pub fn bits_for_choices(choices: u32) -> u32 {
     u32::BITS - choices.saturating_sub(1).leading_zeros()
 }

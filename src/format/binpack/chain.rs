@@ -1,4 +1,4 @@
-//! A chain: a stem of 32 bytes, the number of moves that follow, and their movetext.
+//! A chain: a stem of 32 bytes, the number of the following moves, and their movetext.
 
 use std::num::{NonZeroU16, NonZeroU64};
 
@@ -6,44 +6,45 @@ use super::super::{RecordError, fields};
 use super::board::{BinpackBoard, BitReader, BitWriter, fold_sign, pack_stem, unfold_sign};
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
 
-/// Smallest chain: stem and number of moves.
+/// The size of the smallest chain: stem and number of moves.
 pub const LEAST: usize = 34;
-/// Mask of the ply in the 16 bits of ply and result.
+/// The mask of the ply in the 16 bits of ply and result.
 const PLY: u16 = 0x3fff;
-/// Error in a chain: how many of its positions were read, and what is wrong with the next.
+/// The number of positions of a chain that were read, and the error in the next one.
 pub type ChainError = (usize, RecordError);
 
-/// Appends the samples of the chain at the start of the bytes; returns its size in bytes.
+/// Appends the samples of the chain at the start of the bytes, and returns its size in bytes.
 pub fn read_chain(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainError> {
     let first = out.len();
     let Some((stem, text)) = bytes.split_first_chunk::<LEAST>() else {
         let words = "a chain has {} bytes, expected at least ";
         return Err((0, RecordError::Limit(words, bytes.len(), LEAST)));
     };
-    let word = |at: usize| u16::from_be_bytes([stem[at], stem[at + 1]]);
-    let at_stem = |reason| (0, reason);
+    let read_word = |offset: usize| u16::from_be_bytes([stem[offset], stem[offset + 1]]);
+    let stem_error = |reason| (0, reason);
     let sample = |result, score, ply, played, position| -> Result<Sample, RecordError> {
         let score = fields::score_of_stockfish(score)?;
         Ok(Sample { result, score, ply: Some(ply), played, ..Sample::from_position(position) })
     };
-    let halfmove = word(30).min(255) as u8;
+    let halfmove = read_word(30).min(255) as u8;
     let position = stem.first_chunk().expect("34 bytes");
-    let mut board = BinpackBoard::unpack_stem(position, halfmove).map_err(at_stem)?;
-    let played = stem_move(word(24)).map_err(at_stem)?;
-    let mut score = unfold_sign(word(26));
-    let mut ply = word(28) & PLY;
-    let mut result = match unfold_sign(word(28) >> 14) {
+    let mut board = BinpackBoard::unpack_stem(position, halfmove).map_err(stem_error)?;
+    let played = stem_move(read_word(24)).map_err(stem_error)?;
+    let mut score = unfold_sign(read_word(26));
+    let mut ply = read_word(28) & PLY;
+    let mut result = match unfold_sign(read_word(28) >> 14) {
         result @ -1..=1 => f32::from(result + 1) / 2.0,
         _ => return Err((0, "the result is not -1, 0 or 1".into())),
     };
-    let count = word(32);
+    let count = read_word(32);
     let position = board.to_position(ply);
-    out.push(sample(result, score, ply, played, position).map_err(at_stem)?);
+    out.push(sample(result, score, ply, played, position).map_err(stem_error)?);
     let mut bits = BitReader::new(text);
     let mut hash: Option<GameHash> = None;
     if let Some(played) = played {
-        board.find_legal_move(played).and_then(|legal| board.play_move(legal)).map_err(at_stem)?;
-        // A single position may come from a file of shuffled ones.
+        let legal = board.find_legal_move(played).map_err(stem_error)?;
+        board.play_move(legal).map_err(stem_error)?;
+        // A single position may come from a shuffled file.
         hash = (count > 0).then(|| GameHash::from_start(&position));
         hash.iter_mut().for_each(|hash| hash.add_move(played));
     } else if count > 0 {
@@ -81,7 +82,7 @@ pub fn begins_chain(bytes: &[u8]) -> bool {
 
 /// Decodes the move of a stem: kind, from, to, promotion, highest bits first; all zero for none.
 fn stem_move(bits: u16) -> Result<Option<PlayedMove>, RecordError> {
-    let (from, to) = (bits >> 8 & 63, bits >> 2 & 63);
+    let [from, to] = [bits >> 8 & 63, bits >> 2 & 63];
     let kind = match bits >> 14 {
         0 => 0,
         1 => (bits & 3) << 12 | 3 << 14,
@@ -109,7 +110,7 @@ pub struct BinpackChain {
     bytes: [u8; LEAST],
     text: BitWriter,
     moves: u16,
-    /// Position after the last move; none if there was no move.
+    /// The position after the last move; none if there was no move.
     next: Option<BinpackBoard>,
     ply: u16,
     score: i16,
@@ -122,26 +123,26 @@ impl BinpackChain {
         let entry = ChainEntry::new(sample)?;
         let mut board = BinpackBoard::new(&entry.position)?;
         let mut bytes = [0; LEAST];
-        let mut word = |at: usize, word: u16| {
-            bytes[at..at + 2].copy_from_slice(&word.to_be_bytes());
+        let mut put_word = |offset: usize, word: u16| {
+            bytes[offset..offset + 2].copy_from_slice(&word.to_be_bytes());
         };
         let result = i16::from(fields::result_byte(sample.result)?) - 1;
-        word(24, sample.played.map_or(0, stem_bits));
-        word(26, fold_sign(entry.score));
-        word(28, fold_sign(result) << 14 | entry.ply);
-        word(30, u16::from(sample.position.halfmove()));
+        put_word(24, sample.played.map_or(0, stem_bits));
+        put_word(26, fold_sign(entry.score));
+        put_word(28, fold_sign(result) << 14 | entry.ply);
+        put_word(30, u16::from(sample.position.halfmove()));
         bytes[..24].copy_from_slice(&pack_stem(&entry.position));
         let mut next = None;
         if let Some(played) = sample.played {
             board.play_move(board.find_legal_move(played)?)?;
             next = Some(board);
         }
-        let (ChainEntry { ply, score, white_result, .. }, game) = (entry, sample.game);
-        let (text, moves) = (BitWriter::default(), 0);
-        Ok(Self { bytes, text, moves, next, ply, score, white_result, game })
+        let ChainEntry { ply, score, white_result, .. } = entry;
+        let text = BitWriter::default();
+        Ok(Self { bytes, text, moves: 0, next, ply, score, white_result, game: sample.game })
     }
 
-    /// Adds a sample if it follows the last one; false if it does not.
+    /// Adds a sample and returns true, if it follows the last one.
     pub fn append_sample(&mut self, sample: &Sample) -> Result<bool, RecordError> {
         let entry = ChainEntry::new(sample)?;
         let (Some(board), Some(played)) = (&self.next, sample.played) else { return Ok(false) };
@@ -154,12 +155,14 @@ impl BinpackChain {
         if !follows {
             return Ok(false);
         }
-        let (legal, mut next) = (board.find_legal_move(played)?, board.clone());
+        let legal = board.find_legal_move(played)?;
+        let mut next = board.clone();
         next.play_move(legal)?;
         board.write_move(legal, &mut self.text);
         self.text.write_number(fold_sign(entry.score.wrapping_add(self.score)));
         self.next = Some(next);
-        (self.ply, self.score) = (entry.ply, entry.score);
+        self.ply = entry.ply;
+        self.score = entry.score;
         self.moves += 1;
         Ok(true)
     }
@@ -170,10 +173,8 @@ impl BinpackChain {
         out.extend_from_slice(&self.text.bytes);
     }
 }
-
-/// A sample as a chain stores it.
 struct ChainEntry {
-    /// With the move number of the ply.
+    /// The position with the move number of the ply.
     position: Position,
     ply: u16,
     score: i16,

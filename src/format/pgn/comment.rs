@@ -1,9 +1,8 @@
-//! Scores in comments, as tournament programs, lichess and annotators write them.
-//! docs/formats.md has their forms. Scores are in pawns, which are written with a point: without one
-//! they could be centipawns.
+//! Scores in comments, as tournament programs, lichess and annotators write them; docs/formats.md has
+//! their forms. Scores are in pawns with a decimal point: other numbers could be centipawns.
 //!
-//! A number alone may be OpenBench's, as `+0.35`, or pgn-extract's, as `0.35`: the [`Signs`] of its
-//! game decide about negative ones.
+//! A number alone may be OpenBench's, as `+0.35`, or pgn-extract's, as `0.35`. The [`Signs`] of the
+//! game decide about negative numbers.
 
 use shakmaty::Color;
 
@@ -11,31 +10,29 @@ use super::text::TagOutcome;
 use crate::format::ReadView;
 use crate::point_of_view::PointOfView;
 
-/// Score of a mate in n half-moves is `MATE - n`.
+/// The base of scores of mates: a mate in n half-moves is `MATE - n`.
 pub const MATE: i16 = 32_000;
 pub const LARGEST: i16 = MATE - 1;
 pub const LONGEST_MATE: i16 = 1000;
 
-/// The number of a comment that is a score, or may be one.
+/// The number of a comment that is, or may be, a score.
 #[derive(Clone, Copy, Debug)]
 pub enum Comment {
     /// A score whose side and position are known.
     Score(CommentNumber, ReadView),
-    /// A score whose side and position follow from the signs of its game; whether it has a depth.
+    /// A score whose side and position follow from the signs of the game, and whether it has a depth.
     Signed(CommentNumber, bool),
-    /// A number in another form.
     Unknown,
 }
 
 const MOVER: ReadView = ReadView { view: PointOfView::SideToMove, follows_move: false };
 const WHITE: ReadView = ReadView { view: PointOfView::White, follows_move: true };
 
-/// Signs of the numbers of a game that have no other mark.
+/// The signs of the numbers of a game that have no other mark.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Signs {
-    /// Whether any has `+`.
     has_plus: bool,
-    /// Whether any positive one without a depth has no sign.
+    /// Whether any positive number without a depth has no sign.
     has_unsigned: bool,
 }
 
@@ -47,7 +44,7 @@ impl Signs {
         }
     }
 
-    /// How a number is read; none if it may be White's or the mover's.
+    /// The point of view of a number; none if it may be White's or the mover's.
     fn read_view(self, number: CommentNumber, has_depth: bool) -> Option<ReadView> {
         match (self.has_plus, self.has_unsigned) {
             (true, _) if has_depth => Some(MOVER),
@@ -63,8 +60,8 @@ impl Comment {
     pub fn parse_comment(comment: &[u8]) -> Option<Self> {
         let comment = comment.trim_ascii();
         let moves = comment.iter().position(|&byte| byte == b')').filter(|_| comment[0] == b'(');
-        let behind = comment[moves.map_or(0, |end| end + 1)..].trim_ascii_start();
-        if let Some((value, rest)) = parse_number(behind)
+        let rest_of_comment = comment[moves.map_or(0, |end| end + 1)..].trim_ascii_start();
+        if let Some((value, rest)) = parse_number(rest_of_comment)
             && (matches!(rest, [b'/', b'0'..=b'9', ..]) || is_end(rest))
         {
             // `/12`, or ` 12/18` of OpenBench.
@@ -78,14 +75,14 @@ impl Comment {
         };
         for (name, follows_move) in [(&b"wv="[..], false), (b"[%eval", true)] {
             if let Some(value) = value_after(comment, name) {
-                let found = parse_number(value.trim_ascii_start());
-                return Some(found.map_or(Comment::Unknown, |it| score(it, follows_move)));
+                let number = parse_number(value.trim_ascii_start());
+                return Some(number.map_or(Comment::Unknown, |it| score(it, follows_move)));
             }
         }
         behind_depth(comment).map(|it| score(it, true)).or_else(|| find_unread_score(comment))
     }
 
-    /// The number, and how it is read: from the point of view that is given, if any.
+    /// Returns the number and its point of view, which is the given one, if any.
     pub fn read_number(
         self,
         signs: Signs,
@@ -96,12 +93,12 @@ impl Comment {
             Comment::Signed(number, has_depth) => (number, signs.read_view(number, has_depth)),
             Comment::Unknown => return None,
         };
-        let of_given = given.map(|view| if view == PointOfView::White { WHITE } else { MOVER });
-        let read = read.or(of_given)?;
+        let given_view = given.map(|view| if view == PointOfView::White { WHITE } else { MOVER });
+        let read = read.or(given_view)?;
         Some((number, ReadView { view: given.unwrap_or(read.view), ..read }))
     }
 
-    /// Remedy that makes a score of it.
+    /// The remedy that makes the number a score.
     pub fn cure_text(self) -> &'static str {
         match self {
             Comment::Signed(..) => "set data.score_view or --score-view (docs/formats.md)",
@@ -110,35 +107,36 @@ impl Comment {
     }
 }
 
-/// Whether a word ends before a text.
+/// Whether a text begins with the end of a word.
 fn is_end(text: &[u8]) -> bool {
     text.first().is_none_or(u8::is_ascii_whitespace)
 }
 
-/// Parses a score behind a depth and a colon, as Scid writes it, at times behind a name.
+/// Parses a score after a depth and a colon, as Scid writes it, sometimes after a name.
 fn behind_depth(comment: &[u8]) -> Option<(CommentNumber, &[u8])> {
     let ends_name = |it: &[u8]| it[0] == b':' && it[1].is_ascii_whitespace();
     let names = comment.windows(2).enumerate().filter(|(_, it)| ends_name(it));
-    std::iter::once(0).chain(names.map(|(at, _)| at + 2)).find_map(|at| {
-        let (_, rest) = parse_digits(&comment[at..])?;
+    std::iter::once(0).chain(names.map(|(start, _)| start + 2)).find_map(|start| {
+        let (_, rest) = parse_digits(&comment[start..])?;
         let (number, rest) = parse_number(rest.strip_prefix(b":")?)?;
-        // Without a sign it may be a time.
+        // A number without a sign may be a time.
         ((number.sign.is_some() || number.mate) && is_end(rest)).then_some((number, rest))
     })
 }
 
-/// Whether a word of a comment may be a score: no move number, result or time. Behind the first
-/// word only numbers with a sign or a point may be, and those that a name says to be one.
+/// Finds a word of a comment that may be a score, and not a move number, result or time. After the
+/// first word, only numbers with a sign, a point or a name before them may be scores.
 fn find_unread_score(text: &[u8]) -> Option<Comment> {
     let mate = [&b"mate in "[..], b"Mate in "].iter().find_map(|name| value_after(text, name));
     if mate.is_some_and(|length| parse_digits(length).is_some()) {
         return Some(Comment::Unknown);
     }
     let borders = |byte: &u8| byte.is_ascii_whitespace() || b"()[]=,;\"".contains(byte);
-    let (mut named, mut all) = (true, text.split(borders).filter(|word| !word.is_empty()));
-    let may_be = |word: &[u8]| {
+    let mut words = text.split(borders).filter(|word| !word.is_empty());
+    let mut is_named_value = true;
+    let check_word = |word: &[u8]| {
         let names: [&[u8]; 6] = [b"cp", b"score", b"eval", b"%eval", b"mate", b"ev"];
-        let is_named = std::mem::replace(&mut named, names.contains(&word));
+        let is_named = std::mem::replace(&mut is_named_value, names.contains(&word));
         let number = word.iter().position(|byte| !b"+-#M.".contains(byte))?;
         let (_, rest) = parse_digits(&word[number..])?;
         let (is_decimal, end) = match rest {
@@ -150,24 +148,24 @@ fn find_unread_score(text: &[u8]) -> Option<Comment> {
         let is_marked = (number > 0 || is_decimal) && matches!(end, [] | [b'/', ..]);
         (is_marked || is_named && TagOutcome::from_text(word).is_none()).then_some(())
     };
-    all.find_map(may_be).map(|()| Comment::Unknown)
+    words.find_map(check_word).map(|()| Comment::Unknown)
 }
 
-/// Text behind the name of a value, at the beginning of a word.
+/// The text after the name of a value, which begins a word.
 fn value_after<'a>(comment: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let first = name[0];
     (0..comment.len())
-        .filter(|&at| comment[at] == first && comment[at..].starts_with(name))
-        .find(|&at| at == 0 || !comment[at - 1].is_ascii_alphanumeric())
-        .map(|at| &comment[at + name.len()..])
+        .filter(|&start| comment[start] == first && comment[start..].starts_with(name))
+        .find(|&start| start == 0 || !comment[start - 1].is_ascii_alphanumeric())
+        .map(|start| &comment[start + name.len()..])
 }
 
 /// A number of pawns, or the length of a mate.
 #[derive(Clone, Copy, Debug)]
 pub struct CommentNumber {
-    /// `+` or `-`, if there is one.
+    /// The sign `+` or `-`, if there is one.
     sign: Option<u8>,
-    /// Centipawns, or the length of a mate.
+    /// The centipawns, or the length of a mate.
     size: i32,
     mate: bool,
     /// Whether the length of a mate counts moves, not half-moves.
@@ -175,14 +173,14 @@ pub struct CommentNumber {
 }
 
 impl CommentNumber {
-    /// The score for the side to move, `turn`, in the position that it belongs to.
+    /// Converts to the score for `turn`, the side to move in the score's position.
     pub fn to_score(self, read: ReadView, turn: Color) -> i16 {
         let is_flipped = match read.view {
             PointOfView::White => turn.is_black(),
             PointOfView::SideToMove => read.follows_move,
         };
         let is_negative = (self.sign == Some(b'-')) != is_flipped;
-        // The side that mates makes the first move of the mate, or the other side does.
+        // Either side may make the first move of the mate.
         let plies = if self.in_moves { 2 * self.size - i32::from(!is_negative) } else { self.size };
         let size = match self.mate {
             true => i32::from(MATE) - plies.clamp(1, LONGEST_MATE.into()),

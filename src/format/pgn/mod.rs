@@ -1,7 +1,7 @@
-//! PGN. Each move gives one sample, its position the one before the move. The result is that of the
-//! tag `Result`, which must agree with the end of the moves; games whose result is `*` or `?` are
-//! counted and skipped. Scores come from comments, see [`comment`]. A faulty game is rejected
-//! whole; the crate `pgn-reader` would skip what it cannot read.
+//! PGN. Each move gives one sample with the position before the move. The result comes from the tag
+//! `Result`, which must agree with the end of the moves; games with the result `*` or `?` are counted
+//! and skipped. Scores come from comments; see [`comment`]. A faulty game is rejected as a whole; the
+//! crate `pgn-reader` would skip the parts that it cannot read.
 
 pub mod comment;
 mod text;
@@ -53,56 +53,55 @@ struct PgnReader {
 
 impl PgnReader {
     fn new(input: ByteInput) -> Self {
-        let (frame, comments) = (GameFrame::default(), CommentScores::default());
+        let (frame, comments) = Default::default();
         Self { frames: Frames::new(input), frame, games: 0, unfinished: 0, comments }
     }
-
-    /// Converts an error in `self.frame` to a fault.
-    fn to_fault(&self, wrong: GameError) -> Fault {
-        let line = self.frame.line_of(wrong.at);
-        let mut place = format!("game {}, line {line}", self.games);
-        if let Some((number, turn)) = wrong.turn {
+    fn to_fault(&self, error: GameError) -> Fault {
+        let line = self.frame.line_of(error.offset);
+        let mut location = format!("game {}, line {line}", self.games);
+        if let Some((number, turn)) = error.turn {
             let dots = if turn == Color::White { "." } else { "..." };
-            place = format!("{place}, move {number}{dots}");
+            location = format!("{location}, move {number}{dots}");
         }
-        let bad = BadRecord { place: RecordPlace::Words(place), reason: wrong.reason };
-        if self.frame.last && wrong.at_end { Fault::CutOff(bad) } else { Fault::Skipped(bad) }
+        let bad = BadRecord { location: RecordPlace::Words(location), reason: error.reason };
+        if self.frame.last && error.at_end { Fault::CutOff(bad) } else { Fault::Skipped(bad) }
     }
 }
 
-/// The position after the moves of each game, whatever its result: a book of openings.
+/// Reads the position after the moves of each game with any result, for an opening book.
 pub(super) fn last_positions(input: ByteInput) -> Result<Vec<Position>, Fault> {
     read_each(input, |frame| last_position(frame.valid_bytes()?), |_| size_of::<Position>())
 }
 
-/// Players and results of the games of a file.
+/// Reads the players and results of the games of a file.
 pub fn read_scoresheets(input: ByteInput) -> Result<Vec<Scoresheet>, Fault> {
     read_each(input, Scoresheet::read_frame, Scoresheet::byte_size)
 }
 
-/// Results of `of` for each game, up to the first error, of so many `bytes` each.
+/// Collects the results of `read_game`, whose sizes are `bytes`, up to the first error.
 fn read_each<T>(
     input: ByteInput,
-    of: impl Fn(&GameFrame) -> Result<Option<T>, GameError>,
+    read_game: impl Fn(&GameFrame) -> Result<Option<T>, GameError>,
     bytes: impl Fn(&T) -> usize,
 ) -> Result<Vec<T>, Fault> {
-    let (mut reader, mut all, mut size) = (PgnReader::new(input), Vec::new(), 0);
+    let mut reader = PgnReader::new(input);
+    let (mut results, mut size) = <(Vec<T>, usize)>::default();
     while reader.frames.next(&mut reader.frame)? {
-        match of(&reader.frame) {
+        match read_game(&reader.frame) {
             Ok(None) => continue,
-            Ok(Some(made)) => {
-                size += bytes(&made);
+            Ok(Some(result)) => {
+                size += bytes(&result);
                 book::require_small(size)?;
-                all.push(made);
+                results.push(result);
             }
-            Err(wrong) => {
+            Err(error) => {
                 reader.games += 1;
-                return Err(reader.to_fault(wrong));
+                return Err(reader.to_fault(error));
             }
         }
         reader.games += 1;
     }
-    Ok(all)
+    Ok(results)
 }
 
 impl SampleReader for PgnReader {
@@ -110,13 +109,13 @@ impl SampleReader for PgnReader {
         if !self.frames.next(&mut self.frame)? {
             return Ok(false);
         }
-        let kept = out.len();
+        let first = out.len();
         let read = replay_game(&self.frame, out, &mut self.comments);
         self.games += u64::from(!matches!(read, Ok(ReplayedGame::Nothing)));
         self.unfinished += u64::from(matches!(read, Ok(ReplayedGame::Unfinished)));
-        read.map(|_| true).map_err(|wrong| {
-            out.truncate(kept);
-            self.to_fault(wrong)
+        read.map(|_| true).map_err(|error| {
+            out.truncate(first);
+            self.to_fault(error)
         })
     }
 
@@ -143,11 +142,11 @@ enum ReplayedGame {
     /// A complete game, with White's result.
     Whole(f32),
     Unfinished,
-    /// No game: blank lines, or text between games.
+    /// Blank lines, or text between games.
     Nothing,
 }
 
-/// Appends the samples of a game; some of them even if it is faulty.
+/// Appends the samples of a game; before an error, a part of them.
 fn replay_game(
     frame: &GameFrame,
     out: &mut Vec<Sample>,
@@ -161,9 +160,9 @@ fn replay_game(
     }
     let mut tokens = Tokens::new(text, tags.end);
     // Moves begin with `1.`.
-    let mut behind_number = text[tags.end..].iter().skip_while(|it| it.is_ascii_digit());
-    let is_word = behind_number.next().is_some_and(|byte| !b".[{(".contains(byte));
-    if !tags.some && is_word && tokens.is_prose() {
+    let mut after_number = text[tags.end..].iter().skip_while(|it| it.is_ascii_digit());
+    let is_word = after_number.next().is_some_and(|byte| !b".[{(".contains(byte));
+    if !tags.has_tags && is_word && tokens.is_prose() {
         return Ok(ReplayedGame::Nothing);
     }
     let mut replay = Replay::new(&tags, result, out, notes)?;
@@ -175,28 +174,28 @@ fn replay_game(
 /// The position after the moves of a game with any result; none if there is no game.
 fn last_position(text: &[u8]) -> Result<Option<Position>, GameError> {
     let tags = Tags::parse_tags(text).map_err(GameError::of_game)?;
-    let (mut samples, mut notes) = (Vec::new(), CommentScores::default());
+    let (mut samples, mut notes) = Default::default();
     let mut replay = Replay::new(&tags, None, &mut samples, &mut notes)?;
     let mut tokens = Tokens::new(text, tags.end);
     let read = replay.play_tokens(&mut tokens);
     read.map_err(|reason| token_error(&tokens, &replay.chess, reason))?;
     let chess = replay.chess;
-    Ok((tags.some || !samples.is_empty()).then(|| Position::from_chess(&chess)))
+    Ok((tags.has_tags || !samples.is_empty()).then(|| Position::from_chess(&chess)))
 }
 
 fn token_error(tokens: &Tokens, chess: &Chess, reason: RecordError) -> GameError {
     let turn = Some((chess.fullmoves().get(), chess.turn()));
-    GameError { at: tokens.from, turn, reason, at_end: tokens.at_end() }
+    GameError { offset: tokens.start, turn, reason, at_end: tokens.at_end() }
 }
 
 struct Replay<'a, 't> {
-    /// Position after the moves so far.
+    /// The position after the moves so far.
     chess: Chess,
     ply: u16,
     hash: GameHash,
-    /// Comments with numbers, and how many moves were made before each.
+    /// The comments with numbers, each with the number of moves before it.
     comments: Vec<(usize, Comment, &'t [u8])>,
-    /// Output; samples from number `first` on belong to this game.
+    /// The output; samples from index `first` on belong to this game.
     out: &'a mut Vec<Sample>,
     first: usize,
     notes: &'a mut CommentScores,
@@ -215,13 +214,14 @@ impl<'a, 't> Replay<'a, 't> {
         let start = start.map_or(Ok(Chess::new()), |start| start.to_chess());
         let chess = start.map_err(|error| GameError::of_game(error.into()))?;
         let hash = GameHash::from_start(&Position::from_chess(&chess));
-        let (ply, first) = (fields::half_moves(chess.fullmoves().get(), chess.turn()), out.len());
+        let ply = fields::half_moves(chess.fullmoves().get(), chess.turn());
+        let first = out.len();
         let comments = Vec::new();
         Ok(Self { chess, ply, hash, comments, out, first, notes, result, ended: None })
     }
 
     fn play_tokens(&mut self, tokens: &mut Tokens<'t>) -> Result<(), RecordError> {
-        // Behind the result may stand text, but not another game.
+        // Text may follow the result, but not another game.
         while !(self.ended.is_some() && tokens.is_prose())
             && let Some(token) = tokens.next()?
         {
@@ -238,9 +238,10 @@ impl<'a, 't> Replay<'a, 't> {
         Ok(())
     }
 
-    /// Gives the positions the scores of the comments.
+    /// Sets the scores of the positions from the comments.
     fn read_comments(&mut self) {
-        let (mut signs, positions) = (Signs::default(), &mut self.out[self.first..]);
+        let mut signs = Signs::default();
+        let positions = &mut self.out[self.first..];
         // A number before the first move may be anything.
         let after_moves = self.comments.iter().filter(|(moves, ..)| *moves > 0);
         after_moves.for_each(|(_, comment, _)| signs.add(*comment));
@@ -253,7 +254,7 @@ impl<'a, 't> Replay<'a, 't> {
                         self.notes.first.get_or_insert(read);
                     }
                 }
-                // Before the first move an engine may be named.
+                // A comment before the first move may name an engine.
                 None if moves > 0 => {
                     self.notes.unread.add(|| show_start(text), comment.cure_text())
                 }
@@ -269,20 +270,22 @@ impl<'a, 't> Replay<'a, 't> {
         last: bool,
     ) -> Result<ReplayedGame, RecordError> {
         let moves = self.out.len() - self.first;
-        // A last line without its end may be cut off, and so may tags without a blank line.
+        // A last line without a line break may be cut off, as may tags without a blank line.
         let is_whole = match moves > 0 {
             true => text.ends_with(b"\n"),
             false => !last || text.ends_with(b"\n\n") || text.ends_with(b"\n\r\n"),
         };
-        let tagged = self.result.or((moves == 0 && tags.some).then_some(TagOutcome::Unfinished));
+        let tagged =
+            self.result.or((moves == 0 && tags.has_tags).then_some(TagOutcome::Unfinished));
         match self.ended.or(tagged.filter(|_| is_whole)) {
             Some(TagOutcome::Won(doubled)) => {
                 self.read_comments();
-                let (game, white_result) = (Some(self.hash.to_game()), f32::from(doubled) / 2.0);
+                let white_result = f32::from(doubled) / 2.0;
                 let forfeit = tags.is_forfeit(text);
                 for sample in &mut self.out[self.first..] {
                     let turn = sample.position.turn();
-                    (sample.game, sample.forfeit) = (game, forfeit);
+                    sample.game = Some(self.hash.to_game());
+                    sample.forfeit = forfeit;
                     sample.result = fields::flip_result(white_result, turn);
                 }
                 Ok(ReplayedGame::Whole(white_result))
@@ -291,7 +294,7 @@ impl<'a, 't> Replay<'a, 't> {
                 self.out.truncate(self.first);
                 Ok(ReplayedGame::Unfinished)
             }
-            None if !tags.some && moves == 0 => Ok(ReplayedGame::Nothing),
+            None if !tags.has_tags && moves == 0 => Ok(ReplayedGame::Nothing),
             None => Err("the moves end without a result".into()),
         }
     }
@@ -304,49 +307,49 @@ impl<'a, 't> Replay<'a, 't> {
         let legal = parse_legal_san(san, &self.chess)?;
         let played = PlayedMove::from_move(&legal).ok_or_else(|| not_a_move(san))?;
         let position = Position::from_chess(&self.chess);
-        let (ply, played) = (Some(self.ply), Some(played));
-        self.out.push(Sample { ply, played, ..Sample::from_position(position) });
-        played.into_iter().for_each(|played| self.hash.add_move(played));
+        let ply = Some(self.ply);
+        self.out.push(Sample { ply, played: Some(played), ..Sample::from_position(position) });
+        self.hash.add_move(played);
         self.chess.play_unchecked(legal);
         self.ply = self.ply.saturating_add(1);
         Ok(())
     }
 
     fn end_game(&mut self, outcome: TagOutcome) -> Result<(), RecordError> {
-        let known = |it: &TagOutcome| *it != TagOutcome::Unfinished;
-        let before = self.ended.or(self.result).filter(known).unwrap_or(outcome);
-        if before != outcome && outcome != TagOutcome::Unfinished {
-            return Err(RecordError::Outcomes(outcome.as_text(), before.as_text()));
+        let is_known = |it: &TagOutcome| *it != TagOutcome::Unfinished;
+        let expected = self.ended.or(self.result).filter(is_known).unwrap_or(outcome);
+        if expected != outcome && outcome != TagOutcome::Unfinished {
+            return Err(RecordError::Outcomes(outcome.as_text(), expected.as_text()));
         }
-        self.ended = Some(before);
+        self.ended = Some(expected);
         Ok(())
     }
 }
 
-/// Parses a legal move in SAN, also in forms of old programs that have one meaning: `e8Q`,
-/// `e8(Q)`, `e8/Q`, `exd6e.p.`, `e2-e4`, `0-0`, `g1f3`.
+/// Parses a legal move in SAN, also in unambiguous forms of old programs: `e8Q`, `e8(Q)`, `e8/Q`,
+/// `exd6e.p.`, `e2-e4`, `0-0`, `g1f3`.
 fn parse_legal_san(san: &[u8], chess: &Chess) -> Result<Move, RecordError> {
     let parsed = San::from_ascii(san);
     if let Some(legal) = parsed.as_ref().ok().and_then(|parsed| parsed.to_move(chess).ok()) {
         return Ok(legal);
     }
     let plain = plain_san(san);
-    let other = San::from_ascii(plain.as_bytes()).ok();
-    let other = other.and_then(|other| other.to_move(chess).ok());
+    let alternative = San::from_ascii(plain.as_bytes()).ok();
+    let alternative = alternative.and_then(|alternative| alternative.to_move(chess).ok());
     let uci = |text: &str| UciMove::from_ascii(text.as_bytes()).ok()?.to_move(chess).ok();
-    // `Ke1g1` castles.
+    // `Ke1g1` means castling.
     let squares = plain.trim_start_matches('K').replace('=', "").to_lowercase();
-    if let Some(legal) = other.or_else(|| uci(&squares)) {
+    if let Some(legal) = alternative.or_else(|| uci(&squares)) {
         return Ok(legal);
     }
     let parsed = parsed.map_err(|_| not_a_move(san))?;
     parsed.to_move(chess).map_err(|error| {
-        let what = match error {
+        let reason = match error {
             SanError::IllegalSan => "not legal",
             SanError::AmbiguousSan => "more than one move",
         };
-        let what = format!("`{}` is {what}", show_start(san));
-        RecordError::Move(what.into(), Position::from_chess(chess).into())
+        let reason = format!("`{}` is {reason}", show_start(san));
+        RecordError::Move(reason.into(), Position::from_chess(chess).into())
     })
 }
 
@@ -360,7 +363,7 @@ fn plain_san(san: &[u8]) -> String {
     let ends = [".", "(ep)", "/ep", "ep", "e.p"];
     let text = ends.iter().fold(&*text, |text, end| text.trim_end_matches(end));
     let mut text: String = text.chars().filter(|it| !"-=()/:".contains(*it)).collect();
-    // `ed6`.
+    // `ed6` lacks the `x`.
     if matches!(text.as_bytes(), [b'a'..=b'h', b'a'..=b'h', ..]) {
         text.insert(1, 'x');
     }
@@ -378,35 +381,34 @@ fn not_a_move(san: &[u8]) -> RecordError {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scoresheet {
-    /// Number of its first line.
     pub line: u64,
-    /// 0, 0.5 or 1; None if the game has none, or the file ends within it.
+    /// The result, 0, 0.5 or 1; None if the game has none, or the file ends within it.
     pub white_result: Option<f64>,
-    /// First position; empty for the usual one.
+    /// The first position; empty for the initial position of chess.
     pub start: String,
     tags: Vec<(String, String)>,
 }
 
 impl Scoresheet {
-    /// The trimmed value of a tag; None for `?` or `-`, PGN's unknown.
+    /// The trimmed value of a tag; None for an unknown value, `?` or `-` in PGN.
     pub fn find_tag(&self, name: &str) -> Option<&str> {
-        let found = self.tags.iter().rev().find(|(it, _)| it.eq_ignore_ascii_case(name));
-        let value = found.map(|(_, value)| value.trim());
+        let tag = self.tags.iter().rev().find(|(it, _)| it.eq_ignore_ascii_case(name));
+        let value = tag.map(|(_, value)| value.trim());
         value.filter(|value| !matches!(*value, "" | "?" | "-"))
     }
 
-    /// Whether the game was forfeited; None if its tags do not say how it ended.
+    /// Whether the game was forfeited; None if the tags do not contain its end.
     pub fn is_forfeit(&self) -> Option<bool> {
         self.find_tag("Termination").map(text::names_forfeit)
     }
 
-    /// About its size in memory.
+    /// The approximate size in memory.
     fn byte_size(&self) -> usize {
         let texts = self.tags.iter().map(|(name, value)| 96 + name.len() + value.len());
         size_of::<Self>() + texts.sum::<usize>()
     }
 
-    /// Reads a game; none if a text has no game.
+    /// Reads a game; none if the text has no game.
     fn read_frame(frame: &GameFrame) -> Result<Option<Self>, GameError> {
         let text = frame.valid_bytes()?;
         let white_result = match replay_game(frame, &mut Vec::new(), &mut CommentScores::default())

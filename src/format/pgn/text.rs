@@ -1,4 +1,4 @@
-//! Text of games: a file split into games, their tags, and the tokens of their moves.
+//! The text of games: a file split into games, their tags, and the tokens of their moves.
 
 use std::io::{self, BufRead, Read};
 
@@ -9,13 +9,12 @@ use super::{not_a_move, show_start};
 use crate::format::{ByteInput, RecordError, fields};
 use crate::sample::Position;
 
-/// Longest game in bytes, comments with lines of play included.
+/// The length of the longest game in bytes, with its comments.
 pub const LONGEST: usize = 1 << 24;
 
 #[derive(Default)]
 pub struct GameFrame {
     text: Vec<u8>,
-    /// Number of its first line.
     pub line: u64,
     pub last: bool,
     /// Whether the game is longer than 16 MiB, so that `text` is incomplete.
@@ -33,27 +32,27 @@ impl GameFrame {
         }
     }
 
-    pub fn line_of(&self, at: usize) -> u64 {
-        self.line + self.text[..at].iter().filter(|&&byte| byte == b'\n').count() as u64
+    pub fn line_of(&self, offset: usize) -> u64 {
+        self.line + self.text[..offset].iter().filter(|&&byte| byte == b'\n').count() as u64
     }
 }
 
 pub struct GameError {
-    pub at: usize,
-    /// Number and side of the move in question.
+    pub offset: usize,
+    /// The number and side of the wrong move.
     pub turn: Option<(u32, Color)>,
     pub reason: RecordError,
-    /// Whether the text may end there.
+    /// Whether the text ends at the error, and may be cut off.
     pub at_end: bool,
 }
 
 impl GameError {
     pub fn of_game(reason: RecordError) -> Self {
-        Self { at: 0, turn: None, reason, at_end: false }
+        Self { offset: 0, turn: None, reason, at_end: false }
     }
 }
 
-/// The games of a file: one ends before a tag behind its moves, or a second tag `Event`.
+/// The games of a file. A game ends before a tag that follows its moves, or a second tag `Event`.
 pub struct Frames {
     input: ByteInput,
     lines: u64,
@@ -70,26 +69,26 @@ impl Frames {
     pub fn next(&mut self, frame: &mut GameFrame) -> io::Result<bool> {
         frame.text.clear();
         frame.text.append(&mut self.pending);
-        // A pending line was counted if it has an end.
+        // A pending line with a line break was counted.
         frame.line = self.lines + u64::from(!frame.text.ends_with(b"\n"));
-        (frame.last, frame.too_long) = (false, false);
-        let (mut event, mut moves) = (is_event(&frame.text), false);
-        let mut starts = true;
+        frame.last = false;
+        frame.too_long = false;
+        let [mut event, mut moves, mut starts] = [is_event(&frame.text), false, true];
         loop {
-            let from = frame.text.len();
-            let room = (LONGEST - from) as u64;
-            let length = self.input.by_ref().take(room).read_until(b'\n', &mut frame.text)?;
-            let line = &frame.text[from..];
+            let line_start = frame.text.len();
+            let limit = (LONGEST - line_start) as u64;
+            let length = self.input.by_ref().take(limit).read_until(b'\n', &mut frame.text)?;
+            let line = &frame.text[line_start..];
             if length == 0 {
                 frame.last = true;
-                return Ok(from > 0 || frame.too_long);
+                return Ok(line_start > 0 || frame.too_long);
             }
             let ends = line.ends_with(b"\n");
             self.lines += u64::from(ends);
             if starts {
                 if tag_name(line).is_some() || !ends && is_cut_tag(line) {
                     if moves || event && is_event(line) {
-                        self.pending = frame.text.split_off(from);
+                        self.pending = frame.text.split_off(line_start);
                         return Ok(true);
                     }
                     event |= is_event(line);
@@ -99,7 +98,7 @@ impl Frames {
             }
             starts = ends;
             if frame.text.len() == LONGEST {
-                (frame.too_long, moves) = (true, true);
+                [frame.too_long, moves] = [true; 2];
                 frame.text.clear();
             }
         }
@@ -132,27 +131,27 @@ pub fn tag_name(text: &[u8]) -> Option<&[u8]> {
     let inside = without_mark(text).trim_ascii_start().strip_prefix(b"[")?.trim_ascii_start();
     let end = inside.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')?;
     let (name, rest) = inside.split_at(end);
-    let named = name.first().is_some_and(u8::is_ascii_alphabetic);
-    (named && rest.trim_ascii_start().starts_with(b"\"")).then_some(name)
+    let is_name = name.first().is_some_and(u8::is_ascii_alphabetic);
+    (is_name && rest.trim_ascii_start().starts_with(b"\"")).then_some(name)
 }
 
-/// Tags that are needed to read a game.
+/// The tags that are needed to read a game.
 const MATTER: [&str; 4] = ["Result", "FEN", "SetUp", "Variant"];
 
-/// The tags of a game, and where its moves begin.
+/// The tags of a game, and the offset of its moves.
 #[derive(Default)]
 pub struct Tags<'a> {
-    /// Names and values in order; those without a closing quote are left out.
-    all: Vec<(&'a [u8], &'a [u8])>,
+    /// The names and values in order, except values without a closing quote.
+    entries: Vec<(&'a [u8], &'a [u8])>,
     /// Whether there were any tags.
-    pub some: bool,
+    pub has_tags: bool,
     pub end: usize,
 }
 
 /// The outcome of a game, by its tag `Result` or the end of its moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TagOutcome {
-    /// Twice the result for White.
+    /// A result, as twice White's result.
     Won(u8),
     /// `*`: in progress, abandoned, or unknown.
     Unfinished,
@@ -180,7 +179,7 @@ impl TagOutcome {
 }
 
 impl<'a> Tags<'a> {
-    /// Reads the tags of a game; values of irrelevant tags may be anything.
+    /// Reads the tags of a game; values of irrelevant tags are arbitrary.
     pub fn parse_tags(text: &'a [u8]) -> Result<Self, RecordError> {
         let mut tags = Self::default();
         loop {
@@ -192,12 +191,12 @@ impl<'a> Tags<'a> {
                 continue;
             }
             let Some(name) = tag_name(rest) else { return Ok(tags) };
-            tags.some = true;
+            tags.has_tags = true;
             let quote = rest.iter().position(|&byte| byte == b'"').expect("a tag has a quote");
             let value = &rest[quote + 1..][..length_of_line(&rest[quote + 1..])];
             let closing = closing_quote(value);
             match closing {
-                Some(closing) => tags.all.push((name, &value[..closing])),
+                Some(closing) => tags.entries.push((name, &value[..closing])),
                 None if MATTER.iter().any(|it| name.eq_ignore_ascii_case(it.as_bytes())) => {
                     let words = "the tag {} has no closing quote";
                     return Err(fields::quote_text(words, &show_start(name)));
@@ -213,17 +212,17 @@ impl<'a> Tags<'a> {
         }
     }
 
-    /// The value of a tag in upper or lower case; the last one if there are several.
+    /// The value of a tag in upper or lower case; the last value if there are several.
     pub fn tag_value(&self, name: &str) -> Option<&'a [u8]> {
         let is_named = |it: &&(&[u8], _)| it.0.eq_ignore_ascii_case(name.as_bytes());
-        self.all.iter().rev().find(is_named).map(|(_, value)| *value)
+        self.entries.iter().rev().find(is_named).map(|(_, value)| *value)
     }
 
-    /// Names and values as text of any encoding, without escapes.
+    /// The names and values as text of any encoding, without escapes.
     pub fn tag_texts(&self) -> Vec<(String, String)> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let plain = |value: &[u8]| text(value).replace("\\\"", "\"").replace("\\\\", "\\");
-        self.all.iter().map(|(name, value)| (text(name), plain(value))).collect()
+        self.entries.iter().map(|(name, value)| (text(name), plain(value))).collect()
     }
 
     /// The outcome of the tag `Result`; None without one.
@@ -240,22 +239,22 @@ impl<'a> Tags<'a> {
     }
 
     /// Whether the game ended by the clock, a lost connection or a broken rule, in the words of
-    /// servers and tournament programs: those of its tags, or of a comment behind its last move.
+    /// servers and tournament programs, in its tags or in a comment after its last move.
     pub fn is_forfeit(&self, text: &[u8]) -> bool {
         let names = ["Termination", "TerminationDetails", "ICCResult"];
         let mut ends: Vec<&[u8]> = names.iter().filter_map(|name| self.tag_value(name)).collect();
-        let mut parts = text.rsplit(|byte| b"{}".contains(byte));
-        let end = parts.next().unwrap_or_default().trim_ascii();
+        let mut segments = text.rsplit(|byte| b"{}".contains(byte));
+        let end = segments.next().unwrap_or_default().trim_ascii();
         if end.is_empty() || TagOutcome::from_text(end).is_some() {
-            ends.extend(parts.next());
+            ends.extend(segments.next());
         }
         names_forfeit(&String::from_utf8_lossy(&ends.join(&b';')))
     }
 
-    /// The position before the first move; none for the usual one.
+    /// The position before the first move; none for the initial position of chess.
     pub fn parse_start(&self) -> Result<Option<Position>, RecordError> {
-        let said = self.tag_value("Variant").unwrap_or_default();
-        let variant: String = said
+        let value = self.tag_value("Variant").unwrap_or_default();
+        let variant: String = value
             .iter()
             .filter(|byte| byte.is_ascii_alphanumeric())
             .map(|&byte| char::from(byte.to_ascii_lowercase()))
@@ -272,7 +271,7 @@ impl<'a> Tags<'a> {
             | "doublechess960" => true,
             _ => {
                 let words = "the tag Variant is `{}`, expected chess or Chess960";
-                return Err(fields::quote_text(words, &show_start(said)));
+                return Err(fields::quote_text(words, &show_start(value)));
             }
         };
         match self.tag_value("FEN").filter(|fen| !is_unknown(fen)) {
@@ -291,7 +290,7 @@ impl<'a> Tags<'a> {
     }
 }
 
-/// Whether a tag has no value, in PGN `?` or `-`.
+/// Whether a tag has no value, or an unknown one, `?` or `-` in PGN.
 fn is_unknown(value: &[u8]) -> bool {
     matches!(value.trim_ascii(), b"" | b"?" | b"-")
 }
@@ -300,7 +299,7 @@ fn length_of_line(text: &[u8]) -> usize {
     text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len())
 }
 
-/// Place of the first quote without a backslash before it.
+/// The index of the first quote without a backslash before it.
 fn closing_quote(value: &[u8]) -> Option<usize> {
     let mut escaped = false;
     value.iter().position(|&byte| {
@@ -321,47 +320,47 @@ pub enum Token<'a> {
 
 pub struct Tokens<'a> {
     text: &'a [u8],
-    at: usize,
-    /// First byte of the last token.
-    pub from: usize,
+    offset: usize,
+    /// The offset of the last token.
+    pub start: usize,
 }
 
 impl<'a> Tokens<'a> {
-    /// The tokens behind the tags, which end at `at`.
-    pub fn new(text: &'a [u8], at: usize) -> Self {
-        Self { text, at, from: at }
+    /// The tokens from an offset on, after the tags.
+    pub fn new(text: &'a [u8], offset: usize) -> Self {
+        Self { text, offset, start: offset }
     }
 
     /// Whether only white space follows the last token.
     pub fn at_end(&self) -> bool {
-        self.text[self.at..].trim_ascii().is_empty()
+        self.text[self.offset..].trim_ascii().is_empty()
     }
 
     /// Whether words of prose follow, as between games, but not the tags of another game.
     pub fn is_prose(&self) -> bool {
         match (Tokens { ..*self }).next() {
             Ok(Some(Token::San(san))) => San::from_ascii(san).is_err(),
-            read => read.is_err() && tag_name(&self.text[self.at..]).is_none(),
+            read => read.is_err() && tag_name(&self.text[self.offset..]).is_none(),
         }
     }
 
     /// The next token, none at the end of the text.
     pub fn next(&mut self) -> Result<Option<Token<'a>>, RecordError> {
         loop {
-            let Some(&byte) = self.text.get(self.at) else {
-                self.from = self.at;
+            let Some(&byte) = self.text.get(self.offset) else {
+                self.start = self.offset;
                 return Ok(None);
             };
-            self.from = self.at;
+            self.start = self.offset;
             match byte {
-                b'%' if self.at == 0 || self.text[self.at - 1] == b'\n' => self.pass_line(),
+                b'%' if self.offset == 0 || self.text[self.offset - 1] == b'\n' => self.pass_line(),
                 b';' => self.pass_line(),
                 b'{' => return self.read_comment().map(Token::Comment).map(Some),
                 b'(' => self.pass_variation()?,
-                b'$' => self.at += 1 + count_digits(&self.text[self.at + 1..]),
-                _ if byte.is_ascii_whitespace() => self.at += 1,
+                b'$' => self.offset += 1 + count_digits(&self.text[self.offset + 1..]),
+                _ if byte.is_ascii_whitespace() => self.offset += 1,
                 _ => match self.move_number_length() {
-                    Some(length) => self.at += length,
+                    Some(length) => self.offset += length,
                     None => {
                         if let Some(token) = self.read_word()? {
                             return Ok(Some(token));
@@ -373,19 +372,19 @@ impl<'a> Tokens<'a> {
     }
 
     fn pass_line(&mut self) {
-        let rest = &self.text[self.at..];
-        self.at += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+        let rest = &self.text[self.offset..];
+        self.offset += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
     }
 
-    /// Length of a move number with its dot, or of a byte order mark.
+    /// The length of a move number with its dot, or of a byte order mark.
     fn move_number_length(&self) -> Option<usize> {
-        let rest = &self.text[self.at..];
+        let rest = &self.text[self.offset..];
         let digits = count_digits(rest);
         match rest.get(digits) {
             _ if digits == 0 => {
                 Some(rest.len() - without_mark(rest).len()).filter(|&mark| mark > 0)
             }
-            // Castling, or a null move.
+            // These are castling, or a null move.
             _ if matches!(&rest[..digits], b"00" | b"000" | b"0000") => None,
             None => Some(digits),
             Some(b'.') => Some(digits + 1),
@@ -394,19 +393,19 @@ impl<'a> Tokens<'a> {
     }
 
     fn read_comment(&mut self) -> Result<&'a [u8], RecordError> {
-        let rest = &self.text[self.at + 1..];
+        let rest = &self.text[self.offset + 1..];
         let Some(end) = rest.iter().position(|&byte| byte == b'}') else {
-            self.at = self.text.len();
+            self.offset = self.text.len();
             return Err("a comment is not closed".into());
         };
-        self.at += end + 2;
+        self.offset += end + 2;
         Ok(&rest[..end])
     }
 
-    /// Variations may contain variations, and their comments may contain parentheses.
+    /// Skips a variation, which may contain variations, and comments with parentheses.
     fn pass_variation(&mut self) -> Result<(), RecordError> {
         let mut depth = 0u32;
-        while let Some(byte) = self.text.get(self.at) {
+        while let Some(byte) = self.text.get(self.offset) {
             match byte {
                 b'{' => {
                     self.read_comment()?;
@@ -420,7 +419,7 @@ impl<'a> Tokens<'a> {
                 b')' => depth -= 1,
                 _ => {}
             }
-            self.at += 1;
+            self.offset += 1;
             if depth == 0 {
                 return Ok(());
             }
@@ -428,30 +427,30 @@ impl<'a> Tokens<'a> {
         Err("a variation is not closed".into())
     }
 
-    /// A move or the end of the game; none for separate dots and marks.
+    /// Reads a move or the end of the game; none for separate dots and marks.
     fn read_word(&mut self) -> Result<Option<Token<'a>>, RecordError> {
-        let rest = &self.text[self.at..];
+        let rest = &self.text[self.offset..];
         let ends = |byte: &u8| byte.is_ascii_whitespace() || b"{}()[];$".contains(byte);
         let length = match rest {
-            // A misplaced tag, or the rest of one.
+            // This is a misplaced tag, or the rest of one.
             [b'[', ..] => rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len()),
-            // Any other byte that cannot begin a word is a word.
+            // Any other byte that cannot begin a word is read as a word.
             _ => rest.iter().position(ends).unwrap_or(rest.len()).max(1),
         };
-        // A promotion such as `e8(Q)`, or `exd6(ep)`.
+        // The parentheses belong to a promotion such as `e8(Q)`, or to `exd6(ep)`.
         let length = match &rest[length..] {
             [b'(', b'Q' | b'R' | b'B' | b'N', b')', ..] => length + 3,
             [b'(', b'e', b'p', b')', ..] => length + 4,
             _ => length,
         };
-        self.at += length;
+        self.offset += length;
         let word = &rest[..length];
         if let Some(outcome) = TagOutcome::from_text(word) {
             return Ok(Some(Token::Outcome(outcome)));
         }
         let dots = word.iter().take_while(|&&byte| byte == b'.').count();
         let mut san = &word[dots..];
-        self.from += dots;
+        self.start += dots;
         // Signs such as `±` are not ASCII.
         while let [before @ .., b'!' | b'?' | b'+' | b'#' | 0x80..] = san {
             san = before;
@@ -475,7 +474,7 @@ fn count_digits(text: &[u8]) -> usize {
     text.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// Whether the words for the end of a game are those of a forfeit.
+/// Whether the words for the end of a game mean a forfeit.
 pub fn names_forfeit(end: &str) -> bool {
     let words = "forfeit|on time|of time|timeout|abandon|infraction|illegal|stall|disconnect|crash";
     words.split('|').any(|word| end.to_lowercase().contains(word))

@@ -1,4 +1,4 @@
-//! Games as PGN: from samples, and from matches with their players' scores.
+//! Writing of games as PGN: from samples, and from matches with their players' scores.
 
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Move, Position as _};
@@ -16,7 +16,7 @@ const WIDTH: usize = 80;
 #[derive(Default)]
 pub struct Movetext {
     text: Vec<u8>,
-    /// Length of the current line.
+    /// The length of the current line.
     column: usize,
 }
 
@@ -42,7 +42,7 @@ impl Movetext {
         self.append_word(&SanPlus::from_move_and_play_unchecked(chess, played).to_string());
     }
 
-    /// Appends all moves and the blank line behind a game, and resets.
+    /// Appends all moves and the blank line after a game, and resets.
     pub fn finish_game(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.text);
         out.extend_from_slice(b"\n\n");
@@ -62,7 +62,7 @@ fn seven_tags([event, round, white, black, result]: [&str; 5], out: &mut Vec<u8>
     names.iter().zip(values).for_each(|(name, value)| append_tag(name, value, out));
 }
 
-/// Appends the tags of the first position; none for the usual one.
+/// Appends the tags of the first position, unless it is the initial position of chess.
 fn start_tags(start: &Position, out: &mut Vec<u8>) {
     if *start != Position::from_chess(&Chess::new()) {
         if start.castles_unusually() {
@@ -91,7 +91,7 @@ fn score_text(score: i16, depth: u32) -> Result<String, RecordError> {
     })
 }
 
-/// Writer of PGN. A sample that does not continue the current game starts a new one.
+/// A writer of PGN. A sample that does not continue the current game starts a new one.
 #[derive(Default)]
 pub struct PgnWriter {
     game: Option<MoveChain>,
@@ -102,15 +102,16 @@ pub struct PgnWriter {
 impl SampleWriter for PgnWriter {
     fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), RecordError> {
         let comment = sample.score.map(|score| score_text(score, 0)).transpose()?;
-        let (legal, begun) = MoveChain::follow_move(self.game.as_ref(), sample)?;
-        let begins = begun.is_some();
+        let (legal, new_game) = MoveChain::follow_move(self.game.as_ref(), sample)?;
+        let begins = new_game.is_some();
         if begins {
             self.finish_output(out);
-            (self.game, self.forfeit) = (begun, sample.forfeit);
+            self.game = new_game;
+            self.forfeit = sample.forfeit;
         }
         if self.moves.text.len() > LONGEST / 2 {
-            let most = LONGEST >> 21;
-            return Err(RecordError::Number("its game has more than {} MiB of moves", most));
+            let limit = LONGEST >> 21;
+            return Err(RecordError::Number("its game has more than {} MiB of moves", limit));
         }
         if let Some(game) = &mut self.game {
             self.moves.append_move(&mut game.chess, legal, begins);
@@ -135,13 +136,13 @@ impl SampleWriter for PgnWriter {
     }
 }
 
-/// A move of a game, with the score of its side's search.
+/// A move of a game, with the score of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AnnotatedPly {
     pub played: Move,
-    /// From the point of view of the side that played it.
+    /// The score from the point of view of the side that moved.
     pub score: Option<Score>,
-    /// Search depth in half-moves.
+    /// The search depth in half-moves.
     pub depth: u32,
 }
 
@@ -150,11 +151,11 @@ pub struct AnnotatedGame<'a> {
     pub event: &'a str,
     pub round: String,
     pub players: [&'a str; 2],
-    /// Tags besides those of every game and those of the start.
+    /// The tags besides the seven of every game and the tags of the start.
     pub tags: Vec<(&'a str, String)>,
     pub start: &'a Chess,
     pub plies: &'a [AnnotatedPly],
-    /// 0, 0.5 or 1.
+    /// The result, 0, 0.5 or 1.
     pub white_result: f32,
 }
 
@@ -166,7 +167,8 @@ impl AnnotatedGame<'_> {
         self.tags.iter().for_each(|(name, value)| append_tag(name, value, out));
         start_tags(&Position::from_chess(self.start), out);
         out.push(b'\n');
-        let (mut moves, mut chess) = (Movetext::default(), self.start.clone());
+        let mut moves = Movetext::default();
+        let mut chess = self.start.clone();
         for (i, AnnotatedPly { played, score, depth }) in self.plies.iter().enumerate() {
             moves.append_move(&mut chess, *played, i == 0);
             if let Some(score) = score {
@@ -181,9 +183,9 @@ impl AnnotatedGame<'_> {
 
 /// Converts a score for a comment, in which mates count half-moves.
 fn score_in_comment(score: Score) -> i16 {
-    let most = i32::from(LARGEST - LONGEST_MATE);
+    let limit = i32::from(LARGEST - LONGEST_MATE);
     let score = match score {
-        Score::Centipawns(score) => score.clamp(-most, most),
+        Score::Centipawns(score) => score.clamp(-limit, limit),
         Score::Mate(moves) => {
             // The side that mates makes the last move, so it needs one half-move less.
             let plies = moves.saturating_abs().saturating_mul(2) - i32::from(moves > 0);

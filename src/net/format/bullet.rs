@@ -1,4 +1,4 @@
-//! bullet's checkpoints: `weights.bin`, floats by name, and `raw.bin`, the floats alone, 32 bits each.
+//! bullet's checkpoints: `weights.bin` with floats by name, and `raw.bin` with 32-bit floats alone.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub static RAW_BIN: NetFormat = NetFormat {
     },
 };
 
-/// Whether a file begins as bullet's checkpoints: an id, a newline, a number of floats.
+/// Whether a file begins as bullet's checkpoints do: an id, a newline, a number of floats.
 fn holds_floats_by_name(bytes: &[u8]) -> bool {
     let is_id = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-/".contains(byte);
     let Some(end) = bytes.iter().take(32).position(|&byte| byte == b'\n') else { return false };
@@ -32,7 +32,7 @@ fn holds_floats_by_name(bytes: &[u8]) -> bool {
     end > 0 && bytes[..end].iter().all(is_id) && count < bytes.len() as u64
 }
 
-/// Reads weights in our shapes; arrays tell the hidden size, and whether there is a factoriser.
+/// Reads weights in our shapes; the hidden size and the factoriser follow from the arrays.
 fn read_weights_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportError> {
     let mut arrays = split_arrays(bytes)?;
     let held = arrays.keys().cloned().collect::<Vec<_>>().join(", ");
@@ -48,14 +48,15 @@ fn read_weights_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, Impo
     })?;
     let mut weights = Weights::default();
     for array in net.list_arrays() {
-        let id = trainer_name(&net, array.part);
+        let id = trainer_name(&net, array.kind);
         let values = arrays.remove(&id).ok_or_else(|| missing(&id))?;
-        let (found, expected) = (values.len(), array.len());
+        let found = values.len();
+        let expected = array.len();
         if found != expected {
             return Err(ImportError::Count { id, found, expected, shape });
         }
-        let values = match array.part {
-            // They have it by input.
+        let values = match array.kind {
+            // The trainer stores these arrays by input.
             ArrayKind::Layer(_) | ArrayKind::Output => transpose(&values, array.fan_in),
             _ => values,
         };
@@ -67,10 +68,8 @@ fn read_weights_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, Impo
     weights.check_finite()?;
     Ok(ImportedWeights::new(&WEIGHTS_BIN, weights, net, hints.scales))
 }
-
-/// The trainer's name of an array.
-fn trainer_name(net: &Architecture, part: ArrayKind) -> String {
-    let (map, letter) = match part {
+fn trainer_name(net: &Architecture, kind: ArrayKind) -> String {
+    let (map, letter) = match kind {
         ArrayKind::Rows(0) => (0, 'w'),
         ArrayKind::Factor(0) => (0, 'f'),
         ArrayKind::AccumulatorBias => (0, 'b'),
@@ -78,13 +77,14 @@ fn trainer_name(net: &Architecture, part: ArrayKind) -> String {
         ArrayKind::LayerBias(layer) => (layer + 1, 'b'),
         ArrayKind::Output => (net.maps().len(), 'w'),
         ArrayKind::OutputBias => (net.maps().len(), 'b'),
-        part => return part.array_name(net.inputs.sets()),
+        kind => return kind.array_name(net.inputs.sets()),
     };
     format!("l{map}{letter}")
 }
 
 fn split_arrays(bytes: &[u8]) -> Result<BTreeMap<String, Vec<f32>>, ImportError> {
-    let (mut arrays, mut rest) = (BTreeMap::new(), bytes);
+    let mut arrays = BTreeMap::new();
+    let mut rest = bytes;
     while !rest.is_empty() {
         let truncated =
             || ImportError::Truncated { at: format!("tensor number {}", arrays.len() + 1) };
@@ -92,10 +92,11 @@ fn split_arrays(bytes: &[u8]) -> Result<BTreeMap<String, Vec<f32>>, ImportError>
         let id = String::from_utf8_lossy(&rest[..end]).into_owned();
         let (count, values) = rest[end + 1..].split_first_chunk().ok_or_else(truncated)?;
         let size = usize::try_from(u64::from_le_bytes(*count)).unwrap_or(usize::MAX);
-        let parts = values.split_at_checked(size.saturating_mul(4));
-        let (values, behind) = parts.ok_or_else(|| ImportError::Truncated { at: id.clone() })?;
+        let tensor = values.split_at_checked(size.saturating_mul(4));
+        let (values, remaining) =
+            tensor.ok_or_else(|| ImportError::Truncated { at: id.clone() })?;
         arrays.insert(id, read_floats(values));
-        rest = behind;
+        rest = remaining;
     }
     Ok(arrays)
 }
@@ -104,7 +105,7 @@ fn read_floats(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }
 
-/// The hidden size of a file of this size, for nets of one output.
+/// The hidden size of a file of the given size, for nets with one output.
 fn hidden_of_size(size: usize, net: &Architecture) -> Option<usize> {
     let numbers = |hidden| -> usize {
         net.without_factoriser()
@@ -118,7 +119,7 @@ fn hidden_of_size(size: usize, net: &Architecture) -> Option<usize> {
     (!net.is_deep() && net.buckets == 1).then_some(hidden)
 }
 
-/// Reads nets of one output, without layers.
+/// Reads nets with one output and without layers.
 fn read_raw_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportError> {
     let net = hints.net.without_factoriser();
     let hidden = hidden_of_size(bytes.len(), &net).unwrap_or(net.hidden);
@@ -134,10 +135,9 @@ fn read_raw_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportEr
     Ok(ImportedWeights::new(&RAW_BIN, weights, net, hints.scales))
 }
 
-/// Writes array after array, the factoriser merged; maps behind the accumulators are
-/// `[bucket][output][input]`.
+/// Writes all arrays in order, with the factoriser merged; maps are `[bucket][output][input]`.
 fn write_raw_bin(weights: &Weights, net: &Architecture) -> Result<Vec<u8>, WeightsError> {
     let float = Float::new(weights, net)?;
-    let numbers = float.net.list_arrays().into_iter().flat_map(|array| float.get_array(array.part));
+    let numbers = float.net.list_arrays().into_iter().flat_map(|array| float.get_array(array.kind));
     Ok(numbers.flat_map(|number| number.to_le_bytes()).collect())
 }

@@ -1,4 +1,4 @@
-//! Checkpoints: safetensors, ours with facts in their header.
+//! Checkpoints: safetensors files, with facts in the header of ours.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub static FORMAT: NetFormat = NetFormat {
     contents: Contents::Floats { read: read_weights, write: None, cure: CURE },
 };
 
-/// What to do with files of named floats.
+/// The remedy for files of named floats.
 pub const CURE: &str =
     "it is a checkpoint (safetensors, weights.bin); convert it with `nnuance export`";
 
@@ -25,7 +25,7 @@ fn is_safetensors(bytes: &[u8]) -> bool {
     bytes.get(8) == Some(&b'{') && length < 1 << 32
 }
 
-/// Facts in the header of a checkpoint.
+/// The facts in the header of a checkpoint.
 pub fn facts(architecture: &Architecture, scales: Scales) -> BTreeMap<String, String> {
     let Scales { qa, qb, scale, head_format, head_shift, head_round } = scales;
     let usual = Scales::default();
@@ -43,7 +43,7 @@ pub fn facts(architecture: &Architecture, scales: Scales) -> BTreeMap<String, St
     facts.into_iter().filter_map(|(key, value)| Some((key.to_string(), value?))).collect()
 }
 
-/// Reads weights; facts, hints and shapes tell architecture and scales.
+/// Reads weights; architecture and scales follow from facts, hints and shapes.
 fn read_weights(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportError> {
     let WeightsFile { weights, facts, .. } = Weights::from_bytes(bytes)?;
     parse_fact(&facts, "kind", |kind| (kind == "net").then_some(()).ok_or("net".into()))?;
@@ -69,7 +69,7 @@ fn read_weights(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportEr
     Ok(ImportedWeights { facts, ..ImportedWeights::new(&FORMAT, weights, architecture, scales) })
 }
 
-/// Parses a fact, if the header has it. The error of `parse` is what was expected.
+/// Parses a fact, if the header has it. The error of `parse` names the expected value.
 fn parse_fact<T>(
     facts: &BTreeMap<String, String>,
     key: &'static str,

@@ -1,5 +1,4 @@
-//! Files of nets. A [`NetFormat`] is one row of [`ALL`]: how to recognise it, and what it holds.
-//! Files without a header are recognised by their size.
+//! File formats of nets, each a [`NetFormat`] in [`ALL`]. Sizes identify files without a header.
 
 mod bullet;
 mod checkpoint;
@@ -21,19 +20,17 @@ use crate::weights::{Weights, WeightsError};
 /// A file format of nets. `src/net/format/stockfish.rs` is a short example.
 #[derive(Debug)]
 pub struct NetFormat {
-    /// Kind of file, in words.
+    /// The name of the format in messages.
     pub name: &'static str,
-    /// Whether a file looks like this format, if it is of a net as the hints describe it.
+    /// Whether a file of a net described by the hints looks like this format.
     pub recognises: fn(&[u8], &Hints) -> bool,
     pub contents: Contents,
 }
-
-/// Contents of a file.
 #[derive(Debug)]
 pub enum Contents {
-    /// Floats; `cure` says what to do with the file where integers are needed.
+    /// Floats; `cure` is the remedy if integers are needed.
     Floats { read: ReadFloats, write: Option<WriteFloats>, cure: &'static str },
-    /// Integers; the net knows how it is written.
+    /// Integers; the net has the function that writes it.
     Integers(fn(&[u8], &Hints) -> Result<Net, NetError>),
 }
 
@@ -46,23 +43,22 @@ pub static ALL: [&NetFormat; 5] = [
     &bullet::WEIGHTS_BIN,
     &stockfish::FORMAT,
     &quantised::FORMAT,
-    // Some sizes fit both; a raw.bin then has floats where a net has its padding.
+    // If a size fits both, a raw.bin has floats instead of a net's padding.
     &bullet::RAW_BIN,
 ];
 
-/// Finds the format of a file. Unknown files count as quantised nets, whose reader says what does
-/// not fit.
+/// Finds the format of a file. Unknown files are read as quantised nets, for the error of the reader.
 fn recognise_format(bytes: &[u8], hints: &Hints) -> &'static NetFormat {
-    let found = ALL.into_iter().find(|format| (format.recognises)(bytes, hints));
-    found.unwrap_or(&quantised::FORMAT)
+    let format = ALL.into_iter().find(|format| (format.recognises)(bytes, hints));
+    format.unwrap_or(&quantised::FORMAT)
 }
 
 impl Net {
     /// Reads the integers of a file.
     pub fn read(bytes: &[u8], hints: &Hints) -> Result<Self, NetError> {
         Self::check_architecture(&hints.net.without_factoriser(), hints.scales)?;
-        if let Some(other) = looks_like(bytes) {
-            return Err(NetError::Other(other));
+        if let Some(kind) = looks_like(bytes) {
+            return Err(NetError::Other(kind));
         }
         match recognise_format(bytes, hints).contents {
             Contents::Floats { cure, .. } => Err(NetError::Other(cure)),
@@ -79,18 +75,18 @@ pub fn import_weights(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, Im
     }
     let net = Net::read(bytes, hints)?;
     let architecture = net.architecture().clone();
-    // What is made of the weights is not the other program's net any more.
+    // An export of the weights is no longer a net of the other program.
     let write = if net.is_foreign() { write_net } else { net.write };
     let source = ImportedWeights::new(format, dequantise_net(&net), architecture, net.scales());
     Ok(ImportedWeights { write, header: net.header, ..source })
 }
 
-/// Weights of a net, which quantise to the same net again.
+/// Converts a net to weights that quantise to the same net.
 pub fn dequantise_net(net: &Net) -> Weights {
     let mut weights = Weights::default();
     let arrays = stored_arrays(net.architecture(), net.scales());
     for (stored, numbers) in arrays.into_iter().zip(net.numbers()) {
-        let value = |place: usize| (numbers.get(place) / stored.factor_at(place)) as f32;
+        let value = |index: usize| (numbers.get(index) / stored.factor_at(index)) as f32;
         let values = (0..numbers.len()).map(value).collect();
         weights.insert(&stored.array.name, &stored.array.shape, values);
     }
@@ -102,12 +98,11 @@ pub struct ImportedWeights {
     pub weights: Weights,
     pub architecture: Architecture,
     pub scales: Scales,
-    /// Writes their net: integers as they were read.
+    /// The function that writes the net; integers are written as they were read.
     pub write: WriteNet,
     pub header: Option<ForeignHeader>,
-    /// Header of a checkpoint; empty for other files.
+    /// The header of a checkpoint; empty for other files.
     pub facts: BTreeMap<String, String>,
-    /// Format of the file.
     pub format: &'static NetFormat,
 }
 
@@ -118,32 +113,32 @@ impl ImportedWeights {
         net: Architecture,
         scales: Scales,
     ) -> Self {
-        let (write, facts) = (write_net as WriteNet, BTreeMap::new());
-        Self { weights, architecture: net, scales, write, header: None, facts, format }
+        let facts = BTreeMap::new();
+        Self { weights, architecture: net, scales, write: write_net, header: None, facts, format }
     }
 
-    /// Whether they come from integers, whose bytes an export leaves as they are.
+    /// Whether the weights come from integers, whose bytes an export does not change.
     pub fn is_quantised(&self) -> bool {
         matches!(self.format.contents, Contents::Integers(_))
     }
 }
 
-/// The hidden size of a net that makes a file neither too small (`Less`) nor too large.
+/// Finds the hidden size for which a file is neither too small (`Less`) nor too large.
 fn find_hidden(net: &Architecture, size: impl Fn(usize) -> Ordering) -> Option<usize> {
     let step = 1 + usize::from(net.pairwise);
-    let (mut below, mut above) = (0, MOST_HIDDEN / step + 1);
-    while above - below > 1 {
-        let middle = below + (above - below) / 2;
+    let [mut lower, mut upper] = [0, MOST_HIDDEN / step + 1];
+    while upper - lower > 1 {
+        let middle = lower + (upper - lower) / 2;
         match size(middle * step) {
             Ordering::Equal => return Some(middle * step),
-            Ordering::Less => below = middle,
-            Ordering::Greater => above = middle,
+            Ordering::Less => lower = middle,
+            Ordering::Greater => upper = middle,
         }
     }
     None
 }
 
-/// Kind of a file whose first bytes are not a net's.
+/// The kind of a file that cannot be a net by its first bytes.
 fn looks_like(bytes: &[u8]) -> Option<&'static str> {
     let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     if bytes.is_empty() {
@@ -180,7 +175,7 @@ pub enum ImportError {
     More { ids: String, shape: String },
 }
 
-/// Reason why a file, or numbers, are no net.
+/// The reason why a file, or numbers, are not a net.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "its messages describe them")]
 pub enum NetError {
@@ -190,8 +185,8 @@ pub enum NetError {
     Scale { name: &'static str, value: i32 },
     #[error("{name} has {found}, expected {expected}")]
     Parts { name: String, found: String, expected: String },
-    #[error("{name}[{place}] is not finite: the net has another shape, or the file is damaged")]
-    NotFinite { name: String, place: usize },
+    #[error("{name}[{index}] is not finite: the net has another shape, or the file is damaged")]
+    NotFinite { name: String, index: usize },
     #[error(
         "an int8 head, or one in fixed point, needs an activation with an upper end; use the float \
          head, or train with crelu or screlu"

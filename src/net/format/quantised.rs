@@ -1,5 +1,4 @@
-//! The quantised net, bullet's `quantised.bin`, without a header: the hidden size follows from the
-//! number of bytes, with or without padding.
+//! bullet's `quantised.bin`, without a header: the size, with or without padding, defines the net.
 
 use std::cmp::Ordering;
 use std::iter;
@@ -20,23 +19,24 @@ fn read_net(bytes: &[u8], hints: &Hints) -> Result<Net, NetError> {
     let (net, mut rest, write) = split_file(bytes, hints)?;
     let mut numbers = Vec::new();
     for StoredArray { array, number, .. } in stored_arrays(&net, hints.scales) {
-        let (these, behind) = rest.split_at(array.len() * number.byte_size());
-        numbers.push(number.read(these));
-        rest = behind;
+        let (array_bytes, remaining) = rest.split_at(array.len() * number.byte_size());
+        numbers.push(number.read(array_bytes));
+        rest = remaining;
     }
     Ok(Net::from_arrays(&net, hints.scales, numbers)?.written_by(write))
 }
 
-/// The net of a file, the bytes of its numbers, and what writes it with this padding.
+/// Splits a file: its net, the bytes of its numbers, and the function that writes the same padding.
 fn split_file<'a>(
     bytes: &'a [u8],
     Hints { net, scales }: &Hints,
 ) -> Result<(Architecture, &'a [u8], WriteNet), NetError> {
-    let (net, size) = (net.without_factoriser(), bytes.len());
+    let net = net.without_factoriser();
+    let size = bytes.len();
     let hidden = find_hidden(&net, |hidden| {
-        let least = payload_bytes(&net.with_hidden(hidden), *scales);
-        let most = least.next_multiple_of(ALIGNMENT);
-        if size == least || size == most { Ordering::Equal } else { least.cmp(&size) }
+        let unpadded = payload_bytes(&net.with_hidden(hidden), *scales);
+        let padded = unpadded.next_multiple_of(ALIGNMENT);
+        if size == unpadded || size == padded { Ordering::Equal } else { unpadded.cmp(&size) }
     });
     let hidden = hidden
         .ok_or_else(|| NetError::Size { size, nearest: nearest_sizes(size, &net, *scales) })?;
@@ -51,12 +51,12 @@ fn split_file<'a>(
     }
 }
 
-/// Pads with [`PADDING`].
+/// Writes a file padded with [`PADDING`].
 pub fn write_net(net: &Net) -> Vec<u8> {
     write_padded(net, PADDING.iter().copied().cycle())
 }
 
-/// Pads with zeros, as some engines do.
+/// Writes a file padded with zeros, as some engines do.
 fn write_with_zeros(net: &Net) -> Vec<u8> {
     write_padded(net, iter::repeat(0))
 }
@@ -69,15 +69,15 @@ fn write_padded(net: &Net, padding: impl Iterator<Item = u8>) -> Vec<u8> {
     bytes
 }
 
-/// The largest smaller size of a file, and the next larger one, with their nets.
+/// Formats the next smaller and the next larger size of a file, with their nets.
 fn nearest_sizes(size: usize, net: &Architecture, scales: Scales) -> String {
     let step = 1 + usize::from(net.pairwise);
     let payload = |hidden| payload_bytes(&net.with_hidden(hidden), scales);
     let below = size.saturating_sub(payload(0)) / (payload(step) - payload(0)) * step;
     let below = below.max(step);
-    let of = |hidden: usize| {
+    let describe_size = |hidden: usize| {
         let size = payload(hidden).next_multiple_of(ALIGNMENT);
         format!("{size} ({})", net.with_hidden(hidden))
     };
-    format!("{} and {}", of(below), of(below + step))
+    format!("{} and {}", describe_size(below), describe_size(below + step))
 }

@@ -1,12 +1,12 @@
 //! Stockfish's `.nnue`, of 15.1 to 19. Sources: official-stockfish/Stockfish, `src/nnue/` (`network.cpp`,
 //! `nnue_feature_transformer.h`, `nnue_architecture.h`, `nnue_common.h`), of each version's tag.
 //!
-//! A version, a hash and a description; the transformer: its hash, biases in i16, rows of each set in
-//! i16 or i8, piece-square values in i32; then a stack of layers for each output bucket: its hash, and
-//! of each layer biases in i32 and weights in i8, those of an output padded to a multiple of 32 inputs.
-//! Arrays of later versions are packed as LEB128. All integers are little-endian.
+//! A file begins with a version, a hash and a description. The transformer has a hash, biases in i16,
+//! rows of each set in i16 or i8, and piece-square values in i32. Each output bucket has a stack of
+//! layers: a hash, and for each layer biases in i32 and weights in i8, padded to a multiple of 32
+//! inputs. Arrays of later versions are packed as LEB128. All integers are little-endian.
 //!
-//! The values of a net are the engine's internal units: its output of 1.0 is 600 of them.
+//! The values of a net are in the engine's internal units: an output of 1.0 is 600 units.
 
 use toml::{Table, Value};
 
@@ -21,41 +21,40 @@ pub static FORMAT: NetFormat = NetFormat {
     contents: Contents::Integers(|bytes, _: &Hints| read_net(bytes)),
 };
 
-/// Begins the names of generations in configs.
+/// The prefix of names of generations in configs.
 const PREFIX: &str = "stockfish-";
-/// Versions of files: of all nets up to 18, and from 19 on.
+/// The versions of files: of all nets up to 18, and from 19 on.
 const VERSIONS: [u32; 2] = [0x7af3_2f20, 0x6a44_8afa];
-/// Internal units of an output of 1.0.
+/// The number of internal units of an output of 1.0.
 const SCALE: i32 = 600;
-/// Hash of pieces on squares by the square of the own king.
+/// The hash of pieces on squares by the square of the own king.
 const HALF_KA: u32 = 0x7f23_4cb8;
-/// Most neurons of a net whose width is that of no release.
+/// The maximum number of neurons of a net whose width differs from all releases.
 const MOST_HIDDEN: usize = 8192;
 
-/// What nets of one or more versions have in common.
+/// The common properties of the nets of one or more versions.
 #[derive(Clone, Copy)]
 pub struct StockfishGeneration {
     pub name: &'static str,
-    /// Hash of the feature sets.
+    /// The hash of the feature sets.
     inputs: u32,
-    /// Neurons of an accumulator, which are compiled into the engine.
+    /// The number of neurons of an accumulator, which is compiled into the engine.
     pub hidden: usize,
     sets: &'static [&'static str],
-    /// Whether rows of pieces depend on the own king's square (HalfKAv2_hm), and both kings have one
-    /// plane.
+    /// Whether rows of pieces depend on the own king's square (HalfKAv2_hm), and kings share a plane.
     pub merges_kings: bool,
-    /// Whether arrays are packed, but for rows in i8.
+    /// Whether arrays are packed, except rows in i8.
     packed: bool,
     head: StockfishHead,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum StockfishHead {
-    /// 15 neurons, squared too, and one that skips.
+    /// 15 neurons, also squared, and a skip neuron.
     Sum,
-    /// The same; the piece-square values are divided apart from the output.
+    /// The head `Sum`, but piece-square values are divided separately from the output.
     Apart,
-    /// 32 neurons, of which two skip as a difference; both layers, squared too, enter the output.
+    /// 32 neurons, of which two skip as a difference; both layers, also squared, enter the output.
     Both,
 }
 
@@ -75,7 +74,7 @@ const GENERATIONS: [StockfishGeneration; 8] = [
         ..StockfishGeneration::of_pieces("18", 1024)
     },
     StockfishGeneration {
-        // Those of the sets, each rotated and combined with the next.
+        // The hashes of the sets, each rotated and combined with the next.
         inputs: 0xcb68_5b13,
         sets: &["threats", "pawn-pairs", "pieces"],
         head: StockfishHead::Both,
@@ -89,7 +88,7 @@ const GENERATIONS: [StockfishGeneration; 8] = [
     },
 ];
 
-/// Reason why a net, or a `net.format`, is none of Stockfish's.
+/// The reason why a net, or a `net.format`, is not one of Stockfish's.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "its messages describe them")]
 pub enum GenerationError {
@@ -106,38 +105,36 @@ pub enum GenerationError {
 
 impl StockfishGeneration {
     const fn of_pieces(name: &'static str, hidden: usize) -> Self {
-        let (inputs, sets) = (HALF_KA, &["pieces"]);
         Self {
             name,
-            inputs,
+            inputs: HALF_KA,
             hidden,
-            sets,
+            sets: &["pieces"],
             merges_kings: true,
             packed: true,
             head: StockfishHead::Apart,
         }
     }
 
-    /// The generation that a config names.
+    /// Finds the generation that a config names.
     fn named(format: &str) -> Result<Self, GenerationError> {
         let name = format.strip_prefix(PREFIX).unwrap_or_default();
-        let found = GENERATIONS.into_iter().find(|it| it.name == name);
-        found.ok_or_else(|| {
+        let generation = GENERATIONS.into_iter().find(|it| it.name == name);
+        generation.ok_or_else(|| {
             let names = GENERATIONS.map(|it| format!("{PREFIX}{}", it.name)).join(", ");
             GenerationError::Unknown { format: format.into(), names }
         })
     }
 
-    /// The generation of a file. Widths of no release belong to engines that were built for them.
+    /// Finds the generation of a file. Other widths than the releases' need custom engine builds.
     fn find_by_hash(hash: u32, packed: bool) -> Option<Self> {
-        let all = GENERATIONS.into_iter().chain((2..=MOST_HIDDEN).step_by(2).flat_map(|hidden| {
-            let of_width = GENERATIONS.into_iter().filter(move |it| it.packed == packed);
-            of_width.map(move |it| Self { hidden, ..it })
-        }));
-        all.into_iter().find(|it| it.hash() == hash)
+        let generations =
+            GENERATIONS.into_iter().chain((2..=MOST_HIDDEN).step_by(2).flat_map(|hidden| {
+                let of_packing = GENERATIONS.into_iter().filter(move |it| it.packed == packed);
+                of_packing.map(move |it| Self { hidden, ..it })
+            }));
+        generations.into_iter().find(|it| it.hash() == hash)
     }
-
-    /// Hashes of the transformer and of a stack.
     fn section_hashes(&self) -> [u32; 2] {
         let width = 2 * self.hidden as u32;
         let outputs: &[u32] =
@@ -148,8 +145,6 @@ impl StockfishGeneration {
         };
         [self.inputs ^ width, outputs.iter().enumerate().fold(0xec42_e90d ^ width, layer)]
     }
-
-    /// Hash of the file.
     fn hash(&self) -> u32 {
         let [transformer, stack] = self.section_hashes();
         transformer ^ stack
@@ -163,7 +158,7 @@ impl StockfishGeneration {
         if self.sets == ["pieces"] && self.merges_kings { 127 } else { 255 }
     }
 
-    /// Its net as configs describe it.
+    /// The description of the net in a config.
     fn config_text(&self) -> String {
         let head = match self.head {
             StockfishHead::Both => {
@@ -215,7 +210,7 @@ impl StockfishGeneration {
         Scales { qa: self.qa(), scale: SCALE, ..Scales::default() }
     }
 
-    /// The columns of a map in a file, by those of ours: squares come first there.
+    /// The columns of a map in a file, by our columns; squares come first in files.
     pub fn file_columns(&self, map: usize, inputs: usize) -> Vec<usize> {
         let swapped = |first: usize, count: usize| {
             (first + count / 2..first + count).chain(first..first + count / 2)
@@ -227,24 +222,25 @@ impl StockfishGeneration {
         }
     }
 
-    /// Rows of pieces in a file, by those of ours: kings are seen on files e to h, the last square's
-    /// block first; a role's own plane is followed by the enemy's.
+    /// The rows of pieces in a file, by our rows. In files, kings are on files e to h, the block of the
+    /// last square comes first, and the own plane of a role is followed by the enemy's.
     fn rows_of_pieces(&self) -> Vec<usize> {
         let (buckets, planes) = if self.merges_kings { (32, 11) } else { (1, 12) };
         let row = |row: usize| {
-            let (bucket, kind, square) = (row / 64 / planes, row / 64 % planes, row % 64);
+            let bucket = row / 64 / planes;
+            let kind = row / 64 % planes;
             let (block, plane) = match self.merges_kings {
                 true => (31 - (bucket ^ 3), 2 * (kind % 6) + kind / 6),
                 false => (bucket, kind),
             };
-            64 * (planes * block + plane) + (square ^ 7)
+            64 * (planes * block + plane) + (row % 64 ^ 7)
         };
         (0..64 * buckets * planes).map(row).collect()
     }
 
-    /// An array with its rows in the order of a file, or `from` it.
-    fn reorder_rows(&self, part: ArrayKind, numbers: Numbers, from: bool) -> Numbers {
-        let (set, width) = match part {
+    /// Reorders the rows of an array from the order of a file, or to it unless `is_reading`.
+    fn reorder_rows(&self, kind: ArrayKind, numbers: Numbers, is_reading: bool) -> Numbers {
+        let (set, width) = match kind {
             ArrayKind::Rows(set) => (set, self.hidden),
             ArrayKind::Psqt(set) => (set, BUCKETS),
             _ => return numbers,
@@ -253,53 +249,54 @@ impl StockfishGeneration {
             return numbers;
         }
         let mut rows = self.rows_of_pieces();
-        if !from {
-            let in_file = std::mem::replace(&mut rows, vec![0; numbers.len() / width]);
-            in_file.into_iter().enumerate().for_each(|(row, in_file)| rows[in_file] = row);
+        if !is_reading {
+            let file_rows = std::mem::replace(&mut rows, vec![0; numbers.len() / width]);
+            file_rows.into_iter().enumerate().for_each(|(row, file_row)| rows[file_row] = row);
         }
         numbers.select_rows(&rows, width)
     }
 
-    /// The keys in which a net differs. Its kings may have one plane or two.
+    /// The keys in which a net differs, apart from the planes of its kings.
     fn differing_keys(&self, net: &Architecture, scales: Scales) -> Vec<String> {
-        let own = Self { hidden: net.hidden, ..*self };
+        let resized = Self { hidden: net.hidden, ..*self };
         let table = |form: NetForm| Table::try_from(form).expect("it has a TOML form");
-        let found = table(NetForm {
+        let actual = table(NetForm {
             merged_kings: self.merges_kings,
             hidden: self.hidden,
             ..net.without_factoriser().into()
         });
-        let wanted = table(self.to_architecture().into());
-        let keys = wanted.keys().chain(found.keys().filter(|key| !wanted.contains_key(*key)));
-        let keys = keys.filter(|key| found.get(*key) != wanted.get(*key)).map(String::as_str);
-        let more = [
-            // Another generation would be read from its file.
+        let expected = table(self.to_architecture().into());
+        let keys = expected.keys().chain(actual.keys().filter(|key| !expected.contains_key(*key)));
+        let keys = keys.filter(|key| actual.get(*key) != expected.get(*key)).map(String::as_str);
+        let checks = [
+            // Otherwise the file would be read as another generation.
             (
                 "hidden",
-                Self::find_by_hash(own.hash(), own.packed).is_some_and(|it| it.name == own.name),
+                Self::find_by_hash(resized.hash(), resized.packed)
+                    .is_some_and(|it| it.name == resized.name),
             ),
-            ("qa", scales.qa == own.qa()),
+            ("qa", scales.qa == resized.qa()),
             ("scale", scales.scale == SCALE),
             ("head_shift", scales.head_shift.is_none()),
             ("head_round", !scales.head_round),
         ];
-        let more = more.into_iter().filter(|(_, fits)| !fits).map(|(key, _)| key);
-        keys.chain(more).map(String::from).collect()
+        let failed = checks.into_iter().filter(|(_, fits)| !fits).map(|(key, _)| key);
+        keys.chain(failed).map(String::from).collect()
     }
 
-    /// The generation of a net, of which both kings may have their planes; or why it is none.
+    /// Finds a net's generation; kings may have separate planes. The error names the differing keys.
     pub fn of_net(net: &Architecture, scales: Scales) -> Result<Self, GenerationError> {
-        let differing = |it: Self| (it.differing_keys(net, scales), it);
+        let differing = |generation: Self| (generation.differing_keys(net, scales), generation);
         let nearest = GENERATIONS.map(differing).into_iter().min_by_key(|(keys, _)| keys.len());
-        let (keys, it) = nearest.expect("there are generations");
+        let (keys, generation) = nearest.expect("there are generations");
         match keys[..] {
-            [] => Ok(Self { hidden: net.hidden, ..it }),
-            _ => Err(GenerationError::Nearest { name: it.name, keys: keys.join(", ") }),
+            [] => Ok(Self { hidden: net.hidden, ..generation }),
+            _ => Err(GenerationError::Nearest { name: generation.name, keys: keys.join(", ") }),
         }
     }
 
-    /// Internal units of a pawn: `NormalizeToPawnValue` of 15.1 and 16, later a polynomial of the
-    /// material, here of all pieces (`src/uci.cpp`); fitted to the output of 19.
+    /// The internal units of a pawn: `NormalizeToPawnValue` of 15.1 and 16, later a polynomial of the
+    /// material, here with all pieces (`src/uci.cpp`); fitted to the output of 19.
     fn units_of_pawn(&self) -> i32 {
         match self.name {
             "15.1" => 361,
@@ -309,8 +306,6 @@ impl StockfishGeneration {
             _ => 377,
         }
     }
-
-    /// The width of its release.
     pub fn usual_hidden(&self) -> usize {
         Self::named(&format!("{PREFIX}{}", self.name)).map_or(0, |it| it.hidden)
     }
@@ -325,26 +320,27 @@ impl StockfishGeneration {
         self.head == StockfishHead::Apart && self.sets == ["pieces"]
     }
 
-    /// The largest sum of the neuron that skips, which the engine multiplies in 32 bits.
+    /// The largest sum of the skip neuron, which the engine multiplies in 32 bits.
     pub fn most_skipped(&self) -> Option<i64> {
         (self.head != StockfishHead::Both).then_some(i64::from(i32::MAX) / 9600)
     }
 }
 
 impl Net {
-    /// The engine of a net of another program, as it was read.
+    /// The engine of a net that was read from a file of Stockfish.
     pub fn engine_name(&self) -> Option<String> {
         let known = StockfishGeneration::of_net(&self.architecture, self.scales).ok();
-        let it = known.filter(|_| self.is_foreign())?;
-        let (name, hidden, usual) = (it.name, it.hidden, it.usual_hidden());
+        let generation = known.filter(|_| self.is_foreign())?;
+        let usual = generation.usual_hidden();
+        let StockfishGeneration { name, hidden, .. } = generation;
         Some(match hidden == usual {
             true => format!("Stockfish {name}"),
             false => format!("Stockfish {name} with {hidden} neurons in the place of {usual}"),
         })
     }
 
-    /// Makes an engine's internal units centipawns, as it shows them at the beginning of a game; returns
-    /// the units of a pawn.
+    /// Sets the scale so that an engine's internal units become centipawns, as the engine shows them
+    /// at the beginning of a game. Returns the units of a pawn.
     pub fn use_centipawns(&mut self) -> Option<i32> {
         let known = StockfishGeneration::of_net(&self.architecture, self.scales).ok();
         let pawn = known.filter(|_| self.is_foreign())?.units_of_pawn();
@@ -353,7 +349,7 @@ impl Net {
     }
 }
 
-/// Adds the keys of `net.format` that a config leaves out, and the scale.
+/// Adds the missing keys of `net.format` to a config, and the scale.
 pub fn complete_config(config: &mut Table) -> Result<(), GenerationError> {
     let net = config.get("net").and_then(Value::as_table);
     let Some(Value::String(format)) = net.and_then(|net| net.get("format")) else { return Ok(()) };
@@ -362,16 +358,16 @@ pub fn complete_config(config: &mut Table) -> Result<(), GenerationError> {
     keys.insert("qa".into(), generation.qa().into());
     let scale = Table::from_iter([("scale".to_string(), SCALE.into())]);
     for (section, keys) in [("net", keys), ("target", scale)] {
-        let found = config.entry(section).or_insert_with(|| Table::new().into());
-        let Some(found) = found.as_table_mut() else { continue };
+        let table = config.entry(section).or_insert_with(|| Table::new().into());
+        let Some(table) = table.as_table_mut() else { continue };
         for (key, value) in keys {
-            found.entry(key).or_insert(value);
+            table.entry(key).or_insert(value);
         }
     }
     Ok(())
 }
 
-/// Fails with the keys in which a net differs from its `net.format`.
+/// Checks a net against its `net.format`. The error names the keys that differ.
 pub fn check_keys(format: &str, net: &Architecture, scales: Scales) -> Result<(), GenerationError> {
     let keys = StockfishGeneration::named(format)?.differing_keys(net, scales);
     match keys[..] {
@@ -380,9 +376,9 @@ pub fn check_keys(format: &str, net: &Architecture, scales: Scales) -> Result<()
     }
 }
 
-/// The generation of a file that begins as a net of Stockfish, or the versions of one that is not read.
+/// Finds the generation of a file that begins as a net of Stockfish; the error names an unread version.
 fn recognise_generation(bytes: &[u8]) -> Option<Result<StockfishGeneration, &'static str>> {
-    let mut reader = ByteReader { rest: bytes, at: "its header" };
+    let mut reader = ByteReader { rest: bytes, section: "its header" };
     let [version, hash] = [reader.read_word().ok()?, reader.read_word().ok()?];
     let mut is_packed = || -> Result<bool, Damage> {
         let length = reader.read_word()? as usize;
@@ -404,10 +400,10 @@ fn read_net(bytes: &[u8]) -> Result<Net, NetError> {
         recognise_generation(bytes).expect("it was recognised").map_err(NetError::Stockfish)?;
     let name = generation.name;
     let wrong = |reason| NetError::DamagedStockfish { name, reason };
-    generation.read_body(ByteReader { rest: bytes, at: "its header" }).map_err(wrong)?
+    generation.read_body(ByteReader { rest: bytes, section: "its header" }).map_err(wrong)?
 }
 
-/// Reason why a file that begins as a net of Stockfish cannot be read.
+/// The reason why a file that begins as a net of Stockfish cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "its messages describe them")]
 pub enum Damage {
@@ -426,66 +422,71 @@ pub enum Damage {
 }
 
 impl StockfishGeneration {
-    fn read_body(&self, mut from: ByteReader) -> Result<Result<Net, NetError>, Damage> {
-        let (net, scales) = (self.to_architecture(), self.scales());
-        let (version, expected) = (from.read_word()?, self.file_version());
+    fn read_body(&self, mut reader: ByteReader) -> Result<Result<Net, NetError>, Damage> {
+        let net = self.to_architecture();
+        let scales = self.scales();
+        let [version, expected] = [reader.read_word()?, self.file_version()];
         if version != expected {
             return Err(Damage::Version(version, expected));
         }
-        from.read_word()?;
-        let length = from.read_word()? as usize;
-        let description = from.take_bytes(length)?.to_vec();
-        from.at = "the transformer";
+        reader.read_word()?;
+        let length = reader.read_word()? as usize;
+        let description = reader.take_bytes(length)?.to_vec();
+        reader.section = "the transformer";
         let [transformer, stack] = self.section_hashes();
-        from.expect_hash(transformer)?;
+        reader.expect_hash(transformer)?;
         let arrays = stored_arrays(&net, scales);
         let mut numbers: Vec<Option<Numbers>> = vec![None; arrays.len()];
-        let place = |part| arrays.iter().position(|it| it.array.part == part).expect("it has it");
-        for parts in self.transformer_blocks() {
-            let lens: Vec<usize> = parts.iter().map(|it| arrays[place(*it)].array.len()).collect();
-            let number = arrays[place(parts[0])].number;
+        let index_of =
+            |kind| arrays.iter().position(|it| it.array.kind == kind).expect("it has it");
+        for kinds in self.transformer_blocks() {
+            let lens: Vec<usize> =
+                kinds.iter().map(|it| arrays[index_of(*it)].array.len()).collect();
+            let number = arrays[index_of(kinds[0])].number;
             let packed = self.packed && number != Number::I8;
-            for (part, found) in parts.into_iter().zip(from.read_arrays(number, &lens, packed)?) {
-                numbers[place(part)] = Some(self.reorder_rows(part, found, true));
+            for (kind, array) in kinds.into_iter().zip(reader.read_arrays(number, &lens, packed)?) {
+                numbers[index_of(kind)] = Some(self.reorder_rows(kind, array, true));
             }
         }
         let maps = net.maps();
         let mut padding = Vec::new();
-        let mut of_maps = vec![[Vec::new(), Vec::new()]; maps.len()];
+        let mut map_values = vec![[Vec::new(), Vec::new()]; maps.len()];
         for _ in 0..net.buckets {
-            from.at = "a stack of layers";
-            from.expect_hash(stack)?;
+            reader.section = "a stack of layers";
+            reader.expect_hash(stack)?;
             for (map, &[inputs, outputs]) in maps.iter().enumerate() {
                 let columns = self.file_columns(map, inputs);
                 let padded = inputs.next_multiple_of(PADDED);
-                let biases = Number::I32.read(from.take_bytes(4 * outputs)?);
-                of_maps[map][1].extend((0..outputs).map(|output| biases.get(output)));
-                for row in from.take_bytes(outputs * padded)?.chunks_exact(padded) {
+                let biases = Number::I32.read(reader.take_bytes(4 * outputs)?);
+                map_values[map][1].extend((0..outputs).map(|output| biases.get(output)));
+                for row in reader.take_bytes(outputs * padded)?.chunks_exact(padded) {
                     let weights = columns.iter().map(|column| f64::from(row[*column] as i8));
-                    of_maps[map][0].extend(weights);
+                    map_values[map][0].extend(weights);
                     padding.extend(&row[inputs..]);
                 }
             }
         }
-        if !from.rest.is_empty() {
-            return Err(Damage::Rest(from.rest.len()));
+        if !reader.rest.is_empty() {
+            return Err(Damage::Rest(reader.rest.len()));
         }
-        // Version 15 has the same hashes, and no squares.
-        if self.name == "15.1" && of_maps[1][0].chunks_exact(30).all(|row| row[15..] == [0.0; 15]) {
+        // Version 15 has the same hashes, but no squares.
+        if self.name == "15.1"
+            && map_values[1][0].chunks_exact(30).all(|row| row[15..] == [0.0; 15])
+        {
             return Ok(Err(NetError::Stockfish("15")));
         }
-        for (map, [weights, biases]) in of_maps.into_iter().enumerate() {
-            let [of_weights, of_biases] = net.parts_of_map(map);
-            numbers[place(of_weights)] = Some(Number::I8.convert_exactly(weights.into_iter()));
-            numbers[place(of_biases)] = Some(Number::I32.convert_exactly(biases.into_iter()));
+        for (map, [weights, biases]) in map_values.into_iter().enumerate() {
+            let [weights_kind, biases_kind] = net.parts_of_map(map);
+            numbers[index_of(weights_kind)] = Some(Number::I8.convert_exactly(weights.into_iter()));
+            numbers[index_of(biases_kind)] = Some(Number::I32.convert_exactly(biases.into_iter()));
         }
         let numbers = numbers.into_iter().map(|array| array.expect("all are read")).collect();
-        let (net, header) =
-            (Net::from_arrays(&net, scales, numbers), ForeignHeader { description, padding });
+        let header = ForeignHeader { description, padding };
+        let net = Net::from_arrays(&net, scales, numbers);
         Ok(net.map(|net| net.written_by(write_net).with_header(Some(header))))
     }
 
-    /// The arrays of the transformer, those that share a block together.
+    /// The arrays of the transformer, grouped by the block that they share.
     fn transformer_blocks(&self) -> Vec<Vec<ArrayKind>> {
         let sets = 0..self.sets.len();
         let mut blocks = vec![vec![ArrayKind::AccumulatorBias]];
@@ -500,20 +501,20 @@ impl StockfishGeneration {
     }
 }
 
-/// Inputs of an output's weights, padded to a multiple of this.
+/// The alignment of the number of inputs of an output's weights.
 const PADDED: usize = 32;
 const BUCKETS: usize = 8;
 const LEB128: &[u8] = b"COMPRESSED_LEB128";
 
 struct ByteReader<'a> {
     rest: &'a [u8],
-    /// What is read, for errors.
-    at: &'static str,
+    /// The section that is read, for errors.
+    section: &'static str,
 }
 
 impl<'a> ByteReader<'a> {
     fn take_bytes(&mut self, count: usize) -> Result<&'a [u8], Damage> {
-        let (taken, rest) = self.rest.split_at_checked(count).ok_or(Damage::Ends(self.at))?;
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(Damage::Ends(self.section))?;
         self.rest = rest;
         Ok(taken)
     }
@@ -524,13 +525,10 @@ impl<'a> ByteReader<'a> {
 
     fn expect_hash(&mut self, hash: u32) -> Result<(), Damage> {
         let found = self.read_word()?;
-        match found == hash {
-            true => Ok(()),
-            false => Err(Damage::Hash(self.at, found, hash)),
-        }
+        if found == hash { Ok(()) } else { Err(Damage::Hash(self.section, found, hash)) }
     }
 
-    /// Arrays of so many numbers, one after the other; in one block if they are packed.
+    /// Reads successive arrays of the given lengths, in one block if they are packed.
     fn read_arrays(
         &mut self,
         number: Number,
@@ -543,20 +541,21 @@ impl<'a> ByteReader<'a> {
             return arrays.collect();
         }
         if self.take_bytes(LEB128.len())? != LEB128 {
-            return Err(Damage::NotPacked(self.at));
+            return Err(Damage::NotPacked(self.section));
         }
         let length = self.read_word()? as usize;
         let mut bytes = self.take_bytes(length)?.iter();
-        let [least, most] = number.value_range().expect("they are integers").map(|end| end as i64);
+        let [min, max] = number.value_range().expect("they are integers").map(|end| end as i64);
         let mut next = || -> Option<i32> {
-            let (mut value, mut shift) = (0_i64, 0);
+            let mut value = 0_i64;
+            let mut shift = 0;
             loop {
                 let byte = *bytes.next()?;
                 value |= i64::from(byte & 127) << shift;
                 shift += 7;
                 if byte < 128 {
                     let value = value | if byte & 64 != 0 { -1_i64 << shift } else { 0 };
-                    return (least..=most).contains(&value).then_some(value as i32);
+                    return (min..=max).contains(&value).then_some(value as i32);
                 }
                 if shift > 35 {
                     return None;
@@ -569,14 +568,14 @@ impl<'a> ByteReader<'a> {
         };
         let arrays: Option<Vec<Numbers>> = lens.iter().map(&mut array).collect();
         let arrays = arrays.filter(|_| bytes.len() == 0);
-        arrays.ok_or(Damage::Numbers(self.at))
+        arrays.ok_or(Damage::Numbers(self.section))
     }
 }
 
-/// Writes a net of one of the generations. Panics if it is none.
+/// Writes a net of one of the generations. Panics if the net fits none.
 pub fn write_net(net: &Net) -> Vec<u8> {
     let architecture = net.architecture();
-    // A file says nothing of the scale.
+    // A file does not contain the scale.
     let scales = Scales { scale: SCALE, ..net.scales() };
     let generation = StockfishGeneration::of_net(architecture, scales).expect("it is one");
     let ForeignHeader { description, padding } = net.header.clone().unwrap_or_default();
@@ -587,13 +586,13 @@ pub fn write_net(net: &Net) -> Vec<u8> {
     bytes.extend(description);
     bytes.extend(transformer.to_le_bytes());
     let arrays = stored_arrays(architecture, net.scales());
-    let numbers_of = |part| {
-        let place = arrays.iter().position(|it| it.array.part == part).expect("it has it");
-        &net.numbers()[place]
+    let numbers_of = |kind| {
+        let index = arrays.iter().position(|it| it.array.kind == kind).expect("it has it");
+        &net.numbers()[index]
     };
-    for parts in generation.transformer_blocks() {
-        let block = |part| generation.reorder_rows(part, numbers_of(part).clone(), false);
-        let blocks: Vec<Numbers> = parts.into_iter().map(block).collect();
+    for kinds in generation.transformer_blocks() {
+        let block = |kind| generation.reorder_rows(kind, numbers_of(kind).clone(), false);
+        let blocks: Vec<Numbers> = kinds.into_iter().map(block).collect();
         match generation.packed && blocks[0].number_type() != Number::I8 {
             true => write_packed(&blocks, &mut bytes),
             false => blocks.iter().for_each(|numbers| numbers.write(&mut bytes)),
@@ -625,8 +624,8 @@ pub fn write_net(net: &Net) -> Vec<u8> {
 fn write_packed(blocks: &[Numbers], bytes: &mut Vec<u8>) {
     let mut packed = Vec::new();
     for numbers in blocks {
-        for place in 0..numbers.len() {
-            let mut value = numbers.get(place) as i64;
+        for index in 0..numbers.len() {
+            let mut value = numbers.get(index) as i64;
             loop {
                 let byte = (value & 127) as u8;
                 value >>= 7;

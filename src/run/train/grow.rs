@@ -41,14 +41,14 @@ pub fn grow_weights(
     let first = if net.head.is_empty() { ArrayKind::Output } else { ArrayKind::Layer(0) };
     let mut grown = initial_weights(wanted, seed);
     for array in wanted.list_arrays() {
-        if matches!(array.part, ArrayKind::Rows(set) if set >= old.len()) {
+        if matches!(array.kind, ArrayKind::Rows(set) if set >= old.len()) {
             grown.insert(&array.name, &array.shape, vec![0.0; array.len()]);
         }
     }
-    for NetArray { part, name, shape, .. } in net.list_arrays() {
+    for NetArray { kind, name, shape, .. } in net.list_arrays() {
         let from = weights.get(&name, &shape)?;
         let to = &mut grown.0.get_mut(&name).expect("it has the same layers").values;
-        match part {
+        match kind {
             ArrayKind::Rows(set) => {
                 let is_pieces = net.inputs.sets()[set].kings().is_some();
                 for (row, to) in to.chunks_exact_mut(wanted.hidden).enumerate() {
@@ -71,7 +71,7 @@ pub fn grow_weights(
                 let new_length = to.len() / wanted.buckets;
                 for (to, old) in to.chunks_exact_mut(new_length).zip(&buckets) {
                     let from = &from[old * old_length..][..old_length];
-                    if part != first {
+                    if kind != first {
                         to.copy_from_slice(from);
                         continue;
                     }
@@ -91,7 +91,7 @@ pub fn grow_weights(
 fn match_king_buckets(net: &Architecture, wanted: &Architecture) -> Result<Vec<usize>> {
     let [old, new] = [net, wanted].map(|it| it.inputs.kings());
     ensure!(
-        (net.inputs.views, old.mirror) == (wanted.inputs.views, new.mirror),
+        (net.inputs.perspectives, old.mirror) == (wanted.inputs.perspectives, new.mirror),
         "it has other inputs, or only one of the two is mirrored"
     );
     let pairs = (0..64).map(|king| (new.flip_and_bucket(king).1, old.flip_and_bucket(king).1));

@@ -406,7 +406,7 @@ fn wrong_lines_are_named() {
         let mut source = SampleSource::open_file(&file.path, None, 1).unwrap();
         let samples = read_source(&mut source).unwrap();
         assert_eq!((samples.len(), source.bad_records().count), (3, 1));
-        assert_eq!(source.bad_records().first[0].place, nnuance::format::RecordPlace::Line(3));
+        assert_eq!(source.bad_records().first[0].location, nnuance::format::RecordPlace::Line(3));
     }
 }
 

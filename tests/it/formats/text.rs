@@ -158,7 +158,7 @@ fn read(bytes: &[u8], piece: usize) -> (usize, Vec<String>) {
         match reader.read_samples(&mut samples) {
             Ok(true) => {}
             Ok(false) => return (samples.len(), faults),
-            Err(Fault::Skipped(bad)) => faults.push(bad.place.to_string()),
+            Err(Fault::Skipped(bad)) => faults.push(bad.location.to_string()),
             Err(fault) => panic!("{fault:?}"),
         }
     }

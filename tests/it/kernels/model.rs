@@ -91,7 +91,7 @@ fn reference(
             let terms = BatchInputs::Terms(pieces.clone());
             let base_logits = reference(&ModelKind::Hce(*shape), weights, &terms, samples);
             let turns = pieces.iter().flat_map(|piece| &piece.turn);
-            let sign = |turn: &i8| match net.inputs.views.point_of_view() {
+            let sign = |turn: &i8| match net.inputs.perspectives.point_of_view() {
                 PointOfView::White => 1.0,
                 PointOfView::SideToMove => f64::from(*turn),
             };

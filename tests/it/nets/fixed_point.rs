@@ -199,7 +199,7 @@ pub fn random_of(net: &Architecture, scales: Scales, seed: u64, most_byte: i32) 
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let numbers =
         stored_arrays(net, scales).into_iter().map(|StoredArray { array, number, .. }| {
-            let most = match (array.part, number) {
+            let most = match (array.kind, number) {
                 (ArrayKind::Rows(_) | ArrayKind::AccumulatorBias, _) => 60,
                 (ArrayKind::Psqt(_), _) => 3000,
                 (ArrayKind::Layer(_) | ArrayKind::Output, Number::I8) => most_byte,

@@ -65,7 +65,7 @@ fn piece_square_values_alone() {
     };
     let mut weights = Weights::default();
     for array in net.list_arrays() {
-        let number = |i: usize| match (array.part, i / 4 / 64) {
+        let number = |i: usize| match (array.kind, i / 4 / 64) {
             (ArrayKind::Psqt(0), kind @ 0..6) => value(kind, i % 4),
             (ArrayKind::Psqt(0), kind) => -value(kind - 6, i % 4),
             _ => 0.0,
@@ -308,7 +308,7 @@ pub fn stored_by_bullet(net: &Architecture, weights: &Weights) -> Vec<u8> {
             let at = |i: usize, o: usize| values[o * array.fan_in + i];
             (0..values.len()).map(|it| at(it / outputs, it % outputs)).collect()
         };
-        let (id, values) = match array.part {
+        let (id, values) = match array.kind {
             ArrayKind::Rows(_) => ("l0w".to_string(), values.clone()),
             ArrayKind::Factor(_) => ("l0f".to_string(), values.clone()),
             ArrayKind::AccumulatorBias => ("l0b".to_string(), values.clone()),

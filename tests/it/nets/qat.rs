@@ -16,7 +16,7 @@ fn units(net: &Net) -> Vec<(ArrayKind, Vec<f32>)> {
     let arrays = stored_arrays(net.architecture(), net.scales()).into_iter();
     let arrays = arrays.filter(|it| !it.factors.is_empty());
     let units = |it: StoredArray| it.factors.iter().map(|factor| *factor as f32).collect();
-    arrays.map(|it| (it.array.part, units(it))).collect()
+    arrays.map(|it| (it.array.kind, units(it))).collect()
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub fn net_of(sets: Vec<Set>, hidden: usize) -> Architecture {
 pub fn weights(net: &Architecture, seed: u64) -> Weights {
     let mut weights = drawn::weights(net, seed);
     for array in net.list_arrays() {
-        if let ArrayKind::Rows(_) | ArrayKind::Factor(_) = array.part {
+        if let ArrayKind::Rows(_) | ArrayKind::Factor(_) = array.kind {
             let values = &mut weights.0.get_mut(&array.name).unwrap().values;
             values.iter_mut().for_each(|value| *value = value.clamp(-0.06, 0.06));
         }

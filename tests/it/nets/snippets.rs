@@ -717,19 +717,19 @@ fn random(net: &Architecture, scales: Scales, most: i16, seed: u64) -> Net {
     let rows = if net.inputs.is_pieces() { 120 } else { 12 };
     let numbers = stored_arrays(net, scales).into_iter().map(|stored| {
         let each = 0..stored.array.len();
-        let most = match stored.array.part {
+        let most = match stored.array.kind {
             ArrayKind::Rows(_) => rows,
             ArrayKind::AccumulatorBias => 200,
             ArrayKind::OutputBias => 5000,
             _ => most,
         };
         match stored.number {
-            Number::I8 if matches!(stored.array.part, ArrayKind::Rows(_)) => {
+            Number::I8 if matches!(stored.array.kind, ArrayKind::Rows(_)) => {
                 Numbers::I8(each.map(|_| random.random_range(-12..=12)).collect())
             }
             Number::I8 => Numbers::I8(each.map(|_| random.random_range(-127..=127)).collect()),
             Number::I16 => Numbers::I16(each.map(|_| random.random_range(-most..=most)).collect()),
-            Number::I32 if matches!(stored.array.part, ArrayKind::Layer(_) | ArrayKind::Output) => {
+            Number::I32 if matches!(stored.array.kind, ArrayKind::Layer(_) | ArrayKind::Output) => {
                 Numbers::I32(each.map(|_| random.random_range(-40..=40)).collect())
             }
             Number::I32 => {

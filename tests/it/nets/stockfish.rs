@@ -250,8 +250,8 @@ fn part_of(net: &Net, bucket: usize, squares: bool) -> Net {
     let buckets = net.architecture().buckets;
     let part = |(it, numbers): (&StoredArray, &Numbers)| {
         let (count, number) = (it.array.len(), numbers.number_type());
-        let is_of_squares = matches!(it.array.part, ArrayKind::Psqt(_));
-        let from = |place: usize| match it.array.part {
+        let is_of_squares = matches!(it.array.kind, ArrayKind::Psqt(_));
+        let from = |place: usize| match it.array.kind {
             ArrayKind::Rows(_) | ArrayKind::AccumulatorBias => numbers.get(place),
             _ if is_of_squares != squares => 0.0,
             ArrayKind::Psqt(_) => numbers.get(place * buckets + bucket),

@@ -217,7 +217,8 @@ fn missing(drawn: &[Drawn]) -> Option<String> {
             count(&|net| matches!(net.bucket_choice, BucketChoice::Table(_))),
         ),
     ];
-    let views = Views::ALL.map(|it| (it.name().into(), count(&|net| net.inputs.views == it)));
+    let views =
+        Views::ALL.map(|it| (it.name().into(), count(&|net| net.inputs.perspectives == it)));
     counts.extend(views);
     counts.extend(
         crate::support::kit::of_accumulators()

@@ -78,7 +78,7 @@ fn boards_come_in_any_order() {
         list_arrays(&self::list(names.iter().map(|name| (format!("at.{name}"), TermKind::Normal))))
     };
     let found = of(&board);
-    assert_eq!((found.len(), &found[0].places), (1, &squares()));
+    assert_eq!((found.len(), &found[0].labels), (1, &squares()));
     assert!(found[0].terms.iter().copied().eq((0..64).rev()));
     // Without one square, and of several kinds, they are none.
     assert_eq!(of(&board[1..]).len(), 63);
@@ -168,10 +168,10 @@ fn compiled_code_gives_every_weight_back() {
             }
         };
         let mut lines = vec![String::new(); list.len()];
-        for (TermArray { kind, places, terms, .. }, name) in arrays.iter().zip(&names[1..]) {
+        for (TermArray { kind, labels, terms, .. }, name) in arrays.iter().zip(&names[1..]) {
             for (place, term) in terms.iter().enumerate() {
-                let flip = places.len() == 64;
-                let at = match places.is_empty() {
+                let flip = labels.len() == 64;
+                let at = match labels.is_empty() {
                     true => name.clone(),
                     false => format!("{name}[{}]", if flip { place ^ 56 } else { place }),
                 };

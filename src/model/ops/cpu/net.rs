@@ -102,12 +102,12 @@ impl<T: Default + AsRef<[f32]>> Slices<T> {
         };
         for array in net.list_arrays() {
             let slice = slices.next().unwrap_or_default();
-            let NetArray { part, name, .. } = &array;
+            let NetArray { kind, name, .. } = &array;
             let (len, full_len) = (slice.as_ref().len(), array.len());
             // Gradients may have only touched rows.
-            let is_sparse = matches!(part, ArrayKind::Rows(_)) && len.is_multiple_of(net.hidden);
+            let is_sparse = matches!(kind, ArrayKind::Rows(_)) && len.is_multiple_of(net.hidden);
             assert!(len == full_len || is_sparse && len < full_len, "numbers of {name}");
-            match part {
+            match kind {
                 ArrayKind::Rows(_) => {
                     sorted.rows.push(slice);
                     sorted.factors.push(T::default());
@@ -177,7 +177,7 @@ impl Kernel {
 
     /// Returns the length of each array's gradients, which may have touched rows only.
     pub fn gradient_lens(&self, touched: Option<&RowSet>) -> Vec<usize> {
-        let gradient_len = |array: NetArray| match array.part {
+        let gradient_len = |array: NetArray| match array.kind {
             ArrayKind::Rows(set) => match self.sets[set].touched_rows(touched) {
                 None => array.len(),
                 Some(rows) => rows.len() * self.net.hidden,

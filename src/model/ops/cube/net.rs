@@ -129,7 +129,7 @@ impl<'a> CubePass<'a> {
             .zip(arrays.0)
             .map(|(array, tensor)| {
                 assert_eq!(tensor.shape().num_elements(), array.len(), "numbers of {}", array.name);
-                (array.part, make_contiguous(tensor))
+                (array.kind, make_contiguous(tensor))
             })
             .collect();
         assert_eq!(arrays.len(), net.list_arrays().len(), "the arrays of a net");
@@ -467,8 +467,8 @@ impl<'a> CubePass<'a> {
             }
         }
         let in_order = self.job.kernel.net.list_arrays().into_iter().map(|array| {
-            let gradient = gradients.remove(&array.part).expect("each array has a gradient");
-            gpu.shaped_tensor(gradient, Shape::new([arrays[&array.part].shape().num_elements()]))
+            let gradient = gradients.remove(&array.kind).expect("each array has a gradient");
+            gpu.shaped_tensor(gradient, Shape::new([arrays[&array.kind].shape().num_elements()]))
         });
         FusedGradients { loss, gradients: TensorArrays(in_order.collect()) }
     }
