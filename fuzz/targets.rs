@@ -9,7 +9,7 @@ use std::sync::{LazyLock, OnceLock};
 use flate2::read::{DeflateEncoder, GzEncoder};
 use flate2::{Compression, Crc};
 
-use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Layer, Views};
+use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Layer, Perspectives};
 use nnuance::config::Config;
 use nnuance::draw;
 use nnuance::engine::game::Adjudication;
@@ -258,9 +258,11 @@ static ALL_SETS: LazyLock<Net> = LazyLock::new(|| {
     let kings = Kings::new(true, &buckets).expect("the buckets have no gaps");
     let sets = features::set_names();
     let sets = sets.iter().map(|name| features::set_named(name, kings).expect("a set")).collect();
-    let inputs = Inputs::new(Views::Perspective, sets, false);
-    let net =
-        Architecture { inputs, ..Architecture::simple(Views::Perspective, 2, Activation::SCReLU) };
+    let inputs = Inputs::new(Perspectives::Perspective, sets, false);
+    let net = Architecture {
+        inputs,
+        ..Architecture::simple(Perspectives::Perspective, 2, Activation::SCReLU)
+    };
     let bytes: Vec<u8> = (0..1 << 10).map(|i| (mix_hash(7, i) >> 32) as u8).collect();
     let hints = Hints { net, scales: Scales::default() };
     Net::read(&repeated(&bytes, &hints), &hints).expect("the size of the net")
@@ -327,7 +329,8 @@ fn feature_lists(data: &[u8]) -> bool {
 
 /// Shapes of nets by a number.
 fn shape(choice: u8) -> Hints {
-    let view = [Views::Perspective, Views::SideToMove, Views::Plain][usize::from(choice % 3)];
+    let view = [Perspectives::Perspective, Perspectives::SideToMove, Perspectives::Plain]
+        [usize::from(choice % 3)];
     let curve = [Activation::CReLU, Activation::SCReLU][usize::from(choice >> 2 & 1)];
     let mut net = Architecture::simple(view, 2, curve);
     if choice & 8 != 0 {
@@ -335,7 +338,7 @@ fn shape(choice: u8) -> Hints {
         net.skip = choice & 16 != 0;
         net.pairwise = choice & 32 != 0;
     }
-    net.psqt = choice & 64 != 0 && view == Views::Perspective;
+    net.psqt = choice & 64 != 0 && view == Perspectives::Perspective;
     net.buckets = if choice & 128 != 0 { 2 } else { 1 };
     let head_format =
         if choice & 24 == 8 && choice & 4 == 0 { HeadFormat::Int8 } else { HeadFormat::Float };

@@ -18,8 +18,8 @@ pub use operation::{
 };
 
 pub use crate::features::{
-    FirstView, Inputs, Integer, Kings, MAX_ACTIVE, MIRRORED, NUMBERS, PIECES, Row, Set, Views,
-    flip_row, is_mirrored,
+    FirstView, Inputs, Integer, Kings, MAX_ACTIVE, MIRRORED, NUMBERS, PIECES, Perspectives, Row,
+    Set, flip_row, is_mirrored,
 };
 
 use std::ops::Range;
@@ -97,7 +97,7 @@ pub const MOST_PIECES: usize = 32;
 
 impl Architecture {
     /// A net with one output layer directly behind its accumulators.
-    pub fn simple(perspectives: Views, hidden: usize, activation: Activation) -> Self {
+    pub fn simple(perspectives: Perspectives, hidden: usize, activation: Activation) -> Self {
         Self {
             inputs: Inputs::of_pieces(perspectives, Kings::NONE, false),
             hidden,
@@ -120,7 +120,7 @@ impl Architecture {
     pub fn without_factoriser(&self) -> Self {
         Self { inputs: self.inputs.without_factoriser(), ..self.clone() }
     }
-    pub fn views(&self) -> usize {
+    pub fn perspective_count(&self) -> usize {
         self.inputs.perspectives.count()
     }
 
@@ -129,13 +129,13 @@ impl Architecture {
     }
 
     /// The number of values that one perspective passes to the layers behind it.
-    pub fn outputs_of_view(&self) -> usize {
+    pub fn outputs_of_perspective(&self) -> usize {
         if self.pairwise { self.hidden / 2 } else { self.hidden }
     }
 
     /// The number of concatenated values of all perspectives; the side to move's come first.
     pub fn feature_count(&self) -> usize {
-        self.views() * self.outputs_of_view()
+        self.perspective_count() * self.outputs_of_perspective()
     }
 
     /// The number of piece-square columns behind an accumulator's neurons: one per output bucket.
@@ -383,7 +383,7 @@ impl Architecture {
             ("hidden", format!("an accumulator has 1 to {MOST_HIDDEN} neurons, found {hidden}"))
         } else if let Some(repeated) = repeated {
             ("sets", format!("{:?} is listed twice", sets[repeated].name()))
-        } else if inputs.perspectives == Views::Plain && kings.has_effect() {
+        } else if inputs.perspectives == Perspectives::Plain && kings.has_effect() {
             let key = if kings.mirror { "mirror" } else { "king_buckets" };
             let reason = "`inputs = \"plain\"` has no king buckets or mirroring; use \
                  \"perspective\" or \"side-to-move\"";
@@ -412,7 +412,7 @@ impl Architecture {
             ("head", format!("a layer has 1 to {MOST_SIZE} neurons, found {size}"))
         } else if let Err(ImpossibleNet { key, reason }) = self.connect_layers() {
             (key, reason)
-        } else if self.psqt && self.inputs.perspectives != Views::Perspective {
+        } else if self.psqt && self.inputs.perspectives != Perspectives::Perspective {
             let reason = "piece-square values need both perspectives; use `inputs = \
                  \"perspective\"`";
             ("psqt", reason.into())

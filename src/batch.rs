@@ -22,7 +22,7 @@ pub use pairs::{Bits, InputPairs, most_pairs};
 pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner, plan_slowly};
 pub use touched::RowSet;
 
-use crate::place::ResumePoint;
+use crate::resume_point::ResumePoint;
 use crate::sums::Sums;
 
 /// One of several processes that share each batch.

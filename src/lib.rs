@@ -110,11 +110,11 @@ pub mod model;
 #[doc(hidden)]
 pub mod output;
 #[doc(hidden)]
-pub mod place;
-#[doc(hidden)]
 pub mod point_of_view;
 #[doc(hidden)]
 pub mod report;
+#[doc(hidden)]
+pub mod resume_point;
 #[doc(hidden)]
 pub mod scales;
 #[doc(hidden)]

@@ -21,7 +21,7 @@ pub use definition::{
 pub use format::NetError;
 pub use many::PositionEvaluator;
 
-use crate::architecture::{Activation, Architecture, FixedPoint, Graph, Views};
+use crate::architecture::{Activation, Architecture, FixedPoint, Graph, Perspectives};
 use crate::scales::{HeadFormat, Scales};
 
 /// The alignment of the file size, to which [`PADDING`] fills the file.
@@ -45,7 +45,7 @@ pub struct Hints {
 impl Default for Hints {
     fn default() -> Self {
         Self {
-            net: Architecture::simple(Views::Perspective, 1, Activation::SCReLU),
+            net: Architecture::simple(Perspectives::Perspective, 1, Activation::SCReLU),
             scales: Scales::default(),
         }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Activation, Architecture, BucketChoice, Buckets, ImpossibleNet, Inputs, Kings, Layer,
-    LayerIntegers, Views, head_error, refuse_head,
+    LayerIntegers, Perspectives, head_error, refuse_head,
 };
 use crate::features::{self, FeatureSet, Integer, KingsError};
 use crate::registry::NameMissing;
@@ -16,7 +16,7 @@ use crate::registry::NameMissing;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetForm {
-    pub inputs: Views,
+    pub inputs: Perspectives,
     #[serde(default = "default_sets", skip_serializing_if = "is_pieces")]
     pub sets: Vec<String>,
     /// The integers of the rows of sets in a file, if they are not the default.
@@ -244,7 +244,7 @@ impl Display for Architecture {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { inputs, hidden, activation, pairwise, head, skip, psqt, buckets, .. } = self;
         match inputs.perspectives {
-            Views::Perspective => write!(f, "({inputs} -> {hidden})x2")?,
+            Perspectives::Perspective => write!(f, "({inputs} -> {hidden})x2")?,
             _ => write!(f, "{inputs} -> {hidden}")?,
         }
         f.write_str(if *pairwise { ", pairwise, -> " } else { " -> " })?;
@@ -264,7 +264,7 @@ impl Display for Architecture {
             BucketChoice::Table(_) => f.write_str(" by table")?,
             BucketChoice::Own(custom) => write!(f, " {}", custom.name)?,
         }
-        if inputs.perspectives != Views::Perspective {
+        if inputs.perspectives != Perspectives::Perspective {
             write!(f, " {}", inputs.perspectives.name())?;
         }
         write!(f, " {}", activation.name())?;

@@ -189,11 +189,13 @@ impl Graph {
     fn push(&mut self, net: &Architecture, operation: Operation, inputs: &[usize]) -> usize {
         let widths: Vec<usize> = inputs
             .iter()
-            .map(
-                |value| {
-                    if *value == 0 { net.views() * net.hidden } else { self.value_width(*value) }
-                },
-            )
+            .map(|value| {
+                if *value == 0 {
+                    net.perspective_count() * net.hidden
+                } else {
+                    self.value_width(*value)
+                }
+            })
             .collect();
         let width = operation.output_width(net, &widths);
         self.append_node(operation, inputs, width)

@@ -57,7 +57,7 @@ impl FirstViews {
             "{} rows",
             pairs.row_count()
         );
-        assert!(net.views() == 1 || pairs.have_images(net), "pairs of one view");
+        assert!(net.perspective_count() == 1 || pairs.have_images(net), "pairs of one view");
         let in_range = buckets.iter().all(|it| usize::from(*it) < net.buckets);
         assert!(in_range && (net.buckets == 1 || buckets.len() == lists.len()), "buckets");
     }
@@ -140,7 +140,7 @@ impl FirstPlanner {
         plan: &mut ChunkPlan,
     ) {
         assert!(range.len() <= MOST, "{} positions in a chunk", range.len());
-        plan.shape = [net.views(), net.buckets];
+        plan.shape = [net.perspective_count(), net.buckets];
         plan.pairs.clone_from(&first_views.pairs);
         plan.rows = first_views.pairs.row_count();
         plan.is_inverted = true;
@@ -344,7 +344,7 @@ pub fn plan_first_views_slowly(
 ) -> ChunkPlan {
     let FirstViews { lists, buckets, pairs } = first_views;
     let (lists, blank) = (&lists[range.clone()], pairs.row_count() as u16);
-    let mirrors = net.views() == 2 && net.inputs.kings().mirror;
+    let mirrors = net.perspective_count() == 2 && net.inputs.kings().mirror;
     let mirrored: Vec<bool> = lists.iter().map(|list| mirrors && is_mirrored(list)).collect();
     let mut rows = Vec::new();
     for (list, &mirrored) in lists.iter().zip(&mirrored) {
@@ -358,13 +358,13 @@ pub fn plan_first_views_slowly(
         first.extend(shortened.iter().map(|row| *row as u16).filter(|row| !is_input(row)));
         first.resize(MAX_ACTIVE, blank);
         rows.extend_from_slice(&first);
-        if net.views() == 2 {
+        if net.perspective_count() == 2 {
             rows.extend(first.iter().map(|row| image_of_row(*row, mirrored, blank)));
         }
     }
     let lists = ActiveRows {
         rows: net.row_count(),
-        perspectives: net.views(),
+        perspectives: net.perspective_count(),
         width: MAX_ACTIVE,
         indices: Indices::U16(rows),
         king_buckets: Vec::new(),
@@ -372,8 +372,8 @@ pub fn plan_first_views_slowly(
     };
     let chosen: Vec<u32> = (0..mirrored.len() as u32).collect();
     plan_in_order(net, &lists, &chosen, pairs, |list, position| {
-        let order = 2 * (list % net.views()) + usize::from(mirrored[position]);
-        order * net.views() * MOST + list
+        let order = 2 * (list % net.perspective_count()) + usize::from(mirrored[position]);
+        order * net.perspective_count() * MOST + list
     })
 }
 

@@ -85,7 +85,7 @@ impl InputPairs {
     /// that of mirrored rows in the second to last. A pair that is its own image occurs twice.
     /// Panics unless the lists have both views.
     pub fn select_images(net: &Architecture, lists: &ActiveRows, max_pairs: usize) -> Self {
-        assert!(net.inputs.is_uniform() && net.views() == 2, "lists of two views");
+        assert!(net.inputs.is_uniform() && net.perspective_count() == 2, "lists of two views");
         Self::select_with(net, lists, max_pairs, image_count(net))
     }
 

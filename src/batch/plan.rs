@@ -13,7 +13,7 @@
 //! | [`ChunkPosition`] | the chunk's positions, as they were chosen |
 //! | [`Item`] | `position * sides + side`: positions, or their perspectives if there are king buckets |
 //! | slot | the items in working order, padded to whole [`ABREAST`] lists |
-//! | list | `slot * parallel_views + perspective` |
+//! | list | `slot * parallel_perspectives + perspective` |
 //! | [`LogitIndex`] | the positions by output bucket |
 //! | row | inputs, then pairs; in large nets only those that occur in the chunk |
 
@@ -79,7 +79,7 @@ impl Item {
     }
 }
 
-/// Lists of a chunk in working order. A slot holds `parallel_views` neighbouring lists of a
+/// Lists of a chunk in working order. A slot holds `parallel_perspectives` neighbouring lists of a
 /// position. Only [`Planner`] and [`FirstPlanner`](super::FirstPlanner) write offsets, and kernels
 /// do not check them again.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -138,13 +138,13 @@ pub(crate) struct HolderRun {
 
 impl ChunkPlan {
     /// Returns the perspectives processed side by side: all, or one if there are king buckets.
-    pub(crate) fn parallel_views(net: &Architecture) -> usize {
-        if net.inputs.kings().bucket_count() > 1 { 1 } else { net.views() }
+    pub(crate) fn parallel_perspectives(net: &Architecture) -> usize {
+        if net.inputs.kings().bucket_count() > 1 { 1 } else { net.perspective_count() }
     }
 
     /// Returns the logarithm of `sides`, the items per position: 0 for one, 1 for two.
     pub(crate) fn item_shift(net: &Architecture) -> u32 {
-        (net.views() / Self::parallel_views(net)).trailing_zeros()
+        (net.perspective_count() / Self::parallel_perspectives(net)).trailing_zeros()
     }
 
     pub fn len(&self) -> usize {
@@ -190,8 +190,8 @@ impl ChunkPlan {
         let is_large = net.inputs.is_large();
         let whole =
             self.rows == if is_large { self.occurring.len() } else { self.pairs.row_count() };
-        let fits =
-            self.pairs.input_count() == net.row_count() && self.shape == [net.views(), net.buckets];
+        let fits = self.pairs.input_count() == net.row_count()
+            && self.shape == [net.perspective_count(), net.buckets];
         assert!(whole && fits, "a plan for another net");
     }
 }
@@ -279,21 +279,23 @@ impl Planner {
         plan: &mut ChunkPlan,
     ) {
         let (rows, width) = (pairs.row_count(), lists.width);
-        let (parallel_views, shift) = (ChunkPlan::parallel_views(net), ChunkPlan::item_shift(net));
+        let (parallel_perspectives, shift) =
+            (ChunkPlan::parallel_perspectives(net), ChunkPlan::item_shift(net));
         assert_eq!(pairs.input_count(), net.row_count(), "pairs of other inputs");
         assert!(chosen.len() <= MOST, "{} positions in a chunk", chosen.len());
         let fits = rows < u32::MAX as usize / UNITS && width <= u16::MAX.into();
         assert!(fits, "{rows} rows, {width} entries a list");
-        let source = ChosenLists { lists, indices, chosen, shift, size: width * parallel_views };
+        let source =
+            ChosenLists { lists, indices, chosen, shift, size: width * parallel_perspectives };
 
         // Leaves a plan that fits no net if the code below panics.
         (plan.rows, plan.is_inverted) = (0, false);
-        plan.shape = [net.views(), net.buckets];
+        plan.shape = [net.perspective_count(), net.buckets];
         plan.pairs = pairs.clone();
         plan.runs.clear();
         self.sort_items(net, &source, rows, plan);
 
-        let slots = plan.lengths.len() * ABREAST / parallel_views;
+        let slots = plan.lengths.len() * ABREAST / parallel_perspectives;
         plan.weights.clear();
         for &item in &plan.order {
             let bucket = source.bucket_of_position(item.position_index(shift));
@@ -305,7 +307,8 @@ impl Planner {
         plan.slot_logits.resize(slots, LogitIndex::new(plan.positions.len()));
 
         let lists = |bundle: usize| {
-            let items = plan.order.chunks(ABREAST / parallel_views).nth(bundle).unwrap_or_default();
+            let items =
+                plan.order.chunks(ABREAST / parallel_perspectives).nth(bundle).unwrap_or_default();
             items.iter().flat_map(|&item| source.entries_of_item(item).chunks_exact(width))
         };
         plan.occurring.clear();
@@ -367,7 +370,7 @@ impl Planner {
 
         // The last list of a kind is its longest, but a bundle may have lists of several kinds.
         plan.lengths.clear();
-        for items in plan.order.chunks((ABREAST << shift) / net.views()) {
+        for items in plan.order.chunks((ABREAST << shift) / net.perspective_count()) {
             let mut longest = 0;
             for item in items {
                 longest = longest.max(self.keys[item.get()] as usize % lengths);
@@ -481,13 +484,14 @@ pub(super) fn plan_in_order(
     pairs: &Arc<InputPairs>,
     holder_key: impl Fn(usize, usize) -> usize,
 ) -> ChunkPlan {
-    let (parallel_views, perspectives) = (ChunkPlan::parallel_views(net), net.views());
-    let sides = perspectives / parallel_views;
+    let (parallel_perspectives, perspectives) =
+        (ChunkPlan::parallel_perspectives(net), net.perspective_count());
+    let sides = perspectives / parallel_perspectives;
     let (kings, large) = (net.inputs.kings().bucket_count(), net.inputs.is_large());
     let indices: Vec<usize> = lists.indices.iter().collect();
     let list = |item: usize, perspective: usize| {
         let list = chosen[item / sides] as usize * perspectives
-            + item % sides * parallel_views
+            + item % sides * parallel_perspectives
             + perspective;
         indices[list * lists.width..]
             .iter()
@@ -495,7 +499,7 @@ pub(super) fn plan_in_order(
             .filter(|row| **row < pairs.row_count())
     };
     let item_lists =
-        |item: usize| (0..parallel_views).map(move |perspective| list(item, perspective));
+        |item: usize| (0..parallel_perspectives).map(move |perspective| list(item, perspective));
     let bucket = |position: usize| match net.buckets {
         1 => 0,
         _ => usize::from(lists.buckets[chosen[position] as usize]),
@@ -511,10 +515,10 @@ pub(super) fn plan_in_order(
 
     let mut order: Vec<usize> = (0..chosen.len() * sides).collect();
     order.sort_by_key(|item| (kind(*item), length(*item)));
-    let bundles = order.chunks(ABREAST / parallel_views);
+    let bundles = order.chunks(ABREAST / parallel_perspectives);
     let lengths: Vec<usize> =
         bundles.map(|items| items.iter().map(|item| length(*item)).max().unwrap_or(0)).collect();
-    let slots = lengths.len() * ABREAST / parallel_views;
+    let slots = lengths.len() * ABREAST / parallel_perspectives;
     let weight = |item: &usize| (bucket(item / sides) * sides + item % sides) as u8;
     let mut weights: Vec<u8> = order.iter().map(weight).collect();
     weights.resize(slots, weights.last().copied().unwrap_or(0));
@@ -552,7 +556,7 @@ pub(super) fn plan_in_order(
 
     let mut runs: Vec<(HolderRun, Vec<usize>)> = Vec::new();
     for (row, mut holders) in holders_of_rows.into_iter().enumerate() {
-        holders.sort_by_key(|list| holder_key(*list, order[list / parallel_views] / sides));
+        holders.sort_by_key(|list| holder_key(*list, order[list / parallel_perspectives] / sides));
         let fours = holders.len().div_ceil(FOUR);
         holders.resize(fours * FOUR, lengths.len() * ABREAST);
         if fours > 0 {

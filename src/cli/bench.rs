@@ -25,9 +25,9 @@ use crate::model::{
     Adapter, AdapterKind, Aim, Compute, Copies, Device, KernelStage, LossGradients, Model,
     ModelKind, Precision, initial_weights, is_gpu,
 };
-use crate::place::ResumePoint;
 use crate::progress::Progress;
 use crate::report::TextTable;
+use crate::resume_point::ResumePoint;
 use crate::run::folder::RunFolder;
 use crate::run::train::{RunContext, begin_training};
 use crate::run::{DeviceOptions, data_plan};
@@ -377,7 +377,7 @@ impl Bench<'_> {
         let parameters: usize = net.list_arrays().iter().map(|array| array.len()).sum();
         let bytes = |stage: &str| match stage {
             // Rows, and accumulators or their gradients.
-            "forward" => Some((active + lists.len() * net.views()) * row),
+            "forward" => Some((active + lists.len() * net.perspective_count()) * row),
             "backward" => Some((active + net.row_count()) * row),
             // A parameter, two means and the gradient; all but the last are written.
             "optimiser" => Some(7 * parameters * size_of::<f32>()),

@@ -8,7 +8,7 @@ use shakmaty::Color;
 use super::eval::GivenPositions;
 use super::out;
 use crate::config::Config;
-use crate::features::{Board, Inputs, Rows, Set, Views};
+use crate::features::{Board, Inputs, Perspectives, Rows, Set};
 use crate::report::wrap_sentence;
 use crate::run::export;
 use crate::run::folder::CONFIG;
@@ -75,8 +75,8 @@ fn format_row_ranges(inputs: &Inputs) -> Option<String> {
 fn format_lists(inputs: &Inputs, position: &Position, words: bool) -> String {
     let board = Board::new(position);
     let perspectives: &[Color] = match inputs.perspectives {
-        Views::Plain => &[Color::White],
-        Views::SideToMove | Views::Perspective => &Color::ALL,
+        Perspectives::Plain => &[Color::White],
+        Perspectives::SideToMove | Perspectives::Perspective => &Color::ALL,
     };
     let mut text = String::new();
     for set in inputs.sets() {

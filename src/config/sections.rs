@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use crate::architecture::{
-    Activation, Buckets, Integer, LayerForm, Views, default_sets, is_pieces,
+    Activation, Buckets, Integer, LayerForm, Perspectives, default_sets, is_pieces,
 };
 use crate::loader::{Filter, PositionWeights};
 use crate::loss::LossShape;
@@ -114,7 +114,7 @@ pub struct Net {
     /// The engine whose file the net fits; its keys are the defaults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    pub inputs: Views,
+    pub inputs: Perspectives,
     /// The names of the feature sets.
     #[serde(default = "default_sets", skip_serializing_if = "is_pieces")]
     pub sets: Vec<String>,

@@ -47,7 +47,8 @@ impl ZeroBlocks {
         }
         let activity = Activity::measure_activity(net, positions);
         let order: Vec<usize> = (0..activity.0.len()).collect();
-        let share = activity.zero_share(&order, positions.len() * net.architecture().views());
+        let share =
+            activity.zero_share(&order, positions.len() * net.architecture().perspective_count());
         Some(Self { positions: positions.len() as u64, before: share, after: share })
     }
 }
@@ -64,14 +65,14 @@ struct Activity(Vec<Vec<u64>>);
 
 impl Activity {
     fn measure_activity(net: &Net, positions: &[Position]) -> Self {
-        let width = net.architecture().outputs_of_view();
+        let width = net.architecture().outputs_of_perspective();
         let bytes = has_bytes(net.architecture(), net.scales());
         let is_active = |value: i32| match bytes {
             true => net.first_input(value.into()) != 0,
             false => value != 0,
         };
         // A word has a bit for each of 64 perspectives.
-        let positions_per_word = 64 / net.architecture().views();
+        let positions_per_word = 64 / net.architecture().perspective_count();
         let measure = |evaluator: &mut PositionEvaluator, positions: &[Position]| {
             let mut words = vec![0_u64; width];
             let mut bit = 0;
@@ -141,7 +142,7 @@ impl NeuronOrder {
     /// Chooses the order for a net, from positions like those that it evaluates.
     pub fn choose_order(net: &Net, positions: &[Position]) -> Self {
         let activity = Activity::measure_activity(net, positions);
-        let perspectives = positions.len() * net.architecture().views();
+        let perspectives = positions.len() * net.architecture().perspective_count();
         let trained: Vec<usize> = (0..activity.0.len()).collect();
         let before = activity.zero_share(&trained, perspectives);
         let sorted = activity.by_activity();

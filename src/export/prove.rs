@@ -133,7 +133,7 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
     let [accumulator, intermediate] = [&legal, &intermediate].map(|it| hull(it));
 
     let is_float = architecture.is_deep() && !has_bytes(architecture, net.scales());
-    let accumulators = (!is_float).then(|| legal.repeat(architecture.views()));
+    let accumulators = (!is_float).then(|| legal.repeat(architecture.perspective_count()));
     let accumulators = accumulators.map(|bounds| IntervalsOf { bounds, fixed: None });
     // The union of all buckets' bounds; a position uses one bucket.
     let [mut output, mut sum] = [Bounds::NONE; 2];

@@ -222,7 +222,7 @@ fn second_moments(
             sums
         },
     );
-    let lists = (samples.len() * net.views()) as f64;
+    let lists = (samples.len() * net.perspective_count()) as f64;
     (0..size).for_each(|row| moments[(row, row)] += RIDGE * (lists + moments[(row, row)]));
     moments
 }

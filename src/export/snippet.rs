@@ -7,7 +7,7 @@ use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, context};
 use super::{Golden, Overflow, Proof, prove};
 use crate::architecture::{
     Architecture, BucketChoice, CodeContext, CodeValue, Curve, FixedPoint, Integer, Node,
-    Operation, Views,
+    Operation, Perspectives,
 };
 use crate::digest::sha256_prefix;
 pub use crate::features::Language;
@@ -165,8 +165,8 @@ fn template_facts(
         architecture => Value::from_safe_string(architecture.to_string()),
         floats,
         // Inputs: the perspectives, the number used by the output, whether they depend on kings.
-        sides => if inputs.perspectives == Views::Plain { 1 } else { 2 },
-        views => architecture.views(),
+        sides => if inputs.perspectives == Perspectives::Plain { 1 } else { 2 },
+        views => architecture.perspective_count(),
         kings => inputs.kings().has_effect(),
         mirrored => inputs.kings().mirror,
         king_buckets => inputs.kings().bucket_count(),
@@ -183,7 +183,7 @@ fn template_facts(
         bounded,
         squared => inner * outer == 2,
         pairwise,
-        outputs => architecture.outputs_of_view(),
+        outputs => architecture.outputs_of_perspective(),
         // Behind the accumulators.
         buckets,
         pieces_per_bucket => architecture.pieces_per_bucket(),

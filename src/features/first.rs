@@ -2,7 +2,7 @@
 
 use shakmaty::Color;
 
-use super::{FIRST, Inputs, MAX_ACTIVE, PIECES, Views};
+use super::{FIRST, Inputs, MAX_ACTIVE, PIECES, Perspectives};
 use crate::sample::Position;
 
 /// The rows of a perspective in the order of the board's squares; unused slots have [`PIECES`].
@@ -53,7 +53,8 @@ impl Inputs {
     pub fn first_view(&self, position: &Position) -> FirstView {
         assert!(self.is_uniform(), "lists of pieces in one king bucket");
         let (_, kings) = self.pieces().expect("pieces are inputs");
-        let color = if self.perspectives == Views::Plain { Color::White } else { position.turn() };
+        let color =
+            if self.perspectives == Perspectives::Plain { Color::White } else { position.turn() };
         #[cfg(target_arch = "x86_64")]
         if vectors::are_available() {
             // SAFETY: the machine has these AVX-512 instructions, and so popcnt.

@@ -6,13 +6,13 @@ pub mod bounds;
 mod first;
 mod moved;
 mod pawn_pairs;
+#[doc(hidden)]
+mod perspectives;
 mod pieces;
 mod rows;
 mod set;
 mod threat_kinds;
 mod threats;
-#[doc(hidden)]
-mod views;
 
 use std::ops::Range;
 
@@ -20,10 +20,10 @@ use shakmaty::{Color, Role, Square};
 
 pub use first::{FirstView, MIRRORED, NUMBERS, flip_row, is_mirrored};
 pub use moved::DirtyPieces;
+pub use perspectives::Perspectives;
 pub use pieces::{Kings, KingsError, PIECES, Pieces, input_index};
 pub use rows::{Row, Rows};
 pub use set::{Board, FeatureSet, Integer, KINDS, Language, Perspective, Set, Threat};
-pub use views::Views;
 
 use crate::registry::{self, NameMissing, NameTaken, RegistryKind};
 use crate::sample::{Piece, Position};
@@ -97,7 +97,7 @@ pub struct WrongRows {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Inputs {
     /// The perspectives that have accumulators.
-    pub perspectives: Views,
+    pub perspectives: Perspectives,
     sets: Vec<Set>,
     /// Whether factors are used in training.
     pub factorised: bool,
@@ -109,7 +109,7 @@ pub struct Inputs {
 
 impl Inputs {
     /// The inputs of several sets.
-    pub fn new(perspectives: Views, sets: Vec<Set>, factorised: bool) -> Self {
+    pub fn new(perspectives: Perspectives, sets: Vec<Set>, factorised: bool) -> Self {
         let end = |rows: &mut usize, set: &Set| {
             *rows += set.row_count();
             Some(*rows)
@@ -137,7 +137,7 @@ impl Inputs {
     }
 
     /// The inputs of pieces alone.
-    pub fn of_pieces(perspectives: Views, kings: Kings, factorised: bool) -> Self {
+    pub fn of_pieces(perspectives: Perspectives, kings: Kings, factorised: bool) -> Self {
         Self::new(perspectives, vec![Set::new(Pieces(kings))], factorised)
     }
 
@@ -223,12 +223,12 @@ impl Inputs {
     }
 
     /// The colours whose perspectives are used, in order.
-    pub fn views_of(&self, position: &Position) -> impl Iterator<Item = Color> + use<> {
+    pub fn perspective_colors(&self, position: &Position) -> impl Iterator<Item = Color> + use<> {
         let turn = position.turn();
         let (first, second) = match self.perspectives {
-            Views::Plain => (Color::White, None),
-            Views::SideToMove => (turn, None),
-            Views::Perspective => (turn, Some(!turn)),
+            Perspectives::Plain => (Color::White, None),
+            Perspectives::SideToMove => (turn, None),
+            Perspectives::Perspective => (turn, Some(!turn)),
         };
         [Some(first), second].into_iter().flatten()
     }
@@ -240,7 +240,8 @@ impl Inputs {
 
     /// The king buckets of a position as one number, below [`Kings::MOST`] squared.
     pub fn kings_of(&self, position: &Position) -> usize {
-        let buckets = self.views_of(position).map(|color| self.king_bucket(position, color));
+        let buckets =
+            self.perspective_colors(position).map(|color| self.king_bucket(position, color));
         buckets.fold(0, |number, bucket| number * self.kings().bucket_count() + bucket)
     }
 
@@ -252,7 +253,7 @@ impl Inputs {
             self.rows_of(&board, color, &mut rows);
             rows
         };
-        self.views_of(position).map(list_rows).collect()
+        self.perspective_colors(position).map(list_rows).collect()
     }
 
     /// Adds the active rows of a colour's perspective, set after set, and returns their number.
@@ -278,8 +279,10 @@ impl Inputs {
     pub fn check_position(&self, position: &Position, bounds: bool) -> Result<(), WrongRows> {
         let board = Board::new(position);
         let flipped = Board::new(&position.flip_colours());
-        let lists =
-            self.sets.iter().flat_map(|set| self.views_of(position).map(move |it| (set, it)));
+        let lists = self
+            .sets
+            .iter()
+            .flat_map(|set| self.perspective_colors(position).map(move |it| (set, it)));
         for (set, color) in lists {
             let [rows, flipped] = [(&board, color), (&flipped, !color)].map(|(board, color)| {
                 let mut rows = Rows::default();
@@ -300,7 +303,7 @@ impl Inputs {
                 format!("activates {} rows, and `max_active` is {}", rows.len(), set.max_active())
             } else if let Some([row, _]) = repeated {
                 format!("activates row {row} twice, and `repeats` is false")
-            } else if self.perspectives != Views::Plain && rows != flipped {
+            } else if self.perspectives != Perspectives::Plain && rows != flipped {
                 "has other rows with colours swapped and ranks flipped".into()
             } else if bounds && set.kings().is_none() && upper_bound(&rows) < rows.len() as i64 {
                 format!("bounds {} rows that weigh 1 by {}", rows.len(), upper_bound(&rows))
@@ -326,9 +329,9 @@ impl Inputs {
         out.fill(self.row_count() as u16);
         let turn = position.turn();
         match self.perspectives {
-            Views::Plain => write_lists(kings, position, [Color::White], out),
-            Views::SideToMove => write_lists(kings, position, [turn], out),
-            Views::Perspective => write_lists(kings, position, [turn, !turn], out),
+            Perspectives::Plain => write_lists(kings, position, [Color::White], out),
+            Perspectives::SideToMove => write_lists(kings, position, [turn], out),
+            Perspectives::Perspective => write_lists(kings, position, [turn, !turn], out),
         }
     }
 

@@ -147,7 +147,7 @@ fn sum_activations(float: &Float, samples: &[Sample]) -> Vec<ActivationSums> {
     let mut sums = vec![[0.0; 6]; net.hidden + head];
     let (hidden, head) = sums.split_at_mut(net.hidden);
     let curve = net.activation.curve();
-    let outputs_per_view = net.outputs_of_view();
+    let outputs_per_perspective = net.outputs_of_perspective();
     for Sample { position, .. } in samples {
         let accumulators = float.accumulators(position);
         let x = float.first_inputs(&accumulators);
@@ -156,7 +156,8 @@ fn sum_activations(float: &Float, samples: &[Sample]) -> Vec<ActivationSums> {
         let output = &output[bucket * output.len() / net.buckets..];
         for (neuron, sums) in hidden.iter_mut().enumerate() {
             accumulators.iter().for_each(|it| add_activations(sums, it[neuron], &[curve]));
-            let inputs = (neuron % outputs_per_view..x.len()).step_by(outputs_per_view);
+            let inputs =
+                (neuron % outputs_per_perspective..x.len()).step_by(outputs_per_perspective);
             match net.has_layers() {
                 true => inputs.for_each(|input| add_output(sums, x[input])),
                 false => {
@@ -193,7 +194,7 @@ fn sum_activations(float: &Float, samples: &[Sample]) -> Vec<ActivationSums> {
 /// Returns the root mean square of the weights on a neuron's output.
 fn output_weight(float: &Float, neuron: usize) -> f64 {
     let weights = float.get_array(ArrayKind::Layer(0));
-    let each = float.net.outputs_of_view();
+    let each = float.net.outputs_of_perspective();
     let taken = weights.iter().skip(neuron % each).step_by(each);
     let count = taken.len() as f64;
     (taken.map(|weight| f64::from(*weight).powi(2)).sum::<f64>() / count).sqrt()

@@ -33,7 +33,7 @@ pub(super) fn largest_rows(float: &Float, scale: f64, samples: &[&Sample]) -> Ve
     let pairs = pair_by_side(inputs);
     let sums = super::sum_over_chunks(samples, |samples| {
         let mut sums = vec![[0.0; 2]; pairs.len()];
-        let mut counts = vec![vec![0.0; inputs.row_count()]; float.net.views()];
+        let mut counts = vec![vec![0.0; inputs.row_count()]; float.net.perspective_count()];
         for Sample { position, .. } in samples {
             add_position(float, scale, position, &pairs, &mut counts, &mut sums);
         }

@@ -42,7 +42,7 @@ impl InputLayout {
 pub fn select_pairs(net: &Architecture, sample: &[Sample], max_pairs: usize) -> InputPairs {
     let step = sample.len().div_ceil(POSITIONS_PER_BUCKET).max(1);
     let positions = sample.iter().step_by(step).map(|sample| sample.position);
-    let has_images = net.inputs.is_uniform() && net.views() == 2;
+    let has_images = net.inputs.is_uniform() && net.perspective_count() == 2;
     let select =
         if has_images { InputPairs::select_images } else { InputPairs::select_most_frequent };
     select_from(net, positions, max_pairs, select)

@@ -21,7 +21,7 @@ pub(super) fn write_lists(net: &Architecture, records: &[Packed]) -> ActiveRows 
         return write_lists_of_sets(net, records);
     }
     let (rows, perspectives, width, positions) =
-        (net.row_count(), net.views(), MAX_ACTIVE, records.len());
+        (net.row_count(), net.perspective_count(), MAX_ACTIVE, records.len());
     let mut indices = vec![0; positions * perspectives * width];
     let (mut king_buckets, mut buckets) = (vec![0; positions * perspectives], vec![0; positions]);
     indices
@@ -71,7 +71,7 @@ fn write_pieces(
     king_buckets: &mut [u8],
     buckets: &mut [u8],
 ) {
-    let (perspectives, kings) = (net.views(), net.inputs.kings().bucket_count());
+    let (perspectives, kings) = (net.perspective_count(), net.inputs.kings().bucket_count());
     let lists = indices
         .chunks_exact_mut(perspectives * MAX_ACTIVE)
         .zip(king_buckets.chunks_exact_mut(perspectives));
@@ -79,7 +79,9 @@ fn write_pieces(
         net.inputs.write_rows(&position, list);
         *bucket = net.bucket_of(&position) as u8;
         if kings > 1 {
-            for (king_bucket, color) in list_kings.iter_mut().zip(net.inputs.views_of(&position)) {
+            for (king_bucket, color) in
+                list_kings.iter_mut().zip(net.inputs.perspective_colors(&position))
+            {
                 *king_bucket = net.inputs.king_bucket(&position, color) as u8;
             }
         }
@@ -106,7 +108,7 @@ impl ListWriter {
         positions: impl ExactSizeIterator<Item = Position>,
     ) {
         let Self { lists, rows, ends, .. } = self;
-        let (count, perspectives) = (positions.len(), net.views());
+        let (count, perspectives) = (positions.len(), net.perspective_count());
         (lists.rows, lists.perspectives) = (net.row_count(), perspectives);
         lists.buckets.resize(count, 0);
         lists.king_buckets.resize(count * perspectives, 0);
@@ -123,7 +125,7 @@ impl ListWriter {
             for (number, position) in positions.enumerate() {
                 let board = Board::new(&position);
                 lists.buckets[number] = net.bucket_of(&position) as u8;
-                for (perspective, color) in net.inputs.views_of(&position).enumerate() {
+                for (perspective, color) in net.inputs.perspective_colors(&position).enumerate() {
                     longest = longest.max(net.inputs.rows_of(&board, color, rows));
                     ends.push(rows.entries().len());
                     lists.king_buckets[number * perspectives + perspective] =
@@ -169,7 +171,7 @@ fn write_lists_of_sets(net: &Architecture, records: &[Packed]) -> ActiveRows {
         writer
     };
     let blocks: Vec<ListWriter> = records.par_chunks(ENCODED_TOGETHER).map(write_block).collect();
-    let (rows, perspectives, positions) = (net.row_count(), net.views(), records.len());
+    let (rows, perspectives, positions) = (net.row_count(), net.perspective_count(), records.len());
     let longest = blocks.iter().map(|block| block.lists.width).max().unwrap_or(1);
     let width = longest.next_multiple_of(WIDTH_STEP);
     let mut indices = Indices::zeros(net.inputs.is_large(), positions * perspectives * width);

@@ -16,7 +16,7 @@ use super::packed::Packed;
 use super::shuffle::random_for;
 use super::source::{FilePart, PartPositions, PlanFile, ReadCounts, in_order};
 use super::{LoadError, PassOrder, StreamPlan};
-use crate::place::{ReadFacts, ResumePoint, TurnState};
+use crate::resume_point::{ReadFacts, ResumePoint, TurnState};
 use crate::sample::mix_hash;
 
 /// Parts of files that are read side by side.

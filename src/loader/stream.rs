@@ -10,7 +10,7 @@ use super::pass::Passes;
 use super::shuffle::{ChunkOrder, shuffled_order};
 use super::{InputLayout, KeptRecords, LoadError, PassOrder, StreamPlan};
 use crate::batch::{Batch, RankShare};
-use crate::place::{ReadFacts, ResumePoint};
+use crate::resume_point::{ReadFacts, ResumePoint};
 
 /// An endless stream of full batches, which cross the borders of windows and epochs.
 pub struct Stream {

@@ -24,14 +24,14 @@ pub fn head_outputs(
     buckets: &[u8],
 ) -> HeadOutputs {
     let [lists, columns] = accumulators.dims();
-    let batch = lists / net.views();
+    let batch = lists / net.perspective_count();
     let mut chosen = vec![0.0_f32; batch * net.buckets];
     for (position, chosen) in chosen.chunks_exact_mut(net.buckets).enumerate() {
         chosen[buckets.get(position).map_or(0, |bucket| usize::from(*bucket))] = 1.0;
     }
     let chosen = TensorData::new(chosen, [batch, net.buckets, 1]);
     let chosen = Tensor::from_data(chosen, &accumulators.device());
-    let x = accumulators.reshape([batch, net.views() * columns]);
+    let x = accumulators.reshape([batch, net.perspective_count() * columns]);
     let mut activations = None;
     let tensors = TensorArithmetic { net, maps, chosen };
     let logits = net.graph().evaluate(net, &tensors, x, |operation, values| {

@@ -25,7 +25,7 @@ pub fn room_on_gpu(memory: Option<u64>) -> usize {
 /// kernels walk also accumulators, features and sums of the first map with their gradients, and the
 /// numbers whose products are the maps' gradients.
 pub(super) fn floats_of_position(net: &Architecture) -> usize {
-    let accumulators = net.views() * net.column_count();
+    let accumulators = net.perspective_count() * net.column_count();
     if !net.walks_graph() {
         return accumulators;
     }
@@ -42,7 +42,8 @@ pub fn bytes_on_gpu(net: &Architecture, batch: usize, states: usize, room: usize
     let arrays: Vec<usize> = net.list_arrays().iter().map(|array| array.len()).collect();
     let (parameters, largest) =
         (arrays.iter().sum::<usize>(), arrays.iter().max().copied().unwrap_or(0));
-    let (rows, columns, perspectives) = (net.row_count(), net.column_count(), net.views());
+    let (rows, columns, perspectives) =
+        (net.row_count(), net.column_count(), net.perspective_count());
     let position = floats_of_position(net);
     let part = batch.min((room / (position * FLOAT)).max(1));
     let lists = part * perspectives;

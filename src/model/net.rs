@@ -295,8 +295,8 @@ impl NetModel {
         let device = rows.device();
         let sums =
             |side| dense_counts(active, side, touched.as_ref(), &device).matmul(rows.clone());
-        let side_by_side = Tensor::cat((0..self.net.views()).map(sums).collect(), 1);
-        side_by_side.reshape([active.len() * self.net.views(), columns])
+        let side_by_side = Tensor::cat((0..self.net.perspective_count()).map(sums).collect(), 1);
+        side_by_side.reshape([active.len() * self.net.perspective_count(), columns])
     }
 
     fn head_maps(&self) -> Vec<head::MapTensors> {

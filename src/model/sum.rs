@@ -8,7 +8,7 @@ use burn::tensor::{Device, Tensor};
 use super::{
     Aim, Compute, HceModel, HceShape, LossGradients, LossInputs, NetModel, inner_tensor, to_host,
 };
-use crate::architecture::{Architecture, Views};
+use crate::architecture::{Architecture, Perspectives};
 use crate::batch::{ActiveRows, BatchInputs, TermBatch};
 use crate::weights::{Weights, WeightsError};
 
@@ -39,7 +39,7 @@ impl SumModel {
 
     /// Returns -1 where the net's point of view is Black's, as that of terms is White's; else 1.
     fn term_signs(&self, pieces: &[Arc<TermBatch>]) -> Vec<f32> {
-        let is_white = self.net.architecture().inputs.perspectives == Views::Plain;
+        let is_white = self.net.architecture().inputs.perspectives == Perspectives::Plain;
         let turns = pieces.iter().flat_map(|piece| &piece.turn);
         turns.map(|turn| if is_white { 1.0 } else { (*turn).into() }).collect()
     }

@@ -4,7 +4,7 @@
 use shakmaty::Color;
 
 use super::{Net, Numbers};
-use crate::architecture::{Architecture, Views};
+use crate::architecture::{Architecture, Perspectives};
 use crate::features::{Board, DirtyPieces, Rows, Set, king_square};
 use crate::sample::{Piece, Position};
 
@@ -63,7 +63,8 @@ impl Net {
 impl<'a> Accumulator<'a> {
     /// The accumulators of a position.
     pub fn new(net: &'a Net, position: &Position) -> Self {
-        let colours = if net.architecture().inputs.perspectives == Views::Plain { 1 } else { 2 };
+        let colours =
+            if net.architecture().inputs.perspectives == Perspectives::Plain { 1 } else { 2 };
         let accumulators = vec![0; colours * net.architecture().hidden];
         let lists = Default::default();
         let first = AccumulatorLevel { accumulators, lists, position: *position, pending: None };
@@ -75,13 +76,13 @@ impl<'a> Accumulator<'a> {
 
     /// Updates the perspectives of the position and of its predecessors.
     #[inline(always)]
-    fn update_views(&mut self) {
+    fn update_perspectives(&mut self) {
         let is_updated = |level: &AccumulatorLevel| level.pending.is_none();
         let last = self.levels[..=self.depth].iter().rposition(is_updated);
         for depth in last.expect("the first is settled") + 1..=self.depth {
             let (earlier, later) = self.levels.split_at_mut(depth);
             let scratch = (&mut self.counts, &mut self.changed);
-            later[0].update_views(&earlier[depth - 1], self.net, scratch);
+            later[0].update_perspectives(&earlier[depth - 1], self.net, scratch);
         }
     }
 }
@@ -95,7 +96,7 @@ impl Evaluate for Accumulator<'_> {
         list_sets(self.net, position, &mut level.lists);
         let accumulators = of_colours(&mut level.accumulators, self.net);
         for ((color, sums), lists) in accumulators.zip(&level.lists) {
-            refresh_view(self.net, position, color, lists, &mut self.changed, sums);
+            refresh_perspective(self.net, position, color, lists, &mut self.changed, sums);
         }
     }
 
@@ -128,25 +129,29 @@ impl pulp::NullaryFnOnce for ValueTask<'_, '_> {
 
     #[inline(always)]
     fn call(self) -> i32 {
-        self.0.update_views();
+        self.0.update_perspectives();
         let Accumulator { net, levels, depth, .. } = self.0;
         let AccumulatorLevel { accumulators, lists, position, .. } = &levels[*depth];
         let architecture = net.architecture();
         let mut slices = [&accumulators[..0]; 2];
         let mut count = 0;
-        for color in architecture.inputs.views_of(position) {
+        for color in architecture.inputs.perspective_colors(position) {
             let start = usize::from(color.is_black()) * architecture.hidden;
             slices[count] = &accumulators[start..][..architecture.hidden];
             count += 1;
         }
-        net.value_of_views(&slices[..count], position, sum_piece_squares(net, position, lists))
+        net.value_of_perspectives(
+            &slices[..count],
+            position,
+            sum_piece_squares(net, position, lists),
+        )
     }
 }
 
 impl AccumulatorLevel {
     /// Updates the perspectives from the previous position, or refreshes them.
     #[inline(always)]
-    fn update_views(
+    fn update_perspectives(
         &mut self,
         before: &AccumulatorLevel,
         net: &Net,
@@ -170,7 +175,7 @@ impl AccumulatorLevel {
         {
             match inputs.pieces() {
                 Some((_, kings)) if kings.needs_refresh(color, &moved) => {
-                    refresh_view(net, position, color, lists, changed, sums);
+                    refresh_perspective(net, position, color, lists, changed, sums);
                     continue;
                 }
                 Some((set, kings)) => {
@@ -356,7 +361,7 @@ pub(super) fn sum_piece_squares(net: &Net, position: &Position, lists: &[Vec<Lis
     }
     let bucket = net.architecture().bucket_of(position);
     let mut sum = 0;
-    for (color, sign) in inputs.views_of(position).zip([1, -1]) {
+    for (color, sign) in inputs.perspective_colors(position).zip([1, -1]) {
         if let Some((set, kings)) = inputs.pieces() {
             let values = net.psqt_values(*set);
             let king = king_square(position, color);
@@ -385,7 +390,7 @@ pub(super) fn of_colours<'a>(
 
 /// Refreshes a perspective from the pieces on squares and the listed rows of other sets.
 #[inline(always)]
-fn refresh_view(
+fn refresh_perspective(
     net: &Net,
     position: &Position,
     color: Color,

@@ -56,7 +56,8 @@ impl Net {
     pub fn evaluate_slowly(&self, position: &Position) -> i32 {
         // All activations are constant beyond these bounds.
         let clamp = |a: i64| a.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
-        let sums = (0..self.architecture.views()).flat_map(|it| self.accumulators(position, it));
+        let sums = (0..self.architecture.perspective_count())
+            .flat_map(|it| self.accumulators(position, it));
         let sums: Vec<i32> = sums.map(clamp).collect();
         let piece_squares = self.piece_squares(position, self.architecture.bucket_of(position));
         self.seen_by_mover(self.run_slowly(&[&sums], position, piece_squares), position)
@@ -86,7 +87,7 @@ impl Net {
     /// Computes centipawns for the side to move from all accumulators, the side to move's first, and
     /// the difference of the perspectives' piece-square values.
     #[inline(always)]
-    pub(super) fn value_of_views(
+    pub(super) fn value_of_perspectives(
         &self,
         accumulators: &[&[i32]],
         position: &Position,
@@ -103,7 +104,7 @@ impl Net {
         let bucket = self.architecture.bucket_of(position);
         let (weights, bias) = self.output_of(bucket);
         let shares = accumulators.iter().zip(weights.chunks_exact(hidden));
-        let sum = shares.map(|(sums, weights)| self.sum_of_view(curve, sums, weights)).sum();
+        let sum = shares.map(|(sums, weights)| self.sum_of_perspective(curve, sums, weights)).sum();
         let sum = self.with_bias(sum, bias) + piece_squares / 2;
         self.seen_by_mover(self.to_centipawns(sum), position)
     }
@@ -147,7 +148,7 @@ impl Net {
         if !pairwise {
             return values;
         }
-        let half = self.architecture.outputs_of_view();
+        let half = self.architecture.outputs_of_perspective();
         architecture::multiply_columns(
             &values,
             accumulators.len(),
@@ -161,7 +162,8 @@ impl Net {
         let sum_rows = |perspective| -> Vec<i32> {
             self.accumulators(position, perspective).into_iter().map(|it| it as i32).collect()
         };
-        let accumulators: Vec<Vec<i32>> = (0..self.architecture.views()).map(sum_rows).collect();
+        let accumulators: Vec<Vec<i32>> =
+            (0..self.architecture.perspective_count()).map(sum_rows).collect();
         let accumulators: Vec<&[i32]> = accumulators.iter().map(Vec::as_slice).collect();
         let values = self.first_inputs(&accumulators).into_iter();
         values.map(|value| self.first_input(value.into())).collect()
@@ -200,7 +202,7 @@ impl Net {
 
     /// Sums the products of one perspective in a net of integers.
     #[inline(always)]
-    fn sum_of_view(&self, curve: Curve, accumulators: &[i32], weights: &[i16]) -> i64 {
+    fn sum_of_perspective(&self, curve: Curve, accumulators: &[i32], weights: &[i16]) -> i64 {
         let top = curve.integer_ceiling(self.scales.qa);
         match (curve.growth_degree(), top < NARROW) {
             (1, _) => sum_products(accumulators, weights, top, |v, o| (v * o).into()),

@@ -54,7 +54,7 @@ impl<'a> PositionEvaluator<'a> {
 
     /// Computes the first map's inputs, before an `int8` head's shift, the side to move's first.
     pub fn first_inputs(&mut self, position: &Position) -> Vec<i32> {
-        let slots = self.update_views(position);
+        let slots = self.update_perspectives(position);
         self.net.first_inputs(self.views_of_mover(position, slots).as_slice())
     }
 
@@ -73,9 +73,9 @@ impl pulp::NullaryFnOnce for EvaluateOne<'_, '_> {
     #[inline(always)]
     fn call(self) -> i32 {
         let Self(evaluator, position) = self;
-        let slots = evaluator.update_views(position);
+        let slots = evaluator.update_perspectives(position);
         let piece_squares = sum_piece_squares(evaluator.net, position, &evaluator.lists);
-        evaluator.net.value_of_views(
+        evaluator.net.value_of_perspectives(
             evaluator.views_of_mover(position, slots).as_slice(),
             position,
             piece_squares,
@@ -96,7 +96,7 @@ impl<'a> Seen<'a> {
 impl PositionEvaluator<'_> {
     /// Updates the accumulators to a position, and returns the cache slots of both colours.
     #[inline(always)]
-    fn update_views(&mut self, position: &Position) -> [usize; 2] {
+    fn update_perspectives(&mut self, position: &Position) -> [usize; 2] {
         let Self { net, cache, accumulators, lists, before, counts, rows } = self;
         let inputs = &net.architecture().inputs;
         let boards = position.bitboards();
@@ -134,7 +134,7 @@ impl PositionEvaluator<'_> {
         let Architecture { inputs, hidden, .. } = self.net.architecture();
         let mut accumulators = [&self.accumulators[..0]; 2];
         let mut count = 0;
-        for color in inputs.views_of(position) {
+        for color in inputs.perspective_colors(position) {
             let colour = usize::from(color.is_black());
             accumulators[count] = match inputs.is_pieces() {
                 true => &self.cache[slots[colour]].sums,

@@ -14,7 +14,7 @@ use crate::export::{self, StartNet};
 use crate::input;
 use crate::loader::Base;
 use crate::model::ModelKind;
-use crate::place::ReadFacts;
+use crate::resume_point::ReadFacts;
 use crate::sketch::Sketch;
 use crate::train::checkpoint::Checkpoint;
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{KEPT, TrainError};
 use crate::input;
 use crate::output::{self, OutputError};
-use crate::place::ResumePoint;
+use crate::resume_point::ResumePoint;
 use crate::weights::{Weights, WeightsError, WeightsFile};
 
 const STATE: &str = "state";

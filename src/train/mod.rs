@@ -31,8 +31,8 @@ use crate::model::{
     Aim, Compute, DeviceError, LossGradients, LossInputs, ModelKind, host_outputs, is_gpu,
 };
 use crate::output::OutputError;
-use crate::place::ResumePoint;
 use crate::progress::Progress;
+use crate::resume_point::ResumePoint;
 use crate::weights::WeightsError;
 use checkpoint::{BestLoss, Checkpoint, CheckpointFiles, CheckpointWriter, RunState};
 use gradients::{BatchGradients, combine_ranks};

@@ -145,7 +145,7 @@ impl Operation {
     /// The number of values per position, from the widths of the inputs; an array defines affine maps.
     pub(super) fn output_width(&self, net: &Architecture, inputs: &[usize]) -> usize {
         match self {
-            Operation::Neurons => net.views() * net.hidden,
+            Operation::Neurons => net.perspective_count() * net.hidden,
             Operation::PieceSquares => 1,
             Operation::Product => net.feature_count(),
             Operation::Affine(_) => unreachable!("its layer says how many"),
@@ -168,8 +168,8 @@ impl Operation {
             Operation::Neurons => arithmetic.select_neurons(x),
             Operation::PieceSquares => arithmetic.piece_squares(x),
             Operation::Product => {
-                let half = net.outputs_of_view();
-                arithmetic.multiply(x, net.views(), [0..half, half..2 * half])
+                let half = net.outputs_of_perspective();
+                arithmetic.multiply(x, net.perspective_count(), [0..half, half..2 * half])
             }
             Operation::Affine(map) => arithmetic.apply_map(*map, x),
             Operation::Activate(activation) => arithmetic.activate(x, activation.curves()),

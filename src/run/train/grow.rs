@@ -35,9 +35,9 @@ pub fn grow_weights(
             == (&wanted.head, &wanted.output, wanted.skip, wanted.psqt),
         "it has other layers behind the hidden one"
     );
-    let (size, larger) = (net.outputs_of_view(), wanted.outputs_of_view());
+    let (size, larger) = (net.outputs_of_perspective(), wanted.outputs_of_perspective());
     let columns = indices_in_blocks(net.hidden / size, size, larger);
-    let inputs = indices_in_blocks(net.views(), size, larger);
+    let inputs = indices_in_blocks(net.perspective_count(), size, larger);
     let first = if net.head.is_empty() { ArrayKind::Output } else { ArrayKind::Layer(0) };
     let mut grown = initial_weights(wanted, seed);
     for array in wanted.list_arrays() {
@@ -76,8 +76,8 @@ pub fn grow_weights(
                         continue;
                     }
                     to.fill(0.0);
-                    let rows = to.chunks_exact_mut(net.views() * larger);
-                    for (to, from) in rows.zip(from.chunks_exact(net.views() * size)) {
+                    let rows = to.chunks_exact_mut(net.perspective_count() * larger);
+                    for (to, from) in rows.zip(from.chunks_exact(net.perspective_count() * size)) {
                         inputs.iter().zip(from).for_each(|(input, it)| to[*input] = *it);
                     }
                 }

@@ -16,7 +16,7 @@ fn output(command: &mut Command, success: bool) -> [String; 2] {
 #[test]
 fn lists_and_arguments_evaluate_alike() {
     let work = Workdir::empty();
-    let net = random(Views::Perspective, 16, Activation::SCReLU);
+    let net = random(Perspectives::Perspective, 16, Activation::SCReLU);
     let path = work.write("net.bin", net.to_bytes());
     let fens = GOLDEN_FENS.map(|fen| format!("{fen};something;else\n")).concat();
     let lines = GOLDEN_FENS

@@ -3,7 +3,7 @@
 use std::sync::Once;
 
 use nnuance::App;
-use nnuance::features::{Board, FeatureSet, Inputs, Pieces, Rows, Set, Views};
+use nnuance::features::{Board, FeatureSet, Inputs, Perspectives, Pieces, Rows, Set};
 use nnuance::format::{self, epd};
 use nnuance::loader::{PositionWeights, Scan};
 use nnuance::shakmaty::Color;
@@ -226,7 +226,7 @@ fn sets_keep_their_word() {
         (|_| &[0, 5], Some("bounds 2 rows")),
         (by_color, Some("colours")),
     ] {
-        let inputs = of(Views::Perspective, "fixed", rows);
+        let inputs = of(Perspectives::Perspective, "fixed", rows);
         let checked = inputs.check_position(&position, true).map_err(|wrong| wrong.to_string());
         let expected = match (&checked, fault) {
             (Ok(()), None) => true,
@@ -235,15 +235,15 @@ fn sets_keep_their_word() {
         };
         assert!(expected, "{fault:?}: {checked:?}");
     }
-    of(Views::Plain, "fixed", by_color)
+    of(Perspectives::Plain, "fixed", by_color)
         .check_position(&position, true)
         .expect("White's rows alone");
     // Arrays are named by their sets.
     let pieces = Set::new(Pieces(Kings::NONE));
     for (name, is_free) in [("outputs", true), ("output", false), ("accumulator", false)] {
         let sets = vec![pieces.clone(), Set::new(Fixed { name, rows: |_| &[] })];
-        let inputs = Inputs::new(Views::Perspective, sets, false);
-        let simple = Architecture::simple(Views::Perspective, 2, Activation::ReLU);
+        let inputs = Inputs::new(Perspectives::Perspective, sets, false);
+        let simple = Architecture::simple(Perspectives::Perspective, 2, Activation::ReLU);
         assert_eq!(Architecture { inputs, ..simple }.check_layers().is_ok(), is_free, "{name}");
     }
 }

@@ -7,12 +7,12 @@ use crate::support::kit::*;
 const ARROWS: &str = "\
 data_file: digits: draw: input: linear: loss: output: point_of_view: prefetch: registry: sample:
 scales: score: sketch: sums: weights: words:
-place: digits sketch
+resume_point: digits sketch
 features: point_of_view registry sample
 architecture: features registry sample
 log: input output
 progress: log
-batch: architecture place sums
+batch: architecture resume_point sums
 digest: input
 floats: architecture features sample weights
 model: architecture batch loss prefetch sums weights
@@ -24,20 +24,20 @@ evaluation: hce net point_of_view sample
 report: digits draw linear log loss terms
 search: evaluation features hce net prefetch sample score
 interface: score search
-train: batch input linear log loss model output place progress sums terms weights
+train: batch input linear log loss model output resume_point progress sums terms weights
 data: data_file digits format loss sample
 engine: digest digits format interface output progress sample score
 export: architecture data_file digest digits features floats input linear net output report sample scales
     sums terms weights
 inspect: architecture digits draw features floats hce report sample scales weights
-loader: architecture batch data_file digest evaluation features format hce input place point_of_view
+loader: architecture batch data_file digest evaluation features format hce input resume_point point_of_view
     registry sample sketch terms
 config: architecture format input loader loss model net point_of_view scales train
 run: architecture batch config data_file digest digits draw engine evaluation export format hce input
-    inspect interface loader log loss model net output place point_of_view progress report sample
+    inspect interface loader log loss model net output resume_point point_of_view progress report sample
     scales score search sketch terms train weights
 cli: architecture batch config data data_file digits draw engine evaluation export features format input interface loader
-    log model output place point_of_view progress registry report run sample scales search train
+    log model output resume_point point_of_view progress registry report run sample scales search train
 error: config
 app: architecture cli features format loader registry sample
 ";

@@ -27,7 +27,7 @@ fn streams_resume_anywhere() {
     for window in [1 << 20, 130] {
         let mut plan = plan();
         plan.order.window = window;
-        let encoder = games::lists(Views::Perspective);
+        let encoder = games::lists(Perspectives::Perspective);
         let from = |passed| Stream::new(plan.clone(), encoder.clone(), passed);
         let batch = |stream: &mut Stream| stream.next().expect("no end").expect("good data");
         let mut whole = from(0);
@@ -66,7 +66,7 @@ fn cached_positions_equal_streamed() {
         assert!(
             scan(&plan.read, found.counts.train - 1, &|_| ()).expect("good data").kept.is_none()
         );
-        let encoder = games::lists(Views::Perspective);
+        let encoder = games::lists(Perspectives::Perspective);
         let from = |kept| Stream::resume_stream(plan.clone(), encoder.clone(), 0, kept, None);
         let streams = [found.kept, None].map(from);
         let [kept, read] = streams.map(|stream| stream.take(25).collect::<Result<Vec<_>, _>>());
@@ -79,7 +79,7 @@ fn results_stand_beside_sources() {
     for source in [0, 1, 2, 255] {
         let of = |result| Sample { source, result, ..games::samples(1, 3)[0] };
         for result in [0.0, 0.5, 1.0, 0.3, 0.123_456] {
-            let batch = games::lists(Views::SideToMove).encode_samples(&[of(result)]);
+            let batch = games::lists(Perspectives::SideToMove).encode_samples(&[of(result)]);
             let exact = result * 2.0 == (result * 2.0).round();
             let off = (batch.results[0] - result).abs();
             assert!(if exact { off == 0.0 } else { off < 1e-7 }, "{source} {result} {off}");
@@ -101,7 +101,7 @@ fn sources_have_their_own_targets() {
     let rare = [4096, -4096, 4097, -4097, 30_000, -32_767];
     let scored = samples.iter_mut().filter(|sample| sample.score.is_some());
     scored.zip(rare).for_each(|(sample, score)| sample.score = Some(score));
-    let batch = games::lists(Views::SideToMove).encode_samples(&samples);
+    let batch = games::lists(Perspectives::SideToMove).encode_samples(&samples);
     let source_targets = [
         SourceTarget::from(WinRateModel::from_scale(400.0)),
         SourceTarget::new(WinRateModel::from_scale(100.0), Some(0.9)),

@@ -18,7 +18,8 @@ const USED: u16 = 40;
 const WIDTH: usize = 32;
 
 fn net(perspectives: usize, hidden: usize, activation: Activation) -> Architecture {
-    let views = if perspectives == 1 { Views::SideToMove } else { Views::Perspective };
+    let views =
+        if perspectives == 1 { Perspectives::SideToMove } else { Perspectives::Perspective };
     Architecture::simple(views, hidden, activation)
 }
 
@@ -74,8 +75,8 @@ impl Case {
             }
         }
         let targets: Vec<f32> = (0..batch).map(|_| rng.random_range(0.0..=1.0)).collect();
-        let mut indices = vec![net.row_count() as u16; batch * net.views() * WIDTH];
-        for position in indices.chunks_exact_mut(net.views() * WIDTH) {
+        let mut indices = vec![net.row_count() as u16; batch * net.perspective_count() * WIDTH];
+        for position in indices.chunks_exact_mut(net.perspective_count() * WIDTH) {
             let pieces = rng.random_range(0..=WIDTH);
             for list in position.chunks_exact_mut(WIDTH) {
                 // Some lists have fewer; inputs may repeat.
@@ -137,7 +138,7 @@ impl Case {
 
     fn right(&self) -> Right {
         let Architecture { hidden, activation, .. } = self.kernel.net;
-        let perspectives = self.kernel.net.views();
+        let perspectives = self.kernel.net.perspective_count();
         let weights = &self.weights;
         let mut gradients = Tensors {
             accumulator: vec![0.0; weights.accumulator.len()],
@@ -364,7 +365,7 @@ fn nets_of_many_rows() {
             for buckets in [10, 11, 64] {
                 let table = std::array::from_fn::<u8, 64, _>(|square| square as u8 % buckets);
                 let kings = Kings::new(false, &table).expect("every bucket has a square");
-                let inputs = Inputs::of_pieces(Views::Perspective, kings, false);
+                let inputs = Inputs::of_pieces(Perspectives::Perspective, kings, false);
                 let net = Architecture { inputs, ..net(2, 5, Activation::SCReLU) };
                 let kernel = Kernel::new(&net, precision, level);
                 let rows = kernel.net.row_count() as u16;
@@ -387,7 +388,7 @@ fn nets_of_many_rows() {
 #[test]
 fn lists_of_other_lengths() {
     const FEW: usize = 5;
-    let is_wanted = |it: &Kernel| it.net.hidden == 100 && it.net.views() == 2;
+    let is_wanted = |it: &Kernel| it.net.hidden == 100 && it.net.perspective_count() == 2;
     let kernel = nets(Precision::F32).find(is_wanted).unwrap();
     let mut case = Case::random(&kernel, 700, 4);
     let mut short = vec![];

@@ -20,7 +20,7 @@ pub fn gpu() -> Option<Device> {
     need::found("gpu", &what, device.is_ok()).then(|| device.expect("it is there"))
 }
 
-pub fn net(views: Views, hidden: usize, activation: Activation) -> (ModelKind, Weights) {
+pub fn net(views: Perspectives, hidden: usize, activation: Activation) -> (ModelKind, Weights) {
     let net = Architecture::simple(views, hidden, activation);
     let mut weights = initial_weights(&net, 4);
     drawn::shake(&mut weights, 0.2, 7);
@@ -50,7 +50,7 @@ pub fn check_within(what: &str, got: &(f32, Weights), right: &(f32, Weights), ro
     }
 }
 
-pub fn batch(views: Views, positions: usize, seed: u64) -> Batch {
+pub fn batch(views: Perspectives, positions: usize, seed: u64) -> Batch {
     games::lists(views).encode_samples(&games::samples(positions, seed))
 }
 
@@ -59,9 +59,9 @@ fn gradients_and_logits_equal_plain_ones() {
     let Some(gpu) = gpu() else { return };
     // One or two perspectives, few and many columns, unused columns, partly filled tiles.
     for (i, hidden) in [33, 1, 300, 2100].into_iter().enumerate() {
-        for views in Views::ALL {
+        for views in Perspectives::ALL {
             for activation in crate::support::kit::of_accumulators() {
-                if i > 0 && (views, activation) != (Views::Perspective, Activation::SCReLU) {
+                if i > 0 && (views, activation) != (Perspectives::Perspective, Activation::SCReLU) {
                     continue;
                 }
                 let (kind, weights) = net(views, hidden, activation);
@@ -110,10 +110,10 @@ fn memory_of_tests_is_spoilt() {
 fn nan_shows_in_the_loss() {
     let Some(gpu) = gpu() else { return };
     for activation in crate::support::kit::of_accumulators() {
-        let (kind, mut weights) = net(Views::Perspective, 33, activation);
+        let (kind, mut weights) = net(Perspectives::Perspective, 33, activation);
         let biases = weights.0.get_mut("accumulator.bias").expect("it has biases");
         biases.values[7] = f32::NAN;
-        let batch = batch(Views::Perspective, 40, 3);
+        let batch = batch(Perspectives::Perspective, 40, 3);
         let model = model_of(&kind, &weights, &gpu, GPU);
         let (loss, _) = model.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
         assert!(loss.is_nan(), "{activation:?}: {loss}");
@@ -127,7 +127,7 @@ fn any_lists_in_any_parts() {
     let Some(gpu) = gpu() else { return };
     let (positions, perspectives, width) = (2500, 2, 32);
     let indices = any_lists(positions * perspectives, width, 1).concat();
-    let (kind, weights) = net(Views::Perspective, 20, Activation::SCReLU);
+    let (kind, weights) = net(Perspectives::Perspective, 20, Activation::SCReLU);
     let ModelKind::Net(shape) = &kind else { unreachable!("a net") };
     let active = listed::active(shape, indices, width);
     let results: Vec<f32> = (0..positions).map(|i| [0.0, 0.5, 1.0][i % 3]).collect();
@@ -149,7 +149,7 @@ fn more_positions_than_cubes() {
     let Some(gpu) = gpu() else { return };
     let (positions, width) = ((1 << 15) * 16 + 40, 2);
     let indices = (0..positions * width).map(|i| (i * 7919 % 769) as u16).collect();
-    let (kind, weights) = net(Views::Plain, 1, Activation::CReLU);
+    let (kind, weights) = net(Perspectives::Plain, 1, Activation::CReLU);
     let ModelKind::Net(shape) = &kind else { unreachable!("a net") };
     let inputs = BatchInputs::Active(listed::active(shape, indices, width));
     let [got, right] = [(&gpu, GPU), (&flex(), fastest())].map(|(device, compute)| {
@@ -185,10 +185,10 @@ fn gradients_of_inputs() {
     let ranks = std::array::from_fn::<u8, 64, _>(|square| square as u8 / 16);
     let kings = Kings::new(false, &ranks);
     for kings in [Kings::NONE, kings.expect("four buckets")] {
-        let inputs = architecture::Inputs::of_pieces(Views::Perspective, kings, false);
+        let inputs = architecture::Inputs::of_pieces(Perspectives::Perspective, kings, false);
         let net = Architecture {
             inputs,
-            ..Architecture::simple(Views::Perspective, hidden, Activation::ReLU)
+            ..Architecture::simple(Perspectives::Perspective, hidden, Activation::ReLU)
         };
         let mut weights = initial_weights(&net, 4);
         for (name, array) in &mut weights.0 {

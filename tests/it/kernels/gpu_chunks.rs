@@ -30,9 +30,9 @@ fn resident_lists_equal_sent_ones() {
     let Some(gpu) = gpu() else { return };
     let simple = |views, hidden| Architecture::simple(views, hidden, Activation::SCReLU);
     for (net, pairs) in [
-        (simple(Views::Perspective, 24), 0),
-        (Architecture { buckets: 3, ..simple(Views::Perspective, 24) }, 50),
-        (simple(Views::SideToMove, 24), 50),
+        (simple(Perspectives::Perspective, 24), 0),
+        (Architecture { buckets: 3, ..simple(Perspectives::Perspective, 24) }, 50),
+        (simple(Perspectives::SideToMove, 24), 50),
     ] {
         let mut weights = initial_weights(&net, 3);
         drawn::shake(&mut weights, 0.1, 7);
@@ -43,7 +43,7 @@ fn resident_lists_equal_sent_ones() {
             (loss.to_bits(), bits(&gradients))
         };
         // The batch in one part, and memory for the lists of half of the data.
-        let narrow = with_room(BATCHES * BATCH / 2 * net.views() * 64);
+        let narrow = with_room(BATCHES * BATCH / 2 * net.perspective_count() * 64);
         let (all, half) = (model(GPU), model(narrow));
         for batch in batches(&net, pairs, 3) {
             let BatchInputs::Planned(plans) = &batch.inputs else { panic!("no plans") };

@@ -32,9 +32,9 @@ fn nets() -> Vec<(Architecture, u64)> {
     let kings = Kings::new(false, &each).expect("each square has its bucket");
     nets.push((
         Architecture {
-            inputs: Inputs::of_pieces(Views::Perspective, kings, true),
+            inputs: Inputs::of_pieces(Perspectives::Perspective, kings, true),
             buckets: 3,
-            ..Architecture::simple(Views::Perspective, 8, Activation::SCReLU)
+            ..Architecture::simple(Perspectives::Perspective, 8, Activation::SCReLU)
         },
         0,
     ));
@@ -48,8 +48,8 @@ fn nets_of_sets() -> Vec<(Architecture, u64)> {
     let kings = Kings::new(true, &squares).expect("the buckets have no gaps");
     let net = |names: &[&str], kings, factorised, pairwise| {
         let sets = names.iter().map(|name| features::set_named(name, kings).expect("a set"));
-        let inputs = Inputs::new(Views::Perspective, sets.collect(), factorised);
-        let simple = Architecture::simple(Views::Perspective, 6, Activation::CReLU);
+        let inputs = Inputs::new(Perspectives::Perspective, sets.collect(), factorised);
+        let simple = Architecture::simple(Perspectives::Perspective, 6, Activation::CReLU);
         let head = if pairwise { vec![Layer::new(3, Activation::Dual)] } else { Vec::new() };
         let psqt = names.len() == 3;
         Architecture { inputs, buckets: 4, pairwise, head, psqt, ..simple }

@@ -49,10 +49,10 @@ fn nets() -> Vec<Architecture> {
         |perspectives, hidden| Architecture::simple(perspectives, hidden, Activation::SCReLU);
     let layer = Layer::new(4, Activation::ReLU);
     vec![
-        simple(Views::Perspective, 40),
-        simple(Views::SideToMove, 300),
-        Architecture { buckets: 3, ..simple(Views::Perspective, 9) },
-        Architecture { buckets: 2, head: vec![layer], ..simple(Views::Perspective, 16) },
+        simple(Perspectives::Perspective, 40),
+        simple(Perspectives::SideToMove, 300),
+        Architecture { buckets: 3, ..simple(Perspectives::Perspective, 9) },
+        Architecture { buckets: 2, head: vec![layer], ..simple(Perspectives::Perspective, 16) },
     ]
 }
 
@@ -68,7 +68,10 @@ fn plans_are_lists_again() {
     for net in nets() {
         let Positions { active, plans, pairs } = Positions::new(&net);
         let listed = unplanned(&plans);
-        assert_eq!((listed.rows, listed.perspectives), (pairs.row_count(), net.views()));
+        assert_eq!(
+            (listed.rows, listed.perspectives),
+            (pairs.row_count(), net.perspective_count())
+        );
         assert_eq!(listed.buckets, active.buckets);
         assert!(listed.width < active.width);
         let mut shortened = active.clone();

@@ -68,9 +68,9 @@ fn losses_equal_bullet() {
 fn runs_continue_on_another_device() {
     let Some(gpu) = gpu() else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let (kind, weights) = net(Views::Perspective, 33, Activation::SCReLU);
+    let (kind, weights) = net(Perspectives::Perspective, 33, Activation::SCReLU);
     let run = |device, compute, steps, start, skip| {
-        let batches = (0..8_u64).map(|seed| batch(Views::Perspective, 150, seed));
+        let batches = (0..8_u64).map(|seed| batch(Perspectives::Perspective, 150, seed));
         let settings = settings(steps, true);
         let run = Run { kind: kind.clone(), device, compute, settings, folder: folder.path() };
         run.from(start, batches.skip(skip), &SilentProgress).expect("a run")
@@ -91,12 +91,12 @@ fn runs_continue_on_another_device() {
 fn diverged_run_leaves_the_checkpoint() {
     let Some(gpu) = gpu() else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let (kind, weights) = net(Views::Perspective, 33, Activation::SCReLU);
+    let (kind, weights) = net(Perspectives::Perspective, 33, Activation::SCReLU);
     let settings =
         TrainingSettings { validate_every: 100, checkpoint_every: 2, ..settings(20, true) };
     let run = Run { kind, device: &gpu, compute: GPU, settings, folder: folder.path() };
     let mut batches: Vec<Batch> =
-        (0..6).map(|seed| batch(Views::Perspective, 150, seed % 3)).collect();
+        (0..6).map(|seed| batch(Perspectives::Perspective, 150, seed % 3)).collect();
     batches[2].results = Arc::from(vec![f32::NAN; batches[2].len()]);
     let run = run.from(fresh(weights), batches, &SilentProgress);
     let Err(error) = run else { panic!("it must fail") };
@@ -142,11 +142,11 @@ fn the_device_is_lost() {
     let thief = Thief(setup.expect("there is a GPU that nobody has opened yet"));
     let device = Device::wgpu(burn::tensor::DeviceKind::DefaultDevice);
     let folder = tempfile::tempdir().expect("a folder");
-    let (kind, weights) = net(Views::Perspective, 33, Activation::SCReLU);
+    let (kind, weights) = net(Perspectives::Perspective, 33, Activation::SCReLU);
     let settings =
         TrainingSettings { validate_every: 100, checkpoint_every: 4, ..settings(1000, true) };
     let run = Run { kind, device: &device, compute: GPU, settings, folder: folder.path() };
-    let batches = std::iter::repeat(batch(Views::Perspective, 150, 1));
+    let batches = std::iter::repeat(batch(Perspectives::Perspective, 150, 1));
     let Err(error) = run.from(fresh(weights), batches, &thief) else { panic!("it must fail") };
     println!("{error}");
     assert!(matches!(error, TrainError::Device { good: 4, .. }), "{error}");

@@ -120,7 +120,7 @@ fn batches_carry_weights() {
         let order = PassOrder { shuffle: false, window, batch: 5_000, ..PassOrder::default() };
         let level = ReadPlan { weighing: PositionWeights::default(), ..plan() };
         let [plan, level] = [plan(), level].map(|read| stream_plan(read, order, expected));
-        let encoder = games::lists(Views::Perspective);
+        let encoder = games::lists(Perspectives::Perspective);
         let mut weighed = Stream::new(plan, encoder.clone(), 0);
         let mut plain = Stream::new(level, encoder, 0);
         let sorted = |batches: [&[f32]; 4]| {

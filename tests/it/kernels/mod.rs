@@ -13,7 +13,6 @@ pub mod gpu_pairs;
 #[cfg(feature = "wgpu")]
 pub mod gpu_train;
 pub mod layers;
-pub mod linear;
 pub mod local_search;
 pub mod losses;
 pub mod missed_steps;

@@ -12,7 +12,7 @@ const HIDDEN: usize = 5;
 /// Nets of every kind, with random weights that reach all segments of an activation.
 fn nets() -> Vec<(Encoder, ModelKind, Weights)> {
     let mut nets = Vec::new();
-    for views in Views::ALL {
+    for views in Perspectives::ALL {
         for activation in crate::support::kit::of_accumulators() {
             let net = Architecture::simple(views, HIDDEN, activation);
             let mut weights = initial_weights(&net, 7);
@@ -20,7 +20,7 @@ fn nets() -> Vec<(Encoder, ModelKind, Weights)> {
             nets.push((Encoder::for_net(&net), ModelKind::Net(net), weights));
         }
     }
-    let simple = Architecture::simple(Views::Perspective, 6, Activation::CReLU);
+    let simple = Architecture::simple(Perspectives::Perspective, 6, Activation::CReLU);
     let head = vec![Layer::new(3, Activation::SCReLU)];
     let net = Architecture { pairwise: true, head, skip: true, ..simple };
     let mut weights = initial_weights(&net, 7);
@@ -47,7 +47,7 @@ fn sums() -> Vec<(Encoder, ModelKind, Weights)> {
         both.0.extend(weights.0.clone());
         (Encoder::Sum(net.clone().into(), terms.clone()), ModelKind::Sum(net, shape), both)
     };
-    vec![joined(Views::Perspective), joined(Views::Plain)]
+    vec![joined(Perspectives::Perspective), joined(Perspectives::Plain)]
 }
 
 /// Computes the logits of positions from the definitions, in f64.
@@ -223,10 +223,10 @@ fn check_gradients(
 fn lists_hold_every_piece() {
     for position in games::positions(500, 6) {
         let turn = position.turn();
-        let cases: [(Views, &[Color]); 3] = [
-            (Views::Plain, &[Color::White]),
-            (Views::SideToMove, &[turn]),
-            (Views::Perspective, &[turn, !turn]),
+        let cases: [(Perspectives, &[Color]); 3] = [
+            (Perspectives::Plain, &[Color::White]),
+            (Perspectives::SideToMove, &[turn]),
+            (Perspectives::Perspective, &[turn, !turn]),
         ];
         for (views, colors) in cases {
             let mut lists = vec![0; 32 * colors.len()];

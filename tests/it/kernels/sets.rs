@@ -21,8 +21,11 @@ fn kings(count: u8) -> Kings {
 
 fn net(sets: &[&str], buckets: u8, factorised: bool) -> Architecture {
     let sets = sets.iter().map(|name| set_named(name, kings(buckets)).expect("it is built in"));
-    let inputs = ArchitectureInputs::new(Views::Perspective, sets.collect(), factorised);
-    Architecture { inputs, ..Architecture::simple(Views::Perspective, 20, Activation::SCReLU) }
+    let inputs = ArchitectureInputs::new(Perspectives::Perspective, sets.collect(), factorised);
+    Architecture {
+        inputs,
+        ..Architecture::simple(Perspectives::Perspective, 20, Activation::SCReLU)
+    }
 }
 
 /// Nets with repeated rows, a factor of threats, king buckets, and more rows than 16 bits.

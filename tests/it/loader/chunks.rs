@@ -122,7 +122,7 @@ fn streamed_chunks_equal_lists() {
 #[test]
 fn chunks_stay_together_across_epochs() {
     const CHUNK: usize = 64;
-    let net = Architecture::simple(Views::Perspective, 1, Activation::SCReLU);
+    let net = Architecture::simple(Perspectives::Perspective, 1, Activation::SCReLU);
     let passes = |chunk| {
         let batches = batches(plan(chunk, InputLayout::Lists), &net, 0, BATCHES);
         let rows = batches.iter().flat_map(|batch| match &batch.inputs {
@@ -169,8 +169,8 @@ fn kings_are_grouped_and_spread_evenly() {
     const CHUNK: usize = 20;
     let buckets: Vec<u8> = (0..32).map(|square| if square % 4 < 2 { 0 } else { 1 }).collect();
     let kings = Kings::new(true, &buckets).expect("buckets");
-    let inputs = ArchitectureInputs::of_pieces(Views::Perspective, kings, false);
-    let simple = Architecture::simple(Views::Perspective, 1, Activation::SCReLU);
+    let inputs = ArchitectureInputs::of_pieces(Perspectives::Perspective, kings, false);
+    let simple = Architecture::simple(Perspectives::Perspective, 1, Activation::SCReLU);
     let net = Architecture { inputs, ..simple };
     let mut plan = plan(CHUNK, InputLayout::Lists);
     plan.order.batch = POSITIONS / 5;

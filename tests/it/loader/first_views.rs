@@ -11,14 +11,14 @@ use crate::loader::pairs::assert_same_inputs;
 use crate::support::games::eighths;
 use crate::support::kit::*;
 
-fn net(views: Views, mirror: bool, buckets: usize) -> Architecture {
+fn net(views: Perspectives, mirror: bool, buckets: usize) -> Architecture {
     let kings = Kings::new(mirror, &[]).expect("one bucket");
     let simple = Architecture::simple(views, 40, Activation::SCReLU);
     Architecture { buckets, inputs: Inputs::of_pieces(views, kings, false), ..simple }
 }
 
-fn all_views() -> impl Iterator<Item = (Views, bool)> {
-    Views::ALL.into_iter().flat_map(|views| [(views, false), (views, true)])
+fn all_perspectives() -> impl Iterator<Item = (Perspectives, bool)> {
+    Perspectives::ALL.into_iter().flat_map(|views| [(views, false), (views, true)])
 }
 
 fn first_views(net: &Architecture, samples: &[Sample], pairs: &Arc<InputPairs>) -> FirstViews {
@@ -45,7 +45,7 @@ fn plans(net: &Architecture, first: &FirstViews, sizes: &[usize], by: FirstPlann
 
 #[test]
 fn first_views_equal_the_encoders() {
-    for (views, mirror) in all_views() {
+    for (views, mirror) in all_perspectives() {
         let net = net(views, mirror, 1);
         let samples = games::recorded(3000);
         let batch::BatchInputs::Active(active) =
@@ -66,7 +66,8 @@ fn first_views_equal_the_encoders() {
 #[test]
 fn plans_of_first_views_equal_lists() {
     let samples: Vec<Sample> = games::recorded(36_000).into_iter().step_by(12).collect();
-    for ((views, mirror), buckets) in all_views().flat_map(|views| [(views, 1), (views, 8)]) {
+    for ((views, mirror), buckets) in all_perspectives().flat_map(|views| [(views, 1), (views, 8)])
+    {
         let net = net(views, mirror, buckets);
         let listed = Encoder::for_net(&net).encode_samples(&samples).inputs;
         let active = listed.one_hot().lists();

@@ -8,7 +8,7 @@ use crate::support::listed_rows::lists;
 
 const ROWS: u32 = 768;
 
-fn net(views: Views, hidden: usize) -> Architecture {
+fn net(views: Perspectives, hidden: usize) -> Architecture {
     Architecture::simple(views, hidden, Activation::SCReLU)
 }
 
@@ -39,7 +39,7 @@ fn select_slowly(lists: &ActiveRows, max_pairs: usize) -> Vec<[u32; 2]> {
 
 #[test]
 fn pairs_are_the_most_frequent() {
-    let net = net(Views::Perspective, 1);
+    let net = net(Perspectives::Perspective, 1);
     let lists = lists(&net, 300);
     let pairs = InputPairs::select_most_frequent(&net, &lists, 60);
     assert_eq!(pairs.parents(), select_slowly(&lists, 60));
@@ -57,7 +57,7 @@ fn pairs_are_the_most_frequent() {
 /// Each king bucket has the pairs of its own lists, as if there were no others.
 #[test]
 fn pairs_live_inside_a_king_bucket() {
-    let (single, four) = (net(Views::Perspective, 1), of_kings(4));
+    let (single, four) = (net(Perspectives::Perspective, 1), of_kings(4));
     let listed = lists(&single, 300);
     let king = |list: usize| [2, 0, 2][list % 3];
     let mut apart = vec![Vec::new(); 4];
@@ -97,8 +97,8 @@ fn pairs_live_inside_a_king_bucket() {
 fn of_kings(kings: u8) -> Architecture {
     let table = std::array::from_fn::<u8, 64, _>(|square| square as u8 % kings);
     let kings = Kings::new(false, &table).expect("every bucket has a square");
-    let inputs = ArchitectureInputs::of_pieces(Views::Perspective, kings, false);
-    Architecture { inputs, ..net(Views::Perspective, 1) }
+    let inputs = ArchitectureInputs::of_pieces(Perspectives::Perspective, kings, false);
+    Architecture { inputs, ..net(Perspectives::Perspective, 1) }
 }
 
 /// Asserts that short lists have the same inputs as often, pairs counting as two, and blanks last.
@@ -128,7 +128,7 @@ fn inputs_of(row: u32, pairs: &InputPairs) -> Vec<u32> {
 /// Pairs are selected from other positions.
 #[test]
 fn shortened_lists_name_the_same_inputs() {
-    let net = net(Views::Perspective, 1);
+    let net = net(Perspectives::Perspective, 1);
     let lists = lists(&net, 900);
     let list_rows = |indices: &[u16]| listed::active(&net, indices.to_vec(), lists.width);
     let (sample, others) = near(&lists).split_at(near(&lists).len() / 2);
@@ -150,7 +150,7 @@ fn shortened_lists_name_the_same_inputs() {
 /// Loss and gradients are the same but for rounding, whatever the chunks, formats and instructions.
 #[test]
 fn gradients_of_pairs_reach_their_inputs() {
-    for (views, hidden) in [(Views::Perspective, 40), (Views::SideToMove, 24)] {
+    for (views, hidden) in [(Perspectives::Perspective, 40), (Perspectives::SideToMove, 24)] {
         let net = net(views, hidden);
         let lists = lists(&net, 700);
         let (width, positions) = (lists.width, lists.len());
@@ -158,7 +158,7 @@ fn gradients_of_pairs_reach_their_inputs() {
         let targets: Vec<f32> = (0..positions).map(|it| (it % 9) as f32 / 8.0).collect();
         let mut planner = Planner::default();
         let mut plan = |(number, lists): (usize, &[u16])| {
-            let positions = lists.len() / width / net.views();
+            let positions = lists.len() / width / net.perspective_count();
             let chosen: Vec<u32> = (0..positions as u32).collect();
             let (mut lists, mut plan) =
                 (listed::active(&net, lists.to_vec(), width), ChunkPlan::default());
@@ -168,7 +168,7 @@ fn gradients_of_pairs_reach_their_inputs() {
             assert_eq!(plan.len(), positions, "chunk {number}");
             Arc::new(plan)
         };
-        let size = 150 * width * net.views();
+        let size = 150 * width * net.perspective_count();
         let planned =
             BatchInputs::Planned(near(&lists).chunks(size).enumerate().map(&mut plan).collect());
         let listed = BatchInputs::Active(lists);

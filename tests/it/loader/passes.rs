@@ -2,7 +2,7 @@
 
 use nnuance::format::{bulletformat, text, viriformat};
 use nnuance::loader::Passes;
-use nnuance::place::{ResumePoint, TurnState};
+use nnuance::resume_point::{ResumePoint, TurnState};
 
 use crate::support::kit::*;
 
@@ -38,7 +38,7 @@ fn plan(folder: &TempDir) -> StreamPlan {
 }
 
 fn batches(plan: &StreamPlan, resume_point: Option<ResumePoint>, count: usize) -> Vec<Batch> {
-    let encoder = games::lists(Views::SideToMove);
+    let encoder = games::lists(Perspectives::SideToMove);
     let stream = Stream::resume_stream(plan.clone(), encoder, 0, None, resume_point).take(count);
     stream.collect::<Result<_, _>>().expect("good data")
 }
@@ -100,7 +100,7 @@ fn pass_resumes_from_any_place() {
         [25_000, 25_000, 7_000, 3_000].iter().map(|count| [*count, 0, 0]).collect();
     assert_eq!(last.files, files);
     // By the number of batches alone, too.
-    let encoder = games::lists(Views::SideToMove);
+    let encoder = games::lists(Perspectives::SideToMove);
     let rest = Stream::new(plan.clone(), encoder, 70_000).take(20);
     assert!(rest.collect::<Result<Vec<_>, _>>().expect("good data") == all[70..90]);
 }
@@ -163,7 +163,7 @@ fn impossible_place_is_refused() {
         with_turns(1, vec![(1, 0)]),
         with_turns(1, vec![(0, 1 << 50)]),
     ] {
-        let encoder = games::lists(Views::SideToMove);
+        let encoder = games::lists(Perspectives::SideToMove);
         let mut stream =
             Stream::resume_stream(plan(&folder), encoder, 0, None, Some(resume_point.clone()));
         assert!(stream.next().is_some_and(|it| it.is_err()), "{resume_point:?}");

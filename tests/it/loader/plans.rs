@@ -20,19 +20,19 @@ fn nets() -> Vec<Architecture> {
         Architecture { inputs, buckets, ..Architecture::simple(views, 8, Activation::SCReLU) }
     };
     vec![
-        net(Views::Perspective, &["pieces"], 1, 1),
-        net(Views::Perspective, &["pieces"], 5, 3),
-        net(Views::SideToMove, &["pieces"], 1, 8),
-        net(Views::Perspective, &["pieces", "attack-counts"], 1, 8),
-        net(Views::Perspective, &["pieces", "attack-counts"], 4, 1),
-        net(Views::Perspective, &["pieces", "threats"], 1, 1),
-        net(Views::Perspective, &["pieces", "threats", "threat-kinds"], 3, 5),
+        net(Perspectives::Perspective, &["pieces"], 1, 1),
+        net(Perspectives::Perspective, &["pieces"], 5, 3),
+        net(Perspectives::SideToMove, &["pieces"], 1, 8),
+        net(Perspectives::Perspective, &["pieces", "attack-counts"], 1, 8),
+        net(Perspectives::Perspective, &["pieces", "attack-counts"], 4, 1),
+        net(Perspectives::Perspective, &["pieces", "threats"], 1, 1),
+        net(Perspectives::Perspective, &["pieces", "threats", "threat-kinds"], 3, 5),
     ]
 }
 
 /// Draws rows of lists from few rows, so that some recur together, and king and output buckets.
 fn draw(net: &Architecture, random: &mut Xoshiro256PlusPlus) -> (Vec<Vec<Row>>, ActiveRows) {
-    let (positions, perspectives) = (random.random_range(0..200), net.views());
+    let (positions, perspectives) = (random.random_range(0..200), net.perspective_count());
     let used: Vec<u32> = (0..40).map(|_| random.random_range(0..net.row_count() as u32)).collect();
     let times = |random: &mut Xoshiro256PlusPlus| match net.inputs.has_repeats() {
         true => *[1, 1, 1, 2, 3, 40, 70].choose(random).expect("some"),

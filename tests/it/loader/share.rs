@@ -82,7 +82,7 @@ fn training_sees_its_share_alone() {
         let order = PassOrder { window, batch, ..PassOrder::default() };
         let plan = ReadPlan { share, ..plan() };
         let plan = stream_plan(plan, order, expected_count);
-        let mut stream = Stream::new(plan, games::lists(Views::Perspective), 0);
+        let mut stream = Stream::new(plan, games::lists(Perspectives::Perspective), 0);
         for epoch in 0..2 {
             let batch = stream.next().expect("no end").expect("good data");
             let scores = batch.scores.iter().map(|score| *score as i32).collect();

@@ -219,14 +219,15 @@ fn same_bits_for_any_threads() {
 
 #[test]
 fn steps_of_adam() {
-    let net = Architecture::simple(Views::Perspective, 19, Activation::SCReLU);
+    let net = Architecture::simple(Perspectives::Perspective, 19, Activation::SCReLU);
     // All with the plain gradients: only the step differs. Where a gradient is all but zero, its
     // rounding decides the sign of a whole step, so the bound is wider here.
     let stepped = |settings: &OptimizerSettings, compute| {
         let mut model = model(&net, &drawn::weights(&net, 9), Compute::Plain);
         let mut optimizer = settings.build_optimizer(compute);
         for seed in 0..5 {
-            let batch = games::lists(Views::Perspective).encode_samples(&games::samples(40, seed));
+            let batch =
+                games::lists(Perspectives::Perspective).encode_samples(&games::samples(40, seed));
             let slope = model.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
             model = optimizer.step_model(0.01, model, slope.gradients, &slope.touched);
         }
@@ -249,8 +250,8 @@ fn steps_of_adam() {
 
 #[test]
 fn transposed_tensors_are_read_right() {
-    let net = Architecture::simple(Views::Plain, 6, Activation::ReLU);
-    let batch = games::lists(Views::Plain).encode_samples(&games::samples(20, 3));
+    let net = Architecture::simple(Perspectives::Plain, 6, Activation::ReLU);
+    let batch = games::lists(Perspectives::Plain).encode_samples(&games::samples(20, 3));
     let Model::Net(mut net) = model(&net, &drawn::weights(&net, 4), fastest()) else { panic!() };
     let before = to_host(net.logits(&batch.inputs));
     let set = net.sets.remove(0);

@@ -11,7 +11,7 @@ use crate::nets::integers::{proved, stored_by_bullet};
 use crate::support::kit::*;
 
 fn perspective(hidden: usize) -> Architecture {
-    Architecture::simple(Views::Perspective, hidden, Activation::SCReLU)
+    Architecture::simple(Perspectives::Perspective, hidden, Activation::SCReLU)
 }
 
 /// Random weights up to `most`, as a training would leave them.
@@ -59,7 +59,7 @@ fn weights_that_do_not_fit() {
 fn legal_positions_stay_within_the_bounds() {
     let mut positions = games::positions(3_000, 11);
     positions.extend(export::GOLDEN_FENS.map(|fen| Position::from_fen(fen).unwrap()));
-    for views in Views::ALL {
+    for views in Perspectives::ALL {
         let net = random_net(views, 16, Activation::SCReLU);
         let proof = proved(&net, &positions);
         assert!(proof.intermediate.least <= proof.accumulator.least);
@@ -76,7 +76,7 @@ fn exact_bound_is_reached() {
     for row in [64 * 4..64 * 5, 64 * 5..64 * 6, 64 * 10..64 * 11, 64 * 11..64 * 12] {
         weights[row].fill(10);
     }
-    let architecture = Architecture::simple(Views::Plain, 1, Activation::CReLU);
+    let architecture = Architecture::simple(Perspectives::Plain, 1, Activation::CReLU);
     let numbers = [weights, vec![5], vec![1], vec![0]];
     let net = integers(architecture, Scales::default(), numbers);
     let proof = prove(&net).unwrap();
@@ -148,7 +148,7 @@ fn all_integers_survive_floats() {
 
 #[test]
 fn checkpoints_of_bullet_are_imported() {
-    for views in Views::ALL {
+    for views in Perspectives::ALL {
         // With 5 neurons a raw.bin has a size that a quantised net may have, too.
         for hidden in [4, 5, 16] {
             let architecture = Architecture::simple(views, hidden, Activation::SCReLU);
@@ -191,7 +191,7 @@ fn facts_of_checkpoints() {
 
 #[test]
 fn floats_and_integers_agree() {
-    for views in Views::ALL {
+    for views in Perspectives::ALL {
         for activation in crate::support::kit::of_accumulators() {
             let architecture = Architecture::simple(views, 32, activation);
             let weights = random_weights(&architecture, 0.25);
@@ -220,7 +220,7 @@ fn export_with(
 
 #[test]
 fn logits_by_hand() {
-    let architecture = Architecture::simple(Views::Plain, 1, Activation::SCReLU);
+    let architecture = Architecture::simple(Perspectives::Plain, 1, Activation::SCReLU);
     let mut weights = random_weights(&architecture, 0.0);
     weights.0.get_mut("accumulator.weight").unwrap().values[64 * 5] = 0.5;
     weights.0.get_mut("output.weight").unwrap().values[0] = 2.0;

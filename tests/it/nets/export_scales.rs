@@ -24,7 +24,7 @@ fn manifest(net: &Path) -> Value {
 fn largest_scales_are_safe() {
     let bytes = fs::read(NET).unwrap();
     let weights = Weights::from_bytes(&bytes).unwrap().weights;
-    let net = Architecture::simple(Views::Perspective, 32, Activation::SCReLU);
+    let net = Architecture::simple(Perspectives::Perspective, 32, Activation::SCReLU);
     for [most_qa, most_qb] in [[255, 4096], [4000, 9000]] {
         let most = Scales { qa: most_qa, qb: most_qb, ..Scales::default() };
         let found = largest_scales(&weights, &net, most).unwrap();

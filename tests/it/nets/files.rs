@@ -26,7 +26,7 @@ pub fn read(bytes: &[u8]) -> Net {
 }
 
 /// A net of random integers: weights up to 1.98, as trainers clip them.
-pub fn random(views: Views, hidden: usize, activation: Activation) -> Net {
+pub fn random(views: Perspectives, hidden: usize, activation: Activation) -> Net {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(hidden as u64);
     let mut take = |count: usize, most: i16| -> Vec<i16> {
         (0..count).map(|_| rng.random_range(-most..=most)).collect()
@@ -71,7 +71,7 @@ fn tcheran_agrees() {
 
 #[test]
 fn fast_equals_slow_at_integer_limits() {
-    for views in Views::ALL {
+    for views in Perspectives::ALL {
         for activation in crate::support::kit::of_accumulators() {
             for (qa, weight, output) in
                 [(255, i16::MAX, i16::MIN), (256, i16::MAX, i16::MAX), (32_767, i16::MAX, i16::MIN)]
@@ -93,7 +93,7 @@ fn fast_equals_slow_at_integer_limits() {
 
 #[test]
 fn perspective_nets_are_colour_symmetric() {
-    for views in [Views::Perspective, Views::SideToMove] {
+    for views in [Perspectives::Perspective, Perspectives::SideToMove] {
         let net = random(views, 32, Activation::SCReLU);
         for position in games::positions(200, 3) {
             assert_eq!(net.evaluate(&position), net.evaluate(&position.flip_colours()));
@@ -107,7 +107,7 @@ fn wrong_files_are_named() {
         Err(error) => error.to_string(),
         Ok(net) => panic!("read as {}", net.architecture()),
     };
-    let net = random(Views::Perspective, 16, Activation::SCReLU).to_bytes();
+    let net = random(Perspectives::Perspective, 16, Activation::SCReLU).to_bytes();
     let safetensors = [&9_u64.to_le_bytes()[..], b"{\"a\":{}} ", &[0; 64]].concat();
     for (bytes, expected) in [
         (&b""[..], "empty"),

@@ -58,7 +58,7 @@ fn integers_match_the_definition() {
 
 #[test]
 fn piece_square_values_alone() {
-    let simple = Architecture::simple(Views::Perspective, 4, Activation::SCReLU);
+    let simple = Architecture::simple(Perspectives::Perspective, 4, Activation::SCReLU);
     let net = Architecture { psqt: true, buckets: 4, ..simple };
     let value = |kind: usize, bucket: usize| -> f32 {
         [0.25, 0.75, 0.875, 1.25, 2.5, 0.0][kind] * [1.0, 0.5, 2.0, 1.5][bucket]
@@ -161,7 +161,7 @@ fn files_round_trip() {
 pub fn proved(net: &Net, positions: &[Position]) -> Proof {
     let proof = prove(net).unwrap_or_else(|error| panic!("{}: {error}", net.architecture()));
     for position in positions {
-        for view in 0..net.architecture().views() {
+        for view in 0..net.architecture().perspective_count() {
             for a in net.accumulators(position, view) {
                 assert!((proof.accumulator.least..=proof.accumulator.most).contains(&a));
             }
@@ -206,9 +206,11 @@ fn kings_stand_within_their_buckets() {
     let mut table = vec![1; 32];
     table[..4].fill(0);
     let kings = Kings::new(true, &table).unwrap();
-    let inputs = Inputs::of_pieces(Views::Perspective, kings, false);
-    let architecture =
-        Architecture { inputs, ..Architecture::simple(Views::Perspective, 4, Activation::CReLU) };
+    let inputs = Inputs::of_pieces(Perspectives::Perspective, kings, false);
+    let architecture = Architecture {
+        inputs,
+        ..Architecture::simple(Perspectives::Perspective, 4, Activation::CReLU)
+    };
     let own_king = 64 * 5;
     let net = |square: usize, bucket: usize| {
         let mut rows = vec![0; architecture.row_count() * 4];
@@ -338,7 +340,8 @@ fn bullet_weights_round_trip() {
 
 pub fn parity(test: u32) -> Architecture {
     let layer = Layer::new;
-    let simple = |hidden| Architecture::simple(Views::Perspective, hidden, Activation::SCReLU);
+    let simple =
+        |hidden| Architecture::simple(Perspectives::Perspective, hidden, Activation::SCReLU);
     let screlu = Activation::SCReLU;
     match test {
         2 => {
@@ -346,7 +349,7 @@ pub fn parity(test: u32) -> Architecture {
             kings[..4].fill(0);
             let kings = Kings::new(true, &kings).unwrap();
             Architecture {
-                inputs: Inputs::of_pieces(Views::Perspective, kings, true),
+                inputs: Inputs::of_pieces(Perspectives::Perspective, kings, true),
                 activation: Activation::CReLU,
                 pairwise: true,
                 head: vec![layer(15, Activation::Dual), layer(32, screlu)],

@@ -10,7 +10,7 @@ use crate::support::kit::*;
 fn inputs(net: &Net, position: &Position) -> Vec<i64> {
     let Architecture { activation, pairwise, hidden, .. } = *net.architecture();
     let curve = activation.curve();
-    let views = 0..net.architecture().views();
+    let views = 0..net.architecture().perspective_count();
     let of_view = |view| {
         let sums = net.accumulators(position, view);
         let sums: Vec<i32> = sums.iter().map(|sum| (*sum).clamp(-40_000, 40_000) as i32).collect();
@@ -31,7 +31,7 @@ fn zero_share(net: &Net, positions: &[Position]) -> f64 {
         if net.scales().head_format == HeadFormat::Int8 { net.shift_and_unit().0 } else { 0 };
     let (mut zeros, mut blocks) = (0, 0);
     for position in positions {
-        for view in inputs(net, position).chunks(net.architecture().outputs_of_view()) {
+        for view in inputs(net, position).chunks(net.architecture().outputs_of_perspective()) {
             for block in view.chunks(4) {
                 zeros += usize::from(block.iter().all(|value| value >> shift == 0));
                 blocks += 1;

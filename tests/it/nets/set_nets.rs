@@ -16,8 +16,8 @@ fn sets() -> Vec<Set> {
 }
 
 pub fn net_of(sets: Vec<Set>, hidden: usize) -> Architecture {
-    let inputs = Inputs::new(Views::Perspective, sets, false);
-    let simple = Architecture::simple(Views::Perspective, hidden, Activation::SCReLU);
+    let inputs = Inputs::new(Perspectives::Perspective, sets, false);
+    let simple = Architecture::simple(Perspectives::Perspective, hidden, Activation::SCReLU);
     Architecture { inputs, ..simple }
 }
 
@@ -85,7 +85,7 @@ fn merged_factors_add_the_same() {
     for set in sets().into_iter().filter(|set| set.factor_rows() > 0) {
         let mut net = net_of(vec![features::set_named("pieces", Kings::NONE).unwrap(), set], 3);
         if let Some(kings) = net.inputs.sets()[1].kings() {
-            net.inputs = Inputs::of_pieces(Views::Perspective, *kings, false);
+            net.inputs = Inputs::of_pieces(Perspectives::Perspective, *kings, false);
         }
         let place = net.inputs.sets().len() - 1;
         net.inputs.factorised = true;

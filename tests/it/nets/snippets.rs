@@ -356,7 +356,7 @@ fn quickstart_agrees(language: Language) {
 
 /// A golden number that is off by one is found, and names with special characters do no harm.
 fn wrong_golden_fails(language: Language) {
-    let net = Architecture::simple(Views::Perspective, 16, Activation::SCReLU);
+    let net = Architecture::simple(Perspectives::Perspective, 16, Activation::SCReLU);
     let net = random(&net, Scales::default(), 100, 7);
     let mut golden = golden_evaluations(&net);
     golden[11].cp += 1;
@@ -400,8 +400,9 @@ fn trees_have_the_same_sum_by_plain_code() {
         return;
     }
     let table: Vec<u8> = (0..32).map(|i| i / 4).collect();
-    let inputs = Inputs::of_pieces(Views::Perspective, Kings::new(true, &table).unwrap(), false);
-    let simple = Architecture::simple(Views::Perspective, 256, Activation::SCReLU);
+    let inputs =
+        Inputs::of_pieces(Perspectives::Perspective, Kings::new(true, &table).unwrap(), false);
+    let simple = Architecture::simple(Perspectives::Perspective, 256, Activation::SCReLU);
     let simple = Architecture { inputs, ..simple };
     let deep = Architecture {
         hidden: 1024,
@@ -485,7 +486,7 @@ fn every_net_has_neat_code() {
 #[test]
 fn nets_that_may_overflow_get_none() {
     let net = |weight: i16, output: i16, scales| {
-        let architecture = Architecture::simple(Views::Plain, 1, Activation::ReLU);
+        let architecture = Architecture::simple(Perspectives::Plain, 1, Activation::ReLU);
         integers(architecture, scales, [vec![weight; 768], vec![0], vec![output], vec![0]])
     };
     let error =
@@ -498,8 +499,8 @@ fn nets_that_may_overflow_get_none() {
 
 #[test]
 fn sets_without_code_are_named() {
-    let inputs = Inputs::new(Views::Perspective, vec![Set::new(AttackKinds)], false);
-    let simple = Architecture::simple(Views::Perspective, 2, Activation::CReLU);
+    let inputs = Inputs::new(Perspectives::Perspective, vec![Set::new(AttackKinds)], false);
+    let simple = Architecture::simple(Perspectives::Perspective, 2, Activation::CReLU);
     let net = random(&Architecture { inputs, ..simple }, Scales::default(), 9, 1);
     for language in Language::ALL {
         let error =
@@ -545,14 +546,14 @@ static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
         head: vec![Layer::new(3, Activation::Dual)],
         buckets: 4,
         psqt: true,
-        ..net(Views::Perspective, &["threats", "pieces"], kings)
+        ..net(Perspectives::Perspective, &["threats", "pieces"], kings)
     };
-    let plain = net(Views::Plain, &["pieces", "threat-kinds", "attack-counts"], Kings::NONE);
+    let plain = net(Perspectives::Plain, &["pieces", "threat-kinds", "attack-counts"], Kings::NONE);
     let names = features::set_names();
-    let alone = names[1..].iter().map(|name| net(Views::Perspective, &[name], Kings::NONE));
+    let alone = names[1..].iter().map(|name| net(Perspectives::Perspective, &[name], Kings::NONE));
     let alone = alone.filter(|net| net.inputs.sets()[0].engine_code(Language::C).is_some());
     let merged = [&["pieces"][..], &["pieces", "threat-kinds"]].map(|names| {
-        let net = net(Views::Perspective, names, mirrored_squares());
+        let net = net(Perspectives::Perspective, names, mirrored_squares());
         Architecture { inputs: net.inputs.clone().merge_kings().unwrap(), ..net }
     });
     let some = [deep, plain].into_iter().chain(merged).chain(alone);
@@ -560,7 +561,7 @@ static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let bytes = Scales { head_format: HeadFormat::Int8, head_shift: Some(8), ..Scales::default() };
     let scales = |net: &Architecture| if net.is_deep() { bytes } else { Scales::default() };
     let some = some.map(|net| random(&net, scales(&net), 100, 8)).collect();
-    let all = net(Views::Perspective, &["pieces", "threats", "pawn-pairs"], kings);
+    let all = net(Perspectives::Perspective, &["pieces", "threats", "pawn-pairs"], kings);
     let all = random(&all, Scales::default(), 100, 7);
     let mut cases = cases(vec![all], (10_000, 3), 1000);
     cases.extend(self::cases(some, (200, 5), 50));
@@ -697,7 +698,7 @@ fn extreme(powers: [i32; 3]) -> Net {
     let head = [3, 4].map(|size| Layer::new(size, Activation::ReLU));
     let architecture = Architecture {
         head: head.into(),
-        ..Architecture::simple(Views::Plain, 12, Activation::CReLU)
+        ..Architecture::simple(Perspectives::Plain, 12, Activation::CReLU)
     };
     let net = random(&architecture, Scales::default(), 100, 9);
     let mut numbers = net.numbers().to_vec();

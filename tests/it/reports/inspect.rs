@@ -19,7 +19,7 @@ fn by_hand(
     row: impl Fn(usize, usize) -> f32,
     bias: impl Fn(usize) -> f32,
 ) -> (Architecture, Weights) {
-    let net = Architecture::simple(Views::Perspective, hidden, Activation::CReLU);
+    let net = Architecture::simple(Perspectives::Perspective, hidden, Activation::CReLU);
     let mut weights = Weights::default();
     let rows = (0..768 * hidden).map(|i| row(i / hidden, i % hidden)).collect();
     weights.insert("accumulator.weight", &[768, hidden], rows);
@@ -138,11 +138,13 @@ fn use_is_the_spread_of_contributions() {
         let start: usize = before.map(|layer| net.width_of_layer(*layer)).sum();
         let width = layer.map(|_| net.width_of_layer(number));
         let end = width.map_or(usize::MAX, |width| start + width);
-        for neuron in last.neurons.iter().filter(|it| it.neuron < net.outputs_of_view()).take(3) {
+        for neuron in
+            last.neurons.iter().filter(|it| it.neuron < net.outputs_of_perspective()).take(3)
+        {
             let mut without = weights.clone();
             let output = &mut without.0.get_mut("output.weight").expect("an array").values;
             let width = output.len() / net.buckets;
-            let each = layer.and_then(|it| it.size).unwrap_or(net.outputs_of_view());
+            let each = layer.and_then(|it| it.size).unwrap_or(net.outputs_of_perspective());
             for (place, weight) in output.iter_mut().enumerate() {
                 let place = place % width;
                 if (start..end).contains(&place) && (place - start) % each == neuron.neuron {

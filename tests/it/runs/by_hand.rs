@@ -108,7 +108,7 @@ fn sigmoid(x: f64) -> f64 {
 
 /// Ten steps of AdamW in 64 bits, one weight after the other: the losses.
 fn train(hidden: usize, batch: usize, bias_correction: bool) -> Vec<f64> {
-    let net = Architecture::simple(Views::Perspective, hidden, Activation::SCReLU);
+    let net = Architecture::simple(Perspectives::Perspective, hidden, Activation::SCReLU);
     let start = initial_weights(&net, SEED);
     let arrays = ["accumulator.weight", "accumulator.bias", "output.weight", "output.bias"];
     let mut weights: Vec<f64> = arrays

@@ -40,7 +40,7 @@ fn losses(hidden: usize, place: Place, bias_correction: bool) -> Option<Vec<f64>
 
 /// The losses of ten steps on positions in their order, from weights that a seed gives.
 pub fn losses_on(plan: StreamPlan, hidden: usize, place: Place, bias_correction: bool) -> Vec<f64> {
-    let net = Architecture::simple(Views::Perspective, hidden, Activation::SCReLU);
+    let net = Architecture::simple(Perspectives::Perspective, hidden, Activation::SCReLU);
     losses_of(plan, (&net, initial_weights(&net, SEED)), place, bias_correction)
 }
 

@@ -130,9 +130,12 @@ fn row_signs_follow_the_mover() {
     let net = |views| Encoder::for_net(&Architecture::simple(views, 8, Activation::SCReLU));
     let samples = samples();
     let searched = moves(None).prepare_rows(&samples);
-    for encoder in [net(Views::Plain), net(Views::Perspective), crate::support::games::all_terms()]
-    {
-        let by_turn = matches!(&encoder, Encoder::Net(net, _) if net.views() == 2);
+    for encoder in [
+        net(Perspectives::Plain),
+        net(Perspectives::Perspective),
+        crate::support::games::all_terms(),
+    ] {
+        let by_turn = matches!(&encoder, Encoder::Net(net, _) if net.perspective_count() == 2);
         let batch = batch(&encoder, None);
         let choices = batch.choices.clone().unwrap();
         assert_eq!((choices.ends.len(), batch.len()), (samples.len(), samples.len()));

@@ -19,8 +19,11 @@ pub const LOSSES: [f64; 10] = [
 pub fn net() -> Architecture {
     let kings = Kings::new(true, &[]).expect("mirrored");
     let sets = ["pieces", "threats"].map(|name| features::set_named(name, kings).expect("a set"));
-    let inputs = Inputs::new(Views::Perspective, sets.into(), false);
-    Architecture { inputs, ..Architecture::simple(Views::Perspective, N, Activation::SCReLU) }
+    let inputs = Inputs::new(Perspectives::Perspective, sets.into(), false);
+    Architecture {
+        inputs,
+        ..Architecture::simple(Perspectives::Perspective, N, Activation::SCReLU)
+    }
 }
 
 fn hash(i: usize) -> f64 {

@@ -144,7 +144,7 @@ fn nets_start_from_runs_and_nets() {
     let best = packed(&work, "first/best.safetensors").weights;
     let best_loss = smallest(column(&work.path("first"), "validation_loss"));
     fs::copy(work.path("first/net.bin"), work.path("alone.bin")).expect("a copy");
-    let net = Architecture::simple(Views::Perspective, 8, Activation::SCReLU);
+    let net = Architecture::simple(Perspectives::Perspective, 8, Activation::SCReLU);
     fs::write(work.path("weights.bin"), stored_by_bullet(&net, &best)).expect("a file");
     for (start, exact) in [
         ("first", true),

@@ -37,7 +37,7 @@ pub fn turned(sample: &Sample) -> Sample {
     Sample { result: 1.0 - sample.result, score, ..*sample }
 }
 
-pub fn lists(views: Views) -> Encoder {
+pub fn lists(views: Perspectives) -> Encoder {
     Encoder::for_net(&Architecture::simple(views, 1, Activation::SCReLU))
 }
 

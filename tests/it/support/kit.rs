@@ -9,7 +9,7 @@ pub use std::sync::{Arc, LazyLock};
 pub use std::thread;
 pub use std::time::{Duration, Instant};
 
-pub use nnuance::architecture::{Activation, Architecture, Kings, Layer, NetForm, Views};
+pub use nnuance::architecture::{Activation, Architecture, Kings, Layer, NetForm, Perspectives};
 pub use nnuance::batch::Batch;
 pub use nnuance::config::Config;
 pub use nnuance::engine::journal::path_of;

@@ -14,7 +14,8 @@ pub fn active(net: &Architecture, indices: Vec<u16>, width: usize) -> ActiveRows
         1 => Vec::new(),
         _ => indices.chunks_exact(width).map(king).collect(),
     };
-    let (rows, perspectives, indices) = (net.row_count(), net.views(), Indices::U16(indices));
+    let (rows, perspectives, indices) =
+        (net.row_count(), net.perspective_count(), Indices::U16(indices));
     ActiveRows { rows, perspectives, width, indices, king_buckets, buckets: Vec::new() }
 }
 

@@ -10,10 +10,10 @@ use crate::support::kit::*;
 
 pub fn net(seed: u64, most: usize) -> Architecture {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let views = *[Views::Perspective, Views::SideToMove, Views::Plain]
+    let views = *[Perspectives::Perspective, Perspectives::SideToMove, Perspectives::Plain]
         .choose(&mut random)
         .expect("there are views");
-    let kings = if views == Views::Plain { Kings::NONE } else { kings(&mut random) };
+    let kings = if views == Perspectives::Plain { Kings::NONE } else { kings(&mut random) };
     let factorised = kings.bucket_count() > 1 && random.random();
     let inputs = Inputs::of_pieces(views, kings, factorised);
     let pairwise = random.random_range(0..3) == 0;
@@ -46,7 +46,7 @@ pub fn net(seed: u64, most: usize) -> Architecture {
         head: (0..layers).map(|_| layer(&mut random)).collect(),
         skip: layers > 0 && random.random(),
         output: Layer::output(),
-        psqt: views == Views::Perspective && random.random_range(0..3) == 0,
+        psqt: views == Perspectives::Perspective && random.random_range(0..3) == 0,
         buckets: *[1, 1, 2, 5, 8, 32].choose(&mut random).expect("there are numbers"),
         bucket_choice: BucketChoice::Pieces,
     };
@@ -218,7 +218,7 @@ fn missing(drawn: &[Drawn]) -> Option<String> {
         ),
     ];
     let views =
-        Views::ALL.map(|it| (it.name().into(), count(&|net| net.inputs.perspectives == it)));
+        Perspectives::ALL.map(|it| (it.name().into(), count(&|net| net.inputs.perspectives == it)));
     counts.extend(views);
     counts.extend(
         crate::support::kit::of_accumulators()

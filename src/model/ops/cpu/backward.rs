@@ -40,7 +40,7 @@ impl BlockSums {
         let columns = packed.columns.each;
         self.rows.resize_unspecified(packed.count * columns);
         self.bias.resize_unspecified(columns);
-        let output = net.buckets * net.views() * columns;
+        let output = net.buckets * net.perspective_count() * columns;
         self.output.resize_unspecified(match (net.walks_graph(), has_map) {
             (false, _) => output,
             (true, true) => output * packed.maps.maps[0].width,
@@ -82,7 +82,7 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, simd: S) {
         let Backward { kernel, packed, block, chunks, buffers, sums, .. } = self;
-        let (each, half_blocks) = (packed.columns.each, packed.columns.blocks_of_view());
+        let (each, half_blocks) = (packed.columns.each, packed.columns.blocks_of_perspective());
         let BackwardBuffers { rows, upstream } = buffers;
         for chunk in chunks {
             let ForwardChunk { plan, head, .. } = chunk;
@@ -405,7 +405,8 @@ fn shards_of_block(
     columns: Columns,
     block: usize,
 ) -> impl Iterator<Item = &BlockSums> {
-    let (half, number) = (block / columns.blocks_of_view(), block % columns.blocks_of_view());
+    let (half, number) =
+        (block / columns.blocks_of_perspective(), block % columns.blocks_of_perspective());
     let is_psqt = block >= columns.neuron_blocks();
     let index = if is_psqt { block } else { number * columns.half_count() + half };
     sums.chunks_exact(columns.block_count()).map(move |shard| &shard[index])
@@ -565,10 +566,10 @@ fn sum_first_map<F>(
     sums: &mut [f32],
 ) {
     let (columns, map) = (packed.columns, &packed.maps.maps[0]);
-    let (half_inputs, inputs) = (net.outputs_of_view(), net.feature_count());
+    let (half_inputs, inputs) = (net.outputs_of_perspective(), net.feature_count());
     let size = columns.each * map.width;
-    for block in 0..columns.blocks_of_view() {
-        for side in 0..net.views() {
+    for block in 0..columns.blocks_of_perspective() {
+        for side in 0..net.perspective_count() {
             for (shard, terms) in shards_of_block(shards, columns, block).enumerate() {
                 let terms =
                     &terms.output.as_slice()[(side * net.buckets + bucket) * size..][..size];

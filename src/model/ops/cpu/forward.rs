@@ -183,7 +183,7 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
     fn run<S: Lanes, const R: usize>(self, simd: S) {
         let Forward { kernel, packed, selection, chunk, .. } = self;
         let (net, columns, maps) = (&kernel.net, packed.columns, &packed.maps);
-        let (blocks, half_blocks) = (columns.block_count(), columns.blocks_of_view());
+        let (blocks, half_blocks) = (columns.block_count(), columns.blocks_of_perspective());
         // Constant for slots of several lists, which have no code for deep nets.
         let deep = TOGETHER == 1 && net.walks_graph();
         let backward = chunk.order_positions(kernel, selection);
@@ -220,7 +220,8 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
                 continue;
             }
             let lists_of = |block: usize| &accumulators.as_slice()[block * size..][..size];
-            let (panels, rows) = (net.views() * head.rows * columns.each, &head.list_rows);
+            let (panels, rows) =
+                (net.perspective_count() * head.rows * columns.each, &head.list_rows);
             match block.checked_sub(half_blocks) {
                 None => {
                     let second = if net.pairwise { half_blocks + block } else { block };

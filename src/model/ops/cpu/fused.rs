@@ -107,7 +107,7 @@ fn dispatch_job(
 ) -> f64 {
     let Scratch { single, mixed, sums, partition } = scratch;
     let together =
-        if kernel.net.walks_graph() { 1 } else { ChunkPlan::parallel_views(&kernel.net) };
+        if kernel.net.walks_graph() { 1 } else { ChunkPlan::parallel_perspectives(&kernel.net) };
     let curve = kernel.net.activation.curve();
     macro_rules! run {
         ($h:literal, $buffers:expr) => {
@@ -285,7 +285,7 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize>
                     if group.start == numbers.start {
                         // Cleared here, into the cache of the thread that adds to them.
                         for (half, sums) in sums.iter_mut().enumerate() {
-                            let is_psqt = block >= packed.columns.blocks_of_view();
+                            let is_psqt = block >= packed.columns.blocks_of_perspective();
                             sums.clear_sums(net, packed, half == 0 && !is_psqt);
                         }
                     }

@@ -134,7 +134,8 @@ impl Maps {
         lanes: usize,
     ) {
         let net = &kernel.net;
-        (self.perspectives, self.buckets, self.columns) = (net.views(), net.buckets, columns);
+        (self.perspectives, self.buckets, self.columns) =
+            (net.perspective_count(), net.buckets, columns);
         self.steps = list_steps(net, lanes);
         self.maps.resize_with(weights.maps.len(), PackedMap::default);
         self.starts = vec![0];
@@ -143,7 +144,8 @@ impl Maps {
             let [inputs, outputs] = shapes[i];
             let (padded_inputs, depth, input_rows): (_, _, Vec<usize>) = match i {
                 0 => {
-                    let padded_inputs = net.views() * columns.blocks_of_view() * columns.each;
+                    let padded_inputs =
+                        net.perspective_count() * columns.blocks_of_perspective() * columns.each;
                     let input_rows = (0..inputs).map(|input| input_row(net, columns, input));
                     (padded_inputs, columns.each, input_rows.collect())
                 }
@@ -215,9 +217,10 @@ fn list_steps(net: &Architecture, lanes: usize) -> Vec<HeadStep> {
 
 /// Returns the row of an input in a packed first map, in the order of [`LayerBuffers::features`].
 fn input_row(net: &Architecture, columns: Columns, input: usize) -> usize {
-    let (side, neuron) = (input / net.outputs_of_view(), input % net.outputs_of_view());
+    let (side, neuron) =
+        (input / net.outputs_of_perspective(), input % net.outputs_of_perspective());
     let (block, column) = (neuron / columns.each, neuron % columns.each);
-    (block * net.views() + side) * columns.each + column
+    (block * net.perspective_count() + side) * columns.each + column
 }
 
 /// Task that computes a chunk's logits, or the gradients of the first outputs and the upper maps.
@@ -316,7 +319,7 @@ impl LayerBuffers {
         let rows = plan.positions.len() + 1;
         self.rows = rows;
         self.list_rows.clear();
-        let (together, shift) = (ChunkPlan::parallel_views(net), ChunkPlan::item_shift(net));
+        let (together, shift) = (ChunkPlan::parallel_perspectives(net), ChunkPlan::item_shift(net));
         let sides = plan.order.iter().map(|item| item.perspective_index(shift));
         for (side, logit) in sides.chain(std::iter::repeat(0)).zip(&plan.slot_logits) {
             for side in side..side + together {
@@ -326,7 +329,7 @@ impl LayerBuffers {
 
         // All at once: a buffer that grows later may lose its contents.
         self.features.resize_unspecified(rows * maps.maps[0].inputs);
-        let psqt_columns = net.views() * maps.columns.psqt_blocks() * maps.columns.each;
+        let psqt_columns = net.perspective_count() * maps.columns.psqt_blocks() * maps.columns.each;
         self.psqt.resize_unspecified(rows * psqt_columns);
         for list in [&mut self.values, &mut self.gradients] {
             list.resize_with(maps.steps.len(), Aligned::default);

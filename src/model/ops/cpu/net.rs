@@ -194,7 +194,7 @@ impl Kernel {
             OneHot::Lists(lists) => {
                 let ActiveRows { rows, perspectives, king_buckets, buckets, .. } = lists;
                 // The padding of another feature set would be an input of this one.
-                let fits = *rows == net.row_count() && *perspectives == net.views();
+                let fits = *rows == net.row_count() && *perspectives == net.perspective_count();
                 assert!(fits, "a batch for another net");
                 let entries = perspectives * lists.width;
                 assert_eq!(lists.indices.len() % entries, 0, "indices are not whole positions");

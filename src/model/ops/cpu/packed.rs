@@ -56,7 +56,7 @@ pub(super) struct Columns {
 
 impl Columns {
     pub fn new(net: &Architecture, each: usize) -> Self {
-        let run = net.outputs_of_view();
+        let run = net.outputs_of_perspective();
         Self { each, run, runs: net.hidden / run, psqt: net.psqt_columns() }
     }
 
@@ -65,7 +65,7 @@ impl Columns {
     }
 
     pub fn neuron_blocks(&self) -> usize {
-        self.runs * self.blocks_of_view()
+        self.runs * self.blocks_of_perspective()
     }
 
     pub fn psqt_blocks(&self) -> usize {
@@ -80,7 +80,7 @@ impl Columns {
     /// Iterates over the blocks that are computed in turn `turn`: one of each half, or one of
     /// piece-square values.
     pub fn blocks_of_turn(&self, turn: usize) -> impl Iterator<Item = usize> + use<> {
-        let (half_blocks, neurons) = (self.blocks_of_view(), self.neuron_blocks());
+        let (half_blocks, neurons) = (self.blocks_of_perspective(), self.neuron_blocks());
         match turn.checked_sub(half_blocks) {
             None => (turn..neurons).step_by(half_blocks),
             Some(psqt) => (neurons + psqt..neurons + psqt + 1).step_by(1),
@@ -93,7 +93,7 @@ impl Columns {
     }
 
     /// Returns the blocks of a half: of a perspective's inputs to the next layer.
-    pub fn blocks_of_view(&self) -> usize {
+    pub fn blocks_of_perspective(&self) -> usize {
         self.run.div_ceil(self.each)
     }
 
@@ -103,7 +103,8 @@ impl Columns {
 
     /// Returns the neurons of a block; its other columns are padding.
     pub fn neuron_range(&self, block: usize) -> Range<usize> {
-        let (run, block) = (block / self.blocks_of_view(), block % self.blocks_of_view());
+        let (run, block) =
+            (block / self.blocks_of_perspective(), block % self.blocks_of_perspective());
         let end = ((block + 1) * self.each).min(self.run);
         run * self.run + block * self.each..run * self.run + end
     }
@@ -176,7 +177,7 @@ impl<F: WeightNumber> PackedWeights<F> {
         self.output_bias.clear();
         let bias = |bias: &f32| if diverged { f32::NAN } else { *bias };
         self.output_bias.extend(output_bias.iter().map(bias));
-        let rows = net.buckets * net.views();
+        let rows = net.buckets * net.perspective_count();
         self.output.resize_unspecified(blocks * rows * each);
         self.ratios.resize_unspecified(blocks * rows * each);
         self.factors.resize_unspecified(blocks * each);
@@ -203,7 +204,7 @@ impl<F: WeightNumber> PackedWeights<F> {
     }
 
     pub fn bytes_of_position(&self, net: &Architecture) -> usize {
-        self.columns.block_width() * net.views() * size_of::<F>()
+        self.columns.block_width() * net.perspective_count() * size_of::<F>()
     }
 
     /// Returns the weights of a block; `next` is the block that is computed after it.
@@ -212,7 +213,9 @@ impl<F: WeightNumber> PackedWeights<F> {
         let each = self.columns.each;
         let output = match net.walks_graph() {
             true => &[],
-            false => part_of(self.output.as_slice(), net.buckets * net.views() * each, block),
+            false => {
+                part_of(self.output.as_slice(), net.buckets * net.perspective_count() * each, block)
+            }
         };
         ForwardBlock {
             rows: part_of(self.rows.as_slice(), self.block, block),
@@ -225,7 +228,8 @@ impl<F: WeightNumber> PackedWeights<F> {
     #[inline(always)]
     pub fn output_factors(&self, net: &Architecture, block: usize) -> [&[f32]; 2] {
         let each = self.columns.each;
-        let ratios = part_of(self.ratios.as_slice(), net.buckets * net.views() * each, block);
+        let ratios =
+            part_of(self.ratios.as_slice(), net.buckets * net.perspective_count() * each, block);
         [ratios, part_of(self.factors.as_slice(), each, block)]
     }
 }

@@ -89,7 +89,7 @@ pub(super) fn compute_gradients(pass: &CubePass, head: &DeepHead) -> FusedGradie
         let by_map = gradients.transpose().matmul(features.clone());
         let list_gradients =
             accumulator_gradients(pass, part, [&accumulators, &by_features, &psqt], penalty);
-        let lists = part.positions.len() * net.views();
+        let lists = part.positions.len() * net.perspective_count();
         let bias = sums::of_all(gpu, &list_gradients, lists, net.column_count());
         let bias = gpu.shaped_tensor(bias, Shape::new([net.column_count()]));
         let bias = Tensor::<1>::from_primitive::<Cube>(bias).narrow(0, 0, net.hidden);
@@ -156,7 +156,8 @@ pub(super) fn compute_logits(pass: &CubePass, head: &DeepHead) -> CubeTensor {
 /// Computes the accumulators of a part, `[positions * perspectives, columns]`.
 fn sum_accumulators(pass: &CubePass, part: &PositionRange) -> Buffer {
     let net = &pass.job.kernel.net;
-    let values = pass.gpu.empty_buffer(part.positions.len() * net.views() * net.column_count());
+    let values =
+        pass.gpu.empty_buffer(part.positions.len() * net.perspective_count() * net.column_count());
     pass.launch_positions(part, WrittenGradients::Accumulators, &values, &pass.gpu.empty_buffer(1));
     values
 }
@@ -269,7 +270,7 @@ fn accumulator_gradients(
     penalty: f32,
 ) -> Buffer {
     let net = &pass.job.kernel.net;
-    let len = part.positions.len() * net.views() * net.column_count();
+    let len = part.positions.len() * net.perspective_count() * net.column_count();
     let to = pass.gpu.empty_buffer(len);
     // SAFETY: the buffers have the numbers of these lists.
     unsafe {

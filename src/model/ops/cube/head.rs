@@ -523,7 +523,7 @@ pub(super) struct FeatureShape {
 
 impl FeatureShape {
     pub fn of_net(net: &Architecture) -> Self {
-        let (outputs, curve) = (net.outputs_of_view(), net.activation.curve());
+        let (outputs, curve) = (net.outputs_of_perspective(), net.activation.curve());
         let (hidden, psqt, pairwise) = (net.hidden, net.psqt_columns(), net.pairwise);
         Self { hidden, psqt, outputs, curve, pairwise }
     }

@@ -109,7 +109,7 @@ impl<'a> CubePass<'a> {
         }
         let input_rows = rows - pairs.map_or(0, |pairs| pairs.parents().len());
         // The padding of another feature set would be an input of this one.
-        let fits = input_rows == net.row_count() && perspectives == net.views();
+        let fits = input_rows == net.row_count() && perspectives == net.perspective_count();
         assert!(fits, "a batch for another net");
         if net.buckets > 1 {
             assert_eq!(buckets.len(), positions, "a bucket a position");

@@ -6,7 +6,7 @@ use crate::point_of_view::PointOfView;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Views {
+pub enum Perspectives {
     /// White's perspective: 64 * piece + square, white pawn 0... black king 11, a1 = 0.
     Plain,
     /// The side to move's perspective: own pieces 0..383, enemy 384..767, squares xor 56 for Black.
@@ -15,14 +15,14 @@ pub enum Views {
     Perspective,
 }
 
-words!(Views: Plain = "plain", SideToMove = "side-to-move", Perspective = "perspective");
+words!(Perspectives: Plain = "plain", SideToMove = "side-to-move", Perspective = "perspective");
 
-impl Views {
+impl Perspectives {
     pub fn count(self) -> usize {
-        if self == Views::Perspective { 2 } else { 1 }
+        if self == Perspectives::Perspective { 2 } else { 1 }
     }
 
     pub fn point_of_view(self) -> PointOfView {
-        if self == Views::Plain { PointOfView::White } else { PointOfView::SideToMove }
+        if self == Perspectives::Plain { PointOfView::White } else { PointOfView::SideToMove }
     }
 }
