@@ -221,7 +221,8 @@ fn open_weights(args: &Args, path: &Path) -> Result<(ImportedWeights, Origin)> {
 
 /// Returns the command that brings a net, in a file or a run, to an engine: its code, if any.
 pub fn for_an_engine<'a>(name: &'a str, written: &WrittenNet) -> Vec<&'a str> {
-    match has_code(Language::C, &written.exported.manifest.architecture) {
+    let has_code = has_code(Language::C, &written.exported.manifest.architecture);
+    match has_code && !name.ends_with(".nnue") {
         true => vec!["export", name, "--snippet", "c", "-o", "nnue.h"],
         false => vec!["uci", name],
     }

@@ -66,6 +66,11 @@ pub enum SnippetError {
     )]
     Set { set: String, language: Language },
     #[error(
+        "the file has the layout of {0}, which this code does not read; export it as NAME.bin first, \
+         and write the code of that"
+    )]
+    Layout(String),
+    #[error(
         "an evaluation may reach {0} centipawns, outside of 32 bits; export with a smaller SCALE"
     )]
     Centipawns(i64),
@@ -86,6 +91,9 @@ pub fn write_snippet(
 ) -> Result<String, SnippetError> {
     if let BucketChoice::Own(custom) = net.architecture().bucket_choice {
         return Err(SnippetError::OwnBuckets(custom.name));
+    }
+    if let Some(engine) = net.engine_name() {
+        return Err(SnippetError::Layout(engine));
     }
     let proof = prove(net)?;
     let Scales { qa, qb, .. } = net.scales();

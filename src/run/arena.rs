@@ -153,7 +153,7 @@ pub fn play_match<'a>(
         decided.set(decides(&played.meetings[meeting].pairs));
         let [first, second] = players.map(|player| entrants[player].player_name());
         let elo = played.meetings[meeting].pairs.elo_difference();
-        progress.report_message(&format!("{first} - {second}: {elo}"));
+        progress.report_message(&format!("{first} - {second}: {}", elo.format_cell()));
         progress.advance_work(1);
         Ok(())
     };

@@ -39,7 +39,11 @@ pub fn in_folder(path: &Path, name: &str) -> Result<PathBuf> {
         return Ok(path.to_path_buf());
     }
     let file = path.join(name);
-    ensure!(file.exists(), "{} holds no {name}; name the file itself", path.display());
+    ensure!(
+        file.exists(),
+        "{} holds no {name}; resume the run, or name another file",
+        path.display()
+    );
     Ok(file)
 }
 

@@ -133,7 +133,8 @@ fn read_samples(
 fn format_verdict(file: &ExaminedFile) -> String {
     let ExaminedFile { format, diagnosis, .. } = file;
     let verdict = match diagnosis.fit_for {
-        Fitness::Nets => "fit to train on",
+        Fitness::Nets if diagnosis.bad_examples.is_empty() => "fit to train on",
+        Fitness::Nets => "fit to train on without its bad records",
         Fitness::Terms => "fit for handcrafted terms only, too few for a net",
         Fitness::Nothing => "NOT FIT to train on",
     };

@@ -226,8 +226,8 @@ pub enum NetError {
     )]
     Size { size: usize, nearest: String },
     #[error(
-        "the last {0} bytes are not padding (`bullet` or zeros); describe the shape of the net in \
-         a file beside it with the ending .toml, or cut them off"
+        "the last {0} bytes are not padding (`bullet` or zeros); check that the file is complete, \
+         describe the shape of the net in a file beside it with the ending .toml, or cut them off"
     )]
     Padding(usize),
 }

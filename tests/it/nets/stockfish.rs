@@ -288,6 +288,8 @@ fn training_starts_from_a_file_and_writes_one() {
         assert!(remarks.contains(&format!("nn-{}.nnue", &hash[..12])), "{remarks}");
         assert!(remarks.contains("caution: Stockfish 19-lite has 1024 neurons"), "{remarks}");
         said(nnuance().arg("verify").arg(&file));
+        let refused = complaint(nnuance().arg("export").arg(&file).args(["--snippet", "c"]));
+        assert!(refused.contains("export it as NAME.bin first"), "{refused}");
         fs::read(&file).unwrap()
     };
     assert!(made(1e-12, "same") == start, "the same numbers");
