@@ -149,5 +149,5 @@ fn arrays_have_settings_of_their_own() {
         check(&flex(), fused(level, Precision::Mixed));
     }
     #[cfg(feature = "ndarray")]
-    check(&Backend::NdArray.device().expect("it is built in"), Compute::Plain);
+    check(&Backend::NdArray.first_device().expect("it is built in"), Compute::Plain);
 }
