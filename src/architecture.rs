@@ -93,7 +93,7 @@ impl Layer {
 }
 
 /// The maximum number of pieces on a board; output buckets divide this range.
-pub const MOST_PIECES: usize = 32;
+pub const MAX_PIECES: usize = 32;
 
 impl Architecture {
     /// A net with one output layer directly behind its accumulators.
@@ -188,14 +188,14 @@ impl Architecture {
     /// The output bucket of a position with `pieces` pieces, unless a function chooses it.
     pub fn bucket_by_pieces(&self, pieces: usize) -> usize {
         match &self.bucket_choice {
-            BucketChoice::Table(table) => table.0[pieces.min(MOST_PIECES)].into(),
-            _ => pieces.saturating_sub(2).min(MOST_PIECES - 2) / self.pieces_per_bucket(),
+            BucketChoice::Table(table) => table.0[pieces.min(MAX_PIECES)].into(),
+            _ => pieces.saturating_sub(2).min(MAX_PIECES - 2) / self.pieces_per_bucket(),
         }
     }
 
     /// The number of piece counts that share an output bucket.
     pub fn pieces_per_bucket(&self) -> usize {
-        MOST_PIECES.div_ceil(self.buckets)
+        MAX_PIECES.div_ceil(self.buckets)
     }
 
     pub fn has_layers(&self) -> bool {
@@ -356,12 +356,12 @@ fn head_error(reason: impl Into<String>) -> ImpossibleNet {
 }
 
 /// The maximum number of neurons of an accumulator.
-pub(crate) const MOST_HIDDEN: usize = 65_536;
+pub(crate) const MAX_HIDDEN: usize = 65_536;
 /// The maximum number of neurons of a layer of the head.
-const MOST_SIZE: usize = 1024;
-const MOST_LAYERS: usize = 8;
+const MAX_SIZE: usize = 1024;
+const MAX_LAYERS: usize = 8;
 /// The maximum number of weights: a checkpoint has three numbers for each, and 4 GiB at most.
-const MOST_WEIGHTS: usize = 350_000_000;
+const MAX_WEIGHTS: usize = 350_000_000;
 
 impl Architecture {
     fn first_repeated_name(&self) -> Option<String> {
@@ -378,9 +378,9 @@ impl Architecture {
         let repeated = (1..sets.len()).find(|index| sets[..*index].contains(&sets[*index]));
         let no_factor = (0..sets.len()).all(|set| inputs.factor_rows(set) == 0);
         let activation = self.activation.name();
-        let size = head.iter().filter_map(|it| it.size).find(|it| !(1..=MOST_SIZE).contains(it));
-        let (key, reason) = if !(1..=MOST_HIDDEN).contains(hidden) {
-            ("hidden", format!("an accumulator has 1 to {MOST_HIDDEN} neurons, found {hidden}"))
+        let size = head.iter().filter_map(|it| it.size).find(|it| !(1..=MAX_SIZE).contains(it));
+        let (key, reason) = if !(1..=MAX_HIDDEN).contains(hidden) {
+            ("hidden", format!("an accumulator has 1 to {MAX_HIDDEN} neurons, found {hidden}"))
         } else if let Some(repeated) = repeated {
             ("sets", format!("{:?} is listed twice", sets[repeated].name()))
         } else if inputs.perspectives == Perspectives::Plain && kings.has_effect() {
@@ -403,13 +403,13 @@ impl Architecture {
         } else if self.pairwise && self.activation != Activation::CReLU {
             let reason = "a pairwise product needs `activation = \"crelu\"`, found";
             ("activation", format!("{reason} `{activation}`"))
-        } else if !(1..=MOST_PIECES).contains(buckets) {
-            let reason = format!("expected 1 to {MOST_PIECES} output buckets, found {buckets}");
+        } else if !(1..=MAX_PIECES).contains(buckets) {
+            let reason = format!("expected 1 to {MAX_PIECES} output buckets, found {buckets}");
             ("output_buckets", reason)
-        } else if head.len() > MOST_LAYERS {
-            ("head", format!("expected at most {MOST_LAYERS} layers, found {}", head.len()))
+        } else if head.len() > MAX_LAYERS {
+            ("head", format!("expected at most {MAX_LAYERS} layers, found {}", head.len()))
         } else if let Some(size) = size {
-            ("head", format!("a layer has 1 to {MOST_SIZE} neurons, found {size}"))
+            ("head", format!("a layer has 1 to {MAX_SIZE} neurons, found {size}"))
         } else if let Err(ImpossibleNet { key, reason }) = self.connect_layers() {
             (key, reason)
         } else if self.psqt && self.inputs.perspectives != Perspectives::Perspective {
@@ -424,10 +424,10 @@ impl Architecture {
             ("sets", format!("two arrays are named {name:?}; rename a feature set"))
         } else {
             let weights: usize = self.list_arrays().iter().map(NetArray::len).sum();
-            if weights <= MOST_WEIGHTS {
+            if weights <= MAX_WEIGHTS {
                 return Ok(());
             }
-            ("hidden", format!("the net has {weights} weights, expected at most {MOST_WEIGHTS}"))
+            ("hidden", format!("the net has {weights} weights, expected at most {MAX_WEIGHTS}"))
         };
         Err(ImpossibleNet { key, reason })
     }

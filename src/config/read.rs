@@ -10,8 +10,8 @@ use crate::format::SampleSource;
 use crate::input;
 use crate::net::format::stockfish;
 
-/// The size of the largest config in bytes; a larger file is not a config.
-const MOST_BYTES: u64 = 1 << 20;
+/// Maximum size of a config; larger files are something else.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
 /// The keys of `[schedule]` of which a config has exactly one.
 pub(super) const LENGTHS: [&str; 3] = ["epochs", "positions", "superbatches"];
 
@@ -46,7 +46,7 @@ impl Config {
                  run by --resume {name}"
             )));
         }
-        let text = input::read_text(path, MOST_BYTES)
+        let text = input::read_text(path, MAX_CONFIG_BYTES)
             .map_err(|error| ConfigError(format!("cannot read {name}: {error}")));
         let read = text.and_then(|text| Self::parse_text(&text, &name, overrides));
         let source = || {

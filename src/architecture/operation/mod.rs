@@ -95,17 +95,17 @@ fn code_of_each(language: Language, output: CodeValue, value: &str) -> String {
     let number = output.number_type(language);
     let CodeValue { name, width, .. } = output;
     let rust = format!("let {name}: [{number}; {width}] = std::array::from_fn(|i| {value});\n");
-    let rust = match rust.len() <= MOST_COLUMNS {
+    let rust = match rust.len() <= MAX_COLUMNS {
         true => rust,
         false => rust.replace("|i| ", "|i| {\n    ").replace(");\n", "\n});\n"),
     };
     let each = format!("for (int i = 0; i < {width}; i++) {name}[i] = {value};\n");
-    let each = if each.len() <= MOST_COLUMNS { each } else { each.replace("++) ", "++)\n    ") };
+    let each = if each.len() <= MAX_COLUMNS { each } else { each.replace("++) ", "++)\n    ") };
     language.choose_between(rust, format!("{number} {name}[{width}];\n{each}"))
 }
 
 /// The maximum number of columns of a line of code in a method, with its line break.
-const MOST_COLUMNS: usize = 93;
+const MAX_COLUMNS: usize = 93;
 
 /// Rows of f32 values, one per position: the first `width` columns of each `stride`.
 #[derive(Clone, Copy)]

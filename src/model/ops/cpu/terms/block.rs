@@ -2,7 +2,7 @@
 //! derivatives by the sums.
 
 use super::Pair;
-use crate::batch::SUMS;
+use crate::batch::SUMS_PER_POSITION;
 use crate::loss::{Loss, LossShape};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 
@@ -46,7 +46,12 @@ impl TermBlock {
 
     /// Computes the logits, in units of `scale` centipawns.
     #[inline(always)]
-    pub fn evaluate_block(&mut self, sums: [&[Pair; BLOCK]; SUMS], scale: f32, tempo: f32) {
+    pub fn evaluate_block(
+        &mut self,
+        sums: [&[Pair; BLOCK]; SUMS_PER_POSITION],
+        scale: f32,
+        tempo: f32,
+    ) {
         for i in 0..BLOCK {
             let [normal, [white, _], [black, _], complexity] = sums.map(|sums| sums[i]);
             let safety = (black * positive_part(black) - white * positive_part(white)) / MIDDLEGAME;
@@ -108,7 +113,7 @@ impl TermBlock {
 
     /// Converts the sums to the derivatives of the losses by them, times centipawns per logit.
     #[inline(always)]
-    pub fn differentiate_sums(&self, sums: [&mut [Pair; BLOCK]; SUMS]) {
+    pub fn differentiate_sums(&self, sums: [&mut [Pair; BLOCK]; SUMS_PER_POSITION]) {
         let [normal, white, black, complexity] = sums;
         for i in 0..BLOCK {
             let (value, crossed) =
@@ -130,7 +135,7 @@ impl TermBlock {
 
 /// Returns the endgame value before COMPLEXITY, and whether COMPLEXITY would move it across zero.
 #[inline(always)]
-fn endgame_value([normal, white, black, complexity]: [f32; SUMS]) -> (f32, bool) {
+fn endgame_value([normal, white, black, complexity]: [f32; SUMS_PER_POSITION]) -> (f32, bool) {
     let value = normal + (positive_part(black) - positive_part(white)) / ENDGAME;
     // Not `&&`, which would be a branch.
     (value, (value != 0.0) & (value.abs() + complexity < 0.0))
