@@ -177,7 +177,7 @@ impl TrainingData {
                 let order = PassOrder { of_rank, ..plan.order };
                 let plan = StreamPlan { order, ..StreamPlan::clone(plan) };
                 let encoder = self.encoder.clone().context("files hold positions")?;
-                let resume_point = start.state.place.clone();
+                let resume_point = start.state.resume_point.clone();
                 Stream::resume_stream(plan, encoder, from, records.take(), resume_point)
             }
             BatchSource::Store(store) => {
