@@ -86,7 +86,8 @@ impl Layer {
         all.into_iter().filter_map(|(combination, layer)| Some((combination, layer?)))
     }
 
-    /// Whether the previous layer is the only input.
+    /// Whether the layer takes the values of the layer before alone, so that the shorthand of a net
+    /// leaves its inputs out.
     fn follows_previous(&self) -> bool {
         self.inputs.is_empty() && self.columns.is_none() && self.combined_layers().next().is_none()
     }
@@ -96,7 +97,7 @@ impl Layer {
 pub const MAX_PIECES: usize = 32;
 
 impl Architecture {
-    /// A net with one output layer directly behind its accumulators.
+    /// A net with one output layer directly after its accumulators.
     pub fn simple(perspectives: Perspectives, hidden: usize, activation: Activation) -> Self {
         Self {
             inputs: Inputs::of_pieces(perspectives, Kings::NONE, false),
@@ -128,7 +129,7 @@ impl Architecture {
         self.inputs.row_count()
     }
 
-    /// The number of values that one perspective passes to the layers behind it.
+    /// The number of values that one perspective passes to the layers after it.
     pub fn outputs_of_perspective(&self) -> usize {
         if self.pairwise { self.hidden / 2 } else { self.hidden }
     }
@@ -150,10 +151,10 @@ impl Architecture {
 
     /// Inputs and outputs of each affine map; the skip neuron is the last output of the first map.
     pub fn maps(&self) -> Vec<[usize; 2]> {
-        self.graph().list_maps()
+        self.graph().affine_shapes()
     }
 
-    /// The layers behind the accumulators, the output last.
+    /// The layers after the accumulators, the output last.
     pub fn layers(&self) -> impl Iterator<Item = &Layer> {
         self.head.iter().chain([&self.output])
     }
@@ -165,8 +166,8 @@ impl Architecture {
             _ => number.checked_sub(1).into_iter().collect(),
         }
     }
-    pub fn width_of_layer(&self, number: usize) -> usize {
-        self.graph().width_of_layer(number)
+    pub fn layer_width(&self, layer: usize) -> usize {
+        self.graph().layer_width(layer)
     }
 
     pub fn name_of_layer(&self, number: usize) -> String {
@@ -207,7 +208,7 @@ impl Architecture {
         self.pairwise || self.has_layers()
     }
 
-    /// Whether kernels walk the graph behind the accumulators; if not, one output map follows them.
+    /// Whether kernels walk the graph after the accumulators; if not, one output map follows them.
     pub fn walks_graph(&self) -> bool {
         self.is_deep() || self.psqt
     }

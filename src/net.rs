@@ -170,7 +170,7 @@ impl Net {
         self.numbers[self.numbers.len() - self.set_count() + set].i32s()
     }
 
-    /// Weights and biases of a map behind the accumulators.
+    /// Weights and biases of a map after the accumulators.
     pub fn map_numbers(&self, map: usize) -> [&Numbers; 2] {
         let first = self.set_count() + 1 + 2 * map;
         [&self.numbers[first], &self.numbers[first + 1]]

@@ -62,7 +62,7 @@ const MAX_UNIT: i64 = 1 << 30;
 /// The largest square in an i32.
 const MAX_SQUARE: i64 = 46_340 * 46_340;
 
-/// The values and maps behind the first layer's inputs that are computed in integers.
+/// The values and maps after the first layer's inputs that are computed in integers.
 #[derive(Clone, Debug, Default)]
 pub struct FixedPoint {
     /// The integers of each affine map; none: f32.
@@ -317,7 +317,7 @@ impl Architecture {
                         _ => return refuse_head("integers and f32 cannot be combined"),
                     }
                 }
-                Operation::Neurons | Operation::Product | Operation::Activate(_) => None,
+                Operation::Neurons | Operation::Pairwise | Operation::Activate(_) => None,
             };
             planned.push(next);
         }

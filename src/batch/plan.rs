@@ -566,10 +566,8 @@ pub(super) fn plan_in_order(
         }
     }
     runs.sort_by_key(|(run, _)| usize::from(run.quads).min(LONG_RUN));
-    let holders: Vec<u16> = runs
-        .iter()
-        .flat_map(|(_, lists)| lists.iter().map(|list| (list * UNITS_PER_LINE) as u16))
-        .collect();
+    let offset = |list: &usize| (list * UNITS_PER_LINE) as u16;
+    let holders: Vec<u16> = runs.iter().flat_map(|(_, it)| it.iter().map(offset)).collect();
 
     let (mut weight_ranges, mut bucket_ranges) = (Vec::new(), Vec::new());
     find_ranges(weights.iter().map(|it| usize::from(*it)), &mut weight_ranges);

@@ -55,7 +55,7 @@ pub fn run_command(args: Args) -> Result<()> {
     let scale = args.fitted_scale.unwrap_or_else(|| player.search_scale());
     ensure!(scale > 0.0 && scale.is_finite(), "--fitted-scale must be above 0, found {scale}");
     let searcher = Searcher::new(MEBIBYTES);
-    let mut worker = Worker { searcher, evaluation: player.in_search(), scale };
+    let mut worker = Worker { searcher, evaluation: player.search_evaluation(), scale };
     let (to_worker, jobs) = channel::<UciJob>();
     let alarm = Alarm::default();
     thread::scope(|scope| {

@@ -30,7 +30,7 @@ pub fn make_names_distinct(evaluators: &mut [Evaluator]) {
     for (i, name) in shorten_run_names(&names).into_iter().enumerate() {
         let equal = names.iter().filter(|it| **it == names[i]).count() > 1;
         let evaluator = &mut evaluators[i];
-        evaluator.name = if equal { evaluator.given.clone() } else { name };
+        evaluator.name = if equal { evaluator.name_or_path.clone() } else { name };
     }
 }
 

@@ -40,7 +40,7 @@ pub struct ProblemChunk {
     pub positions: Range<usize>,
 }
 
-/// Loss of a position, and its first and second derivative by the value.
+/// Loss of a position, and its first and second derivative with respect to the value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     pub loss: f64,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use self::block::{BLOCK, TermBlock};
+use self::block::{BLOCK, PerSum, TermBlock};
 use super::SimdLevel;
 use super::simd::{Lanes, Task};
 use crate::batch::{
@@ -118,16 +118,16 @@ struct TermsUnit<'a> {
 #[derive(Default)]
 struct Shard {
     loss: f64,
-    /// Derivative by the tempo, times `scale`.
+    /// Derivative with respect to the tempo, times `scale`.
     tempo: f64,
-    /// `[terms, 2]`, the derivatives by the weights, times `scale`.
+    /// `[terms, 2]`, the derivatives with respect to the weights, times `scale`.
     gradients: Vec<[f64; 2]>,
     logits: Vec<f32>,
 }
 
 struct TermsWorkspace {
-    /// Sums of each kind of the positions of a unit, then the derivatives by them.
-    sums: Box<[[Pair; POSITIONS_PER_COLUMN]; SUMS_PER_POSITION]>,
+    /// Sums of each kind of the positions of a unit, then the derivatives with respect to them.
+    sums: Box<PerSum<[Pair; POSITIONS_PER_COLUMN]>>,
     block: TermBlock,
     /// `[terms]`, zero between units.
     gradients: Vec<Pair>,
@@ -227,11 +227,7 @@ fn sum_in_order(numbers: &[f32]) -> f64 {
 
 /// Adds the sums of frozen terms, which have no entries.
 #[inline(always)]
-fn add_frozen(
-    frozen: &FrozenSums,
-    rows: &Range<usize>,
-    sums: &mut [&mut [Pair; BLOCK]; SUMS_PER_POSITION],
-) {
+fn add_frozen(frozen: &FrozenSums, rows: &Range<usize>, sums: &mut PerSum<&mut [Pair; BLOCK]>) {
     let plus = |sum: &mut Pair, mg: f32, eg: f32| *sum = [sum[0] + mg, sum[1] + eg];
     for (i, row) in rows.clone().enumerate() {
         if let Some([mg, eg]) = frozen.normal.get(row) {
