@@ -3,7 +3,7 @@
 use nnuance::sample::mix_hash;
 
 /// Longest input in bytes.
-const MOST: usize = 1 << 15;
+const MAX_BYTES: usize = 1 << 15;
 
 /// Words that are the ends of something, or mean something to a parser.
 const WORDS: &str = "0 -1 1 2 64 255 256 32767 -32768 32768 65535 65536 2147483647 -2147483648 \
@@ -46,7 +46,7 @@ pub fn mutated(corpus: &[Vec<u8>], seed: u64) -> Vec<u8> {
             change_bytes(&mut bytes, corpus, &mut random);
         }
     }
-    bytes.truncate(MOST);
+    bytes.truncate(MAX_BYTES);
     bytes
 }
 

@@ -431,7 +431,7 @@ fn hce(text: &str) -> bool {
     true
 }
 
-/// An engine's term list, then a trace of its terms behind the first zero byte.
+/// An engine's term list, then a trace of its terms after the first zero byte.
 fn terms(data: &[u8]) -> bool {
     let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
     let (terms, trace) = data.split_at(end);
@@ -496,7 +496,7 @@ impl Progress for Idle {
     }
 }
 
-/// The journal of a job or, by the first byte, of a match, behind its first line or with it. What a
+/// The journal of a job or, by the first byte, of a match, after its first line or with it. What a
 /// journal was cut to is read again.
 fn journal(data: &[u8]) -> bool {
     let [choice, lines @ ..] = data else { return false };
@@ -541,7 +541,7 @@ fn journal(data: &[u8]) -> bool {
     true
 }
 
-/// The folder of a run: its log and, each behind a zero byte, the config, the path of the data and
+/// The folder of a run: its log and, each after a zero byte, the config, the path of the data and
 /// other words of its checkpoint. No text becomes part of the markup of its page.
 fn report(data: &[u8]) -> bool {
     let mut parts = data.split(|byte| *byte == 0).map(String::from_utf8_lossy);

@@ -86,17 +86,18 @@ impl Layer {
         all.into_iter().filter_map(|(combination, layer)| Some((combination, layer?)))
     }
 
-    /// Whether the previous layer is the only input.
+    /// Whether the layer takes the values of the layer before alone, so that the shorthand of a net
+    /// leaves its inputs out.
     fn follows_previous(&self) -> bool {
         self.inputs.is_empty() && self.columns.is_none() && self.combined_layers().next().is_none()
     }
 }
 
 /// The maximum number of pieces on a board; output buckets divide this range.
-pub const MOST_PIECES: usize = 32;
+pub const MAX_PIECES: usize = 32;
 
 impl Architecture {
-    /// A net with one output layer directly behind its accumulators.
+    /// A net with one output layer directly after its accumulators.
     pub fn simple(perspectives: Perspectives, hidden: usize, activation: Activation) -> Self {
         Self {
             inputs: Inputs::of_pieces(perspectives, Kings::NONE, false),
@@ -128,7 +129,7 @@ impl Architecture {
         self.inputs.row_count()
     }
 
-    /// The number of values that one perspective passes to the layers behind it.
+    /// The number of values that one perspective passes to the layers after it.
     pub fn outputs_of_perspective(&self) -> usize {
         if self.pairwise { self.hidden / 2 } else { self.hidden }
     }
@@ -150,10 +151,10 @@ impl Architecture {
 
     /// Inputs and outputs of each affine map; the skip neuron is the last output of the first map.
     pub fn maps(&self) -> Vec<[usize; 2]> {
-        self.graph().list_maps()
+        self.graph().affine_shapes()
     }
 
-    /// The layers behind the accumulators, the output last.
+    /// The layers after the accumulators, the output last.
     pub fn layers(&self) -> impl Iterator<Item = &Layer> {
         self.head.iter().chain([&self.output])
     }
@@ -165,8 +166,8 @@ impl Architecture {
             _ => number.checked_sub(1).into_iter().collect(),
         }
     }
-    pub fn width_of_layer(&self, number: usize) -> usize {
-        self.graph().width_of_layer(number)
+    pub fn layer_width(&self, layer: usize) -> usize {
+        self.graph().layer_width(layer)
     }
 
     pub fn name_of_layer(&self, number: usize) -> String {
@@ -188,14 +189,14 @@ impl Architecture {
     /// The output bucket of a position with `pieces` pieces, unless a function chooses it.
     pub fn bucket_by_pieces(&self, pieces: usize) -> usize {
         match &self.bucket_choice {
-            BucketChoice::Table(table) => table.0[pieces.min(MOST_PIECES)].into(),
-            _ => pieces.saturating_sub(2).min(MOST_PIECES - 2) / self.pieces_per_bucket(),
+            BucketChoice::Table(table) => table.0[pieces.min(MAX_PIECES)].into(),
+            _ => pieces.saturating_sub(2).min(MAX_PIECES - 2) / self.pieces_per_bucket(),
         }
     }
 
     /// The number of piece counts that share an output bucket.
     pub fn pieces_per_bucket(&self) -> usize {
-        MOST_PIECES.div_ceil(self.buckets)
+        MAX_PIECES.div_ceil(self.buckets)
     }
 
     pub fn has_layers(&self) -> bool {
@@ -207,7 +208,7 @@ impl Architecture {
         self.pairwise || self.has_layers()
     }
 
-    /// Whether kernels walk the graph behind the accumulators; if not, one output map follows them.
+    /// Whether kernels walk the graph after the accumulators; if not, one output map follows them.
     pub fn walks_graph(&self) -> bool {
         self.is_deep() || self.psqt
     }
@@ -356,12 +357,12 @@ fn head_error(reason: impl Into<String>) -> ImpossibleNet {
 }
 
 /// The maximum number of neurons of an accumulator.
-pub(crate) const MOST_HIDDEN: usize = 65_536;
+pub(crate) const MAX_HIDDEN: usize = 65_536;
 /// The maximum number of neurons of a layer of the head.
-const MOST_SIZE: usize = 1024;
-const MOST_LAYERS: usize = 8;
+const MAX_SIZE: usize = 1024;
+const MAX_LAYERS: usize = 8;
 /// The maximum number of weights: a checkpoint has three numbers for each, and 4 GiB at most.
-const MOST_WEIGHTS: usize = 350_000_000;
+const MAX_WEIGHTS: usize = 350_000_000;
 
 impl Architecture {
     fn first_repeated_name(&self) -> Option<String> {
@@ -378,9 +379,9 @@ impl Architecture {
         let repeated = (1..sets.len()).find(|index| sets[..*index].contains(&sets[*index]));
         let no_factor = (0..sets.len()).all(|set| inputs.factor_rows(set) == 0);
         let activation = self.activation.name();
-        let size = head.iter().filter_map(|it| it.size).find(|it| !(1..=MOST_SIZE).contains(it));
-        let (key, reason) = if !(1..=MOST_HIDDEN).contains(hidden) {
-            ("hidden", format!("an accumulator has 1 to {MOST_HIDDEN} neurons, found {hidden}"))
+        let size = head.iter().filter_map(|it| it.size).find(|it| !(1..=MAX_SIZE).contains(it));
+        let (key, reason) = if !(1..=MAX_HIDDEN).contains(hidden) {
+            ("hidden", format!("an accumulator has 1 to {MAX_HIDDEN} neurons, found {hidden}"))
         } else if let Some(repeated) = repeated {
             ("sets", format!("{:?} is listed twice", sets[repeated].name()))
         } else if inputs.perspectives == Perspectives::Plain && kings.has_effect() {
@@ -403,13 +404,13 @@ impl Architecture {
         } else if self.pairwise && self.activation != Activation::CReLU {
             let reason = "a pairwise product needs `activation = \"crelu\"`, found";
             ("activation", format!("{reason} `{activation}`"))
-        } else if !(1..=MOST_PIECES).contains(buckets) {
-            let reason = format!("expected 1 to {MOST_PIECES} output buckets, found {buckets}");
+        } else if !(1..=MAX_PIECES).contains(buckets) {
+            let reason = format!("expected 1 to {MAX_PIECES} output buckets, found {buckets}");
             ("output_buckets", reason)
-        } else if head.len() > MOST_LAYERS {
-            ("head", format!("expected at most {MOST_LAYERS} layers, found {}", head.len()))
+        } else if head.len() > MAX_LAYERS {
+            ("head", format!("expected at most {MAX_LAYERS} layers, found {}", head.len()))
         } else if let Some(size) = size {
-            ("head", format!("a layer has 1 to {MOST_SIZE} neurons, found {size}"))
+            ("head", format!("a layer has 1 to {MAX_SIZE} neurons, found {size}"))
         } else if let Err(ImpossibleNet { key, reason }) = self.connect_layers() {
             (key, reason)
         } else if self.psqt && self.inputs.perspectives != Perspectives::Perspective {
@@ -424,10 +425,10 @@ impl Architecture {
             ("sets", format!("two arrays are named {name:?}; rename a feature set"))
         } else {
             let weights: usize = self.list_arrays().iter().map(NetArray::len).sum();
-            if weights <= MOST_WEIGHTS {
+            if weights <= MAX_WEIGHTS {
                 return Ok(());
             }
-            ("hidden", format!("the net has {weights} weights, expected at most {MOST_WEIGHTS}"))
+            ("hidden", format!("the net has {weights} weights, expected at most {MAX_WEIGHTS}"))
         };
         Err(ImpossibleNet { key, reason })
     }

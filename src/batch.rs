@@ -13,13 +13,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use choices::{ChoiceLoss, Choices, probability_of_first};
-pub use columns::{COLUMN, SUMS, TermColumn, TermRun};
+pub use columns::{POSITIONS_PER_COLUMN, SUMS_PER_POSITION, TermColumn, TermRun};
 pub use first::{FirstPlanner, FirstViews, plan_first_views_slowly};
 pub use indices::Indices;
 pub(crate) use indices::{IndexWord, with_vector};
 pub use listed::{ListShape, expand_lists};
 pub use pairs::{Bits, InputPairs, most_pairs};
-pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner, plan_slowly};
+pub use plan::{ChunkPlan, MAX_POSITIONS as MAX_IN_CHUNK, Planner, plan_slowly};
 pub use touched::RowSet;
 
 use crate::resume_point::ResumePoint;

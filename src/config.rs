@@ -7,7 +7,7 @@ mod sections;
 mod stages;
 
 pub use read::ConfigError;
-pub(crate) use resolve::{LEAST_SCALE, MOST_SCALE};
+pub(crate) use resolve::{LEAST_SCALE, MAX_SCALE};
 pub use sections::{
     BatchSize, ConfigFile, Data, EarlierLength, Net, Objective, Optimizer, Schedule, Source, Stage,
     StartSize, Target, Terms, Traces,
@@ -30,11 +30,11 @@ pub const RUN_HEADER: &str =
     "# A run of nnuance, complete; resume it with: nnuance train --resume FOLDER\n";
 
 /// The longest run, in positions: floats count exactly up to here.
-pub const MOST_POSITIONS: u64 = 1 << 53;
+pub const MAX_POSITIONS: u64 = 1 << 53;
 /// The default maximum of passes of a method that ends by itself.
-const MOST_SWEEPS: f64 = 1000.0;
+const MAX_SWEEPS: f64 = 1000.0;
 /// The same maximum for a method that learns moves, where each pass searches all positions.
-const MOST_ROUNDS: f64 = 15.0;
+const MAX_ROUNDS: f64 = 15.0;
 /// The minimum number of neurons for which a search for pairs, and 16-bit rounding, pay off.
 const WIDE: usize = 128;
 /// The minimum number of passes over the data for which a search for pairs pays off.
@@ -193,15 +193,15 @@ impl Config {
         lengths.map(|length| (self.span_of(length, positions), length.until_step)).collect()
     }
 
-    /// A length by unit, capped at [`MOST_POSITIONS`], which no run reaches.
+    /// A length by unit, capped at [`MAX_POSITIONS`], which no run reaches.
     fn span_of(&self, length: &EarlierLength, positions: u64) -> Span {
         let batch = self.batch_size.map_or(positions.max(1), |batch| batch as u64);
         let superbatch = self.file.schedule.batches_per_superbatch;
         let superbatches = length.superbatches.map(|it| it * superbatch as f64 * batch as f64);
-        let max_epochs = if self.learns_moves() { MOST_ROUNDS } else { MOST_SWEEPS };
+        let max_epochs = if self.learns_moves() { MAX_ROUNDS } else { MAX_SWEEPS };
         let epochs = length.epochs.unwrap_or(max_epochs) * positions as f64;
         let total = length.positions.map(|it| it as f64).or(superbatches).unwrap_or(epochs);
-        let steps = (total.min(MOST_POSITIONS as f64) / batch as f64).ceil().max(1.0) as u64;
+        let steps = (total.min(MAX_POSITIONS as f64) / batch as f64).ceil().max(1.0) as u64;
         Span { steps, batch, superbatch, epoch: positions }
     }
 }

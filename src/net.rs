@@ -31,7 +31,7 @@ pub const PADDING: &[u8] = b"bullet";
 /// The largest QA, QB and SCALE: every product of the evaluation then fits an i64.
 pub const MAX_SCALE: i32 = i16::MAX as i32;
 /// The largest input of an `int8` map unless its shift is chosen: two products with i8 fit an i16.
-pub const MOST_INPUT: i64 = 127;
+pub const MAX_INPUT: i64 = 127;
 
 /// Facts about a net that its file does not contain.
 #[derive(Clone, Debug, PartialEq)]
@@ -170,7 +170,7 @@ impl Net {
         self.numbers[self.numbers.len() - self.set_count() + set].i32s()
     }
 
-    /// Weights and biases of a map behind the accumulators.
+    /// Weights and biases of a map after the accumulators.
     pub fn map_numbers(&self, map: usize) -> [&Numbers; 2] {
         let first = self.set_count() + 1 + 2 * map;
         [&self.numbers[first], &self.numbers[first + 1]]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Quantisation: accumulator weights are stored times `qa`, the weights behind them times `qb`
+/// Quantisation: accumulator weights are stored times `qa`, the weights after them times `qb`
 /// where they are integers, and one unit of the net's output is `scale` centipawns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,14 +21,14 @@ pub struct Scales {
     pub head_round: bool,
 }
 
-/// The number format of layers behind the accumulators and of pairwise products.
+/// The number format of layers after the accumulators and of pairwise products.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HeadFormat {
     /// f32 everywhere.
     #[default]
     Float,
-    /// The weights of the first map in i8 and its inputs in u8; f32 behind it.
+    /// The weights of the first map in i8 and its inputs in u8; f32 after it.
     Int8,
 }
 

@@ -12,8 +12,8 @@ pub struct Sums {
     pub complexity: f64,
 }
 
-/// The derivatives of a value by its sums. The derivative by a weight is `normal * (white - black)`,
-/// `safety[0] * white + safety[1] * black` or `complexity * count`.
+/// The derivatives of a value with respect to its sums. The derivative with respect to a weight is
+/// `normal * (white - black)`, `safety[0] * white + safety[1] * black` or `complexity * count`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SumDerivatives {
     pub normal: [f64; 2],

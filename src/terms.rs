@@ -107,9 +107,9 @@ pub struct EngineTerms {
 }
 
 /// The maximum number of terms, whose numbers have 16 bits.
-const MOST: usize = 65_535;
+const MAX_TERMS: usize = 65_535;
 /// The maximum number of words of a name: files nest them, and JSON readers allow about a hundred.
-const MOST_WORDS: usize = 32;
+const MAX_WORDS: usize = 32;
 /// The form of a term's line.
 const LINE: &str = "`NAME KIND MIDDLEGAME ENDGAME`, as in `bishop.pair normal 25 40`";
 
@@ -128,7 +128,7 @@ pub enum TermError {
     #[error("expected {LINE}, or `phase`, `scale` or `tempo` and a number, found `{0}`")]
     Line(String),
     #[error(
-        "`{0}` is not a name; names are up to {MOST_WORDS} words of letters, digits, `_` and `-`, \
+        "`{0}` is not a name; names are up to {MAX_WORDS} words of letters, digits, `_` and `-`, \
          with dots between them"
     )]
     Name(String),
@@ -139,7 +139,7 @@ pub enum TermError {
     Kind(String),
     #[error("`{0}` occurs twice; rename one")]
     Twice(String),
-    #[error("expected at most {MOST} terms, which a trace can number")]
+    #[error("expected at most {MAX_TERMS} terms, which a trace can number")]
     TooMany,
 }
 
@@ -187,14 +187,14 @@ impl EngineTerms {
         };
         let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let is_word = |word: &str| !word.is_empty() && word.chars().all(is_letter);
-        if name == TEMPO || !name.split('.').all(is_word) || name.split('.').count() > MOST_WORDS {
+        if name == TEMPO || !name.split('.').all(is_word) || name.split('.').count() > MAX_WORDS {
             return Err(TermError::Name(name.chars().take(40).collect()));
         }
         let kind = TermKind::named(kind).ok_or_else(|| TermError::Kind(kind.into()))?;
         if !names.insert(name.clone()) {
             return Err(TermError::Twice(name));
         }
-        if self.list.len() == MOST {
+        if self.list.len() == MAX_TERMS {
             return Err(TermError::TooMany);
         }
         self.list.terms.push(TermEntry { name, kind, start, counts: counts.trim().to_string() });

@@ -3,7 +3,7 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Architecture, ImpossibleNet, MOST_PIECES};
+use super::{Architecture, ImpossibleNet, MAX_PIECES};
 use crate::registry::{NamedValue, RegistryKind};
 use crate::sample::Position;
 
@@ -32,7 +32,7 @@ pub enum BucketChoice {
 
 /// The output buckets by the number of pieces on the board, 0 to 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BucketTable(pub [u8; MOST_PIECES + 1]);
+pub struct BucketTable(pub [u8; MAX_PIECES + 1]);
 
 impl BucketTable {
     /// Checks the numbers. Fails unless there are 33, from 0 on without gaps.

@@ -58,11 +58,11 @@ impl LayerIntegers {
 }
 
 /// The largest unit: products of values with 31-bit numbers then fit an i64.
-const MOST_UNIT: i64 = 1 << 30;
+const MAX_UNIT: i64 = 1 << 30;
 /// The largest square in an i32.
-const MOST_SQUARE: i64 = 46_340 * 46_340;
+const MAX_SQUARE: i64 = 46_340 * 46_340;
 
-/// The values and maps behind the first layer's inputs that are computed in integers.
+/// The values and maps after the first layer's inputs that are computed in integers.
 #[derive(Clone, Debug, Default)]
 pub struct FixedPoint {
     /// The integers of each affine map; none: f32.
@@ -317,7 +317,7 @@ impl Architecture {
                         _ => return refuse_head("integers and f32 cannot be combined"),
                     }
                 }
-                Operation::Neurons | Operation::Product | Operation::Activate(_) => None,
+                Operation::Neurons | Operation::Pairwise | Operation::Activate(_) => None,
             };
             planned.push(next);
         }
@@ -348,7 +348,7 @@ impl FixedMap {
             let fits = match curve.growth_degree() {
                 1 if shift < 0 => self.limit % (1 << -shift) == 0,
                 1 => true,
-                _ => shift >= 0 && self.limit << shift <= MOST_SQUARE,
+                _ => shift >= 0 && self.limit << shift <= MAX_SQUARE,
             };
             (!fits).then(|| {
                 let Self { unit, values, limit, .. } = self;
@@ -370,8 +370,8 @@ fn plan_map(
     inputs: &[f64],
     is_last: bool,
 ) -> Result<FixedMap, ImpossibleNet> {
-    if let Some(unit) = it.list_units().find(|unit| !(1..=MOST_UNIT).contains(unit)) {
-        return refuse_head(format!("{unit} is not from 1 to {MOST_UNIT}"));
+    if let Some(unit) = it.list_units().find(|unit| !(1..=MAX_UNIT).contains(unit)) {
+        return refuse_head(format!("{unit} is not from 1 to {MAX_UNIT}"));
     }
     let biases = it.bias_unit();
     let shifted = it.shifted_unit();

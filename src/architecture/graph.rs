@@ -1,4 +1,4 @@
-//! The graph of operations behind the accumulators, each of which takes values of earlier ones. It
+//! The graph of operations after the accumulators, each of which takes values of earlier ones. It
 //! follows from the keys of a net, and is evaluated in any [`GraphArithmetic`].
 
 use super::{
@@ -38,42 +38,47 @@ impl Node {
 }
 
 impl Architecture {
-    /// The operations behind the accumulators.
+    /// The operations after the accumulators.
     pub fn graph(&self) -> Graph {
         self.connect_layers().expect("the layers fit each other")
     }
 
     /// Connects the layers. Fails if they do not fit each other.
     pub(super) fn connect_layers(&self) -> Result<Graph, ImpossibleNet> {
-        let (mut graph, mut neurons, mut added) = <(Graph, usize, Option<usize>)>::default();
+        let mut graph = Graph::default();
+        let mut neurons = 0;
+        let mut skip_sum = None;
         if self.psqt {
-            added = Some(graph.push(self, Operation::PieceSquares, &[0]));
-            neurons = graph.push(self, Operation::Neurons, &[0]);
+            skip_sum = Some(graph.push_operation(self, Operation::PieceSquares, &[0]));
+            neurons = graph.push_operation(self, Operation::Neurons, &[0]);
         }
-        let mut features = graph.push(self, Operation::Activate(self.activation), &[neurons]);
+        let mut features =
+            graph.push_operation(self, Operation::Activate(self.activation), &[neurons]);
         if self.pairwise {
-            features = graph.push(self, Operation::Product, &[features]);
+            features = graph.push_operation(self, Operation::Pairwise, &[features]);
         }
-        let (mut layers, mut map) = <(Vec<usize>, usize)>::default();
-        for (number, layer) in self.layers().enumerate() {
-            let mut values = self.append_inputs(&mut graph, layer, number, &layers, features)?;
+        let mut layers: Vec<usize> = Vec::new();
+        let mut map = 0;
+        for (layer_index, layer) in self.layers().enumerate() {
+            let mut values =
+                self.append_inputs(&mut graph, layer, layer_index, &layers, features)?;
             if let Some(columns) = &layer.columns {
-                if number == 0 {
+                if layer_index == 0 {
                     return refuse_head("the first layer takes all accumulators; remove `columns`");
                 }
                 let width = graph.value_width(values);
                 if columns.is_empty() || columns.end > width {
                     return refuse_head(format!(
                         "{} takes columns {} to {} of {width} values",
-                        self.name_of_layer(number),
+                        self.name_of_layer(layer_index),
                         columns.start,
                         columns.end
                     ));
                 }
-                values = graph.push(self, Operation::Slice(columns.clone()), &[values]);
+                values = graph.push_operation(self, Operation::Slice(columns.clone()), &[values]);
             }
             match layer.size {
-                None if number == 0 => return refuse_head("the first layer needs a `size`"),
+                None if layer_index == 0 => return refuse_head("the first layer needs a `size`"),
                 None => {}
                 Some(size) => {
                     if let Some(linear) = graph.linear_layer(values, &layers) {
@@ -84,41 +89,43 @@ impl Architecture {
                         ));
                     }
                     let skips = self.skip && map == 0 && self.has_layers();
-                    values = graph.push_map(map, size + usize::from(skips), values);
+                    values = graph.push_affine(map, size + usize::from(skips), values);
                     map += 1;
                     if skips {
-                        let skip = graph.push(self, Operation::Slice(size..size + 1), &[values]);
-                        added = Some(match added {
+                        let column = Operation::Slice(size..size + 1);
+                        let skip = graph.push_operation(self, column, &[values]);
+                        skip_sum = Some(match skip_sum {
                             None => skip,
-                            Some(added) => {
-                                graph.append_combination(self, Combination::Sum, [added, skip])
+                            Some(sum) => {
+                                graph.push_combination(self, Combination::Sum, [sum, skip])
                             }
                         });
-                        values = graph.push(self, Operation::Slice(0..size), &[values]);
+                        values = graph.push_operation(self, Operation::Slice(0..size), &[values]);
                     }
                 }
             }
             if let Some(activation) = layer.activation {
-                values = graph.push(self, Operation::Activate(activation), &[values]);
+                values = graph.push_operation(self, Operation::Activate(activation), &[values]);
             }
             for (combination, operand) in layer.combined_layers() {
-                let operand_value =
-                    *layers.get(operand).ok_or_else(|| self.comes_later(number, operand))?;
+                let operand_value = *layers
+                    .get(operand)
+                    .ok_or_else(|| self.later_input_error(layer_index, operand))?;
                 let [width, expected] = [operand_value, values].map(|it| graph.value_width(it));
                 if width != expected {
                     return refuse_head(format!(
                         "{} has {expected} values, and {}, which it {}, has {width}",
-                        self.name_of_layer(number),
+                        self.name_of_layer(layer_index),
                         self.name_of_layer(operand),
                         combination.verb()
                     ));
                 }
-                values = graph.append_combination(self, combination, [values, operand_value]);
+                values = graph.push_combination(self, combination, [values, operand_value]);
             }
             layers.push(values);
         }
         let output = *layers.last().expect("there is an output");
-        let last_map = graph.list_maps().last().map_or(1, |[_, outputs]| *outputs);
+        let last_map = graph.affine_shapes().last().map_or(1, |[_, outputs]| *outputs);
         if let Some(width) = [graph.value_width(output), last_map].into_iter().find(|it| *it != 1) {
             return refuse_head(format!(
                 "the last layer is the output with one neuron, found {}; make `{{ size = 1 }}` the \
@@ -126,8 +133,8 @@ impl Architecture {
                 width
             ));
         }
-        if let Some(added) = added {
-            graph.append_combination(self, Combination::Sum, [output, added]);
+        if let Some(sum) = skip_sum {
+            graph.push_combination(self, Combination::Sum, [output, sum]);
         }
         graph.mark_last_uses();
         match layers.iter().position(|value| *value != output && !graph.takes_value(*value)) {
@@ -143,27 +150,27 @@ impl Architecture {
         &self,
         graph: &mut Graph,
         layer: &Layer,
-        number: usize,
+        layer_index: usize,
         layers: &[usize],
         features: usize,
     ) -> Result<usize, ImpossibleNet> {
         let inputs = layer.inputs.iter().map(|input| {
-            layers.get(*input).copied().ok_or_else(|| self.comes_later(number, *input))
+            layers.get(*input).copied().ok_or_else(|| self.later_input_error(layer_index, *input))
         });
         let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
         if let Some(repeated) = (1..inputs.len()).find(|it| inputs[..*it].contains(&inputs[*it])) {
             let [name, repeated] =
-                [number, layer.inputs[repeated]].map(|it| self.name_of_layer(it));
+                [layer_index, layer.inputs[repeated]].map(|it| self.name_of_layer(it));
             return refuse_head(format!("{name} takes {repeated} twice"));
         }
         Ok(match inputs[..] {
             [] => layers.last().copied().unwrap_or(features),
             [input] => input,
-            _ => graph.push(self, Operation::Concatenate, &inputs),
+            _ => graph.push_operation(self, Operation::Concatenate, &inputs),
         })
     }
 
-    fn comes_later(&self, layer: usize, input: usize) -> ImpossibleNet {
+    fn later_input_error(&self, layer: usize, input: usize) -> ImpossibleNet {
         let [layer, input] = [layer, input].map(|it| self.name_of_layer(it));
         head_error(format!("{layer} takes values of earlier layers only, found {input}"))
     }
@@ -174,19 +181,24 @@ impl Graph {
         &self.nodes
     }
 
-    pub fn width_of_layer(&self, number: usize) -> usize {
-        self.value_width(self.layers[number])
+    pub fn layer_width(&self, layer: usize) -> usize {
+        self.value_width(self.layers[layer])
     }
 
     /// The numbers of inputs and outputs of each affine map.
-    pub fn list_maps(&self) -> Vec<[usize; 2]> {
+    pub fn affine_shapes(&self) -> Vec<[usize; 2]> {
         let is_map = |node: &&Node| matches!(node.operation, Operation::Affine(_));
         let maps = self.nodes.iter().filter(is_map);
         maps.map(|map| [self.value_width(map.inputs[0].value), map.width]).collect()
     }
 
     /// Appends an operation and returns the index of its value.
-    fn push(&mut self, net: &Architecture, operation: Operation, inputs: &[usize]) -> usize {
+    fn push_operation(
+        &mut self,
+        net: &Architecture,
+        operation: Operation,
+        inputs: &[usize],
+    ) -> usize {
         let widths: Vec<usize> = inputs
             .iter()
             .map(|value| {
@@ -198,23 +210,23 @@ impl Graph {
             })
             .collect();
         let width = operation.output_width(net, &widths);
-        self.append_node(operation, inputs, width)
+        self.push_node(operation, inputs, width)
     }
 
-    fn push_map(&mut self, map: usize, outputs: usize, input: usize) -> usize {
-        self.append_node(Operation::Affine(map), &[input], outputs)
+    fn push_affine(&mut self, map: usize, outputs: usize, input: usize) -> usize {
+        self.push_node(Operation::Affine(map), &[input], outputs)
     }
 
-    fn append_combination(
+    fn push_combination(
         &mut self,
         net: &Architecture,
         combination: Combination,
         inputs: [usize; 2],
     ) -> usize {
-        self.push(net, Operation::Combine(combination), &inputs)
+        self.push_operation(net, Operation::Combine(combination), &inputs)
     }
 
-    fn append_node(&mut self, operation: Operation, inputs: &[usize], width: usize) -> usize {
+    fn push_node(&mut self, operation: Operation, inputs: &[usize], width: usize) -> usize {
         let inputs =
             inputs.iter().map(|value| NodeInput { value: *value, is_last: false }).collect();
         self.nodes.push(Node { operation, inputs, width });
@@ -252,14 +264,14 @@ impl Graph {
         }
     }
 
-    /// Computes the output from the accumulators; `see` receives each operation and its inputs.
+    /// Computes the output from the accumulators; `observe` receives each operation and its inputs.
     #[inline(always)]
     pub fn evaluate<A: GraphArithmetic>(
         &self,
         net: &Architecture,
         arithmetic: &A,
         accumulators: A::Values,
-        mut see: impl FnMut(&Operation, &A::Values),
+        mut observe: impl FnMut(&Operation, &A::Values),
     ) -> A::Values {
         let mut values = Vec::with_capacity(self.nodes.len() + 1);
         values.push(Some(accumulators));
@@ -269,7 +281,7 @@ impl Graph {
                 taken.expect("a value is there until its last use")
             });
             let x = inputs.next().expect("an operation has an input");
-            see(operation, &x);
+            observe(operation, &x);
             let value = operation.evaluate(net, arithmetic, x, inputs);
             values.push(Some(value));
         }

@@ -9,15 +9,15 @@ use rayon::prelude::*;
 use super::TermBatch;
 
 /// Positions per column: their sums stay in the first-level cache.
-pub const COLUMN: usize = 2048;
+pub const POSITIONS_PER_COLUMN: usize = 2048;
 /// Sums of a position: NORMAL terms, SAFETY terms of White and of Black, COMPLEXITY terms.
-pub const SUMS: usize = 4;
+pub const SUMS_PER_POSITION: usize = 4;
 
-/// Entries of [`COLUMN`] positions, grouped by term and count.
+/// Entries of [`POSITIONS_PER_COLUMN`] positions, grouped by term and count.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TermColumn {
-    pub heads: Vec<TermRun>,
-    /// Offsets of each head's entries in ascending order: [`COLUMN`] * sum + position.
+    pub runs: Vec<TermRun>,
+    /// Offsets of each run's entries in ascending order: [`POSITIONS_PER_COLUMN`] * sum + position.
     pub offsets: Vec<u16>,
 }
 
@@ -30,24 +30,24 @@ pub struct TermRun {
 
 impl TermColumn {
     pub fn from_terms(terms: &TermBatch) -> Vec<Self> {
-        let starts: Vec<usize> = (0..terms.len()).step_by(COLUMN).collect();
+        let starts: Vec<usize> = (0..terms.len()).step_by(POSITIONS_PER_COLUMN).collect();
         starts
             .into_par_iter()
-            .map_init(Sorter::default, |sorter, start| sorter.sort_column(terms, start))
+            .map_init(ColumnSorter::default, |sorter, start| sorter.sort_column(terms, start))
             .collect()
     }
 }
 
-/// Offsets by pair of term and count, empty between columns.
+/// Sorts entries into lists by term and count. All lists are empty between columns.
 #[derive(Default)]
-struct Sorter {
+struct ColumnSorter {
     lists: Vec<Vec<u16>>,
     used: Vec<usize>,
 }
 
-impl Sorter {
+impl ColumnSorter {
     fn sort_column(&mut self, terms: &TermBatch, start: usize) -> TermColumn {
-        for (position, row) in (start..terms.len().min(start + COLUMN)).enumerate() {
+        for (position, row) in (start..terms.len().min(start + POSITIONS_PER_COLUMN)).enumerate() {
             let safety = terms.safety.entries_of_row(row);
             let safety =
                 safety.flat_map(|(term, [white, black])| [(1, term, white), (2, term, black)]);
@@ -56,10 +56,8 @@ impl Sorter {
             let normal = terms.normal.entries_of_row(row).map(|(term, count)| (0, term, count));
             for (sum, term, count) in normal.chain(safety).chain(complexity) {
                 if count != 0 {
-                    self.add(
-                        term << 8 | usize::from(count as u8),
-                        (sum * COLUMN + position) as u16,
-                    );
+                    let offset = (sum * POSITIONS_PER_COLUMN + position) as u16;
+                    self.add(term << 8 | usize::from(count as u8), offset);
                 }
             }
         }
@@ -68,7 +66,7 @@ impl Sorter {
         self.used.sort_unstable_by_key(|key| (Reverse(self.lists[*key].len()), *key));
         for key in self.used.drain(..) {
             let (size, term) = (self.lists[key].len() as u32, (key >> 8) as u16);
-            column.heads.push(TermRun { size, term, count: key as u8 as i8 });
+            column.runs.push(TermRun { size, term, count: key as u8 as i8 });
             column.offsets.append(&mut self.lists[key]);
         }
         column

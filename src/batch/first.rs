@@ -21,8 +21,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::plan::{
-    ABREAST, ChunkPosition, FOUR, HolderRun, Item, LogitIndex, MOST, UNITS, bundle_fours,
-    find_ranges, plan_in_order, sort_runs,
+    ChunkPosition, HolderRun, ItemIndex, LISTS_PER_BUNDLE, LogitIndex, MAX_POSITIONS, QUAD,
+    UNITS_PER_LINE, bundle_quads, find_ranges, plan_in_order, sort_runs,
 };
 use super::{ActiveRows, ChunkPlan, Indices, InputPairs};
 use crate::architecture::{
@@ -131,7 +131,7 @@ impl FirstPlanner {
     }
 
     /// Plans both passes of a range of positions that [fit](FirstViews::check_net) the net. Panics
-    /// if there are more than [`MOST`].
+    /// if there are more than [`MAX_POSITIONS`].
     pub fn plan_chunk(
         &mut self,
         net: &Architecture,
@@ -139,7 +139,7 @@ impl FirstPlanner {
         range: Range<usize>,
         plan: &mut ChunkPlan,
     ) {
-        assert!(range.len() <= MOST, "{} positions in a chunk", range.len());
+        assert!(range.len() <= MAX_POSITIONS, "{} positions in a chunk", range.len());
         plan.shape = [net.perspective_count(), net.buckets];
         plan.pairs.clone_from(&first_views.pairs);
         plan.rows = first_views.pairs.row_count();
@@ -271,15 +271,15 @@ impl FirstPlanner {
             for [_, span_count] in holder_spans::<SPANS>(row, blank, starts, counts) {
                 count += span_count;
             }
-            let fours = count.div_ceil(FOUR as u32) as u16;
-            unsorted[occurring] = HolderRun { row: row.into(), fours };
+            let quads = count.div_ceil(QUAD as u32) as u16;
+            unsorted[occurring] = HolderRun { row: row.into(), quads };
             occurring += usize::from(count > 0);
         }
         sort_runs(&unsorted[..occurring], &mut plan.runs);
-        let fours: usize = plan.runs.iter().map(|run| usize::from(run.fours)).sum();
-        let missing = (plan.list_count() * UNITS) as u16;
+        let quads: usize = plan.runs.iter().map(|run| usize::from(run.quads)).sum();
+        let padding = (plan.list_count() * UNITS_PER_LINE) as u16;
         // All of them are written.
-        plan.holders.resize(fours + STRIDE / FOUR, [0; FOUR]);
+        plan.holders.resize(quads + STRIDE / QUAD, [0; QUAD]);
         let all = plan.holders.as_flattened_mut();
         let mut start = 0;
         for run in &plan.runs {
@@ -287,7 +287,7 @@ impl FirstPlanner {
             let spans = holder_spans::<SPANS>(row, blank, starts, counts);
             for (span, bounds) in spans.into_iter().enumerate() {
                 let [first, count] = bounds.map(|it| it as usize);
-                let (shift, mut done) = (span.min(1) * UNITS, 0);
+                let (shift, mut done) = (span.min(1) * UNITS_PER_LINE, 0);
                 // At least once: holders after the last are overwritten.
                 loop {
                     let stride: &[u16; STRIDE] =
@@ -301,10 +301,10 @@ impl FirstPlanner {
                 }
                 next += count;
             }
-            all[next..][..FOUR].fill(missing);
-            start += usize::from(run.fours) * FOUR;
+            all[next..][..QUAD].fill(padding);
+            start += usize::from(run.quads) * QUAD;
         }
-        plan.holders.truncate(fours);
+        plan.holders.truncate(quads);
     }
 }
 
@@ -332,8 +332,8 @@ fn holder_spans<const SPANS: usize>(
 #[inline(always)]
 fn add(offsets: [u16; STRIDE], shift: usize) -> [u16; STRIDE] {
     // Four offsets at a time cannot overflow; single ones would not be vectorised.
-    let fours: [u64; STRIDE / FOUR] = pulp::cast(offsets);
-    pulp::cast(fours.map(|four| four + shift as u64 * 0x0001_0001_0001_0001))
+    let quads: [u64; STRIDE / QUAD] = pulp::cast(offsets);
+    pulp::cast(quads.map(|quad| quad + shift as u64 * 0x0001_0001_0001_0001))
 }
 
 /// Makes the plan of [`FirstPlanner`] from its definition.
@@ -373,7 +373,7 @@ pub fn plan_first_views_slowly(
     let chosen: Vec<u32> = (0..mirrored.len() as u32).collect();
     plan_in_order(net, &lists, &chosen, pairs, |list, position| {
         let order = 2 * (list % net.perspective_count()) + usize::from(mirrored[position]);
-        order * net.perspective_count() * MOST + list
+        order * net.perspective_count() * MAX_POSITIONS + list
     })
 }
 
@@ -416,9 +416,9 @@ impl pulp::NullaryFnOnce for FirstPlanning<'_> {
         let FirstPlanner { order, lengths, .. } = &*planner;
         plan.positions.clone_from(order);
         plan.order.clear();
-        plan.order.extend(order.iter().map(|position| Item::new(position.get())));
+        plan.order.extend(order.iter().map(|position| ItemIndex::new(position.get())));
         plan.lengths.clear();
-        for positions in order.chunks(ABREAST / perspectives) {
+        for positions in order.chunks(LISTS_PER_BUNDLE / perspectives) {
             let mut longest = 0;
             for position in positions {
                 longest = longest.max(lengths[position.get()]);
@@ -437,7 +437,7 @@ impl pulp::NullaryFnOnce for FirstPlanning<'_> {
         plan.slot_logits.extend((0..positions).map(LogitIndex::new));
         plan.slot_logits.resize(slots, LogitIndex::new(positions));
 
-        planner.invert_lists(lists, perspectives * UNITS);
+        planner.invert_lists(lists, perspectives * UNITS_PER_LINE);
         match perspectives {
             1 => planner.join_holders::<1>(plan),
             _ if !mirrors => planner.join_holders::<2>(plan),
@@ -461,14 +461,14 @@ fn write_entries<const PERSPECTIVES: usize>(
     entries: &mut Vec<u16>,
 ) {
     let blank = plan.rows as u16;
-    let fours: usize = plan.lengths.iter().map(|length| bundle_fours(*length)).sum();
-    entries.resize(FOUR * fours, 0);
-    let fours = entries.as_chunks_mut::<FOUR>().0;
-    let bundles = plan.positions.chunks(ABREAST / PERSPECTIVES);
+    let quads: usize = plan.lengths.iter().map(|length| bundle_quads(*length)).sum();
+    entries.resize(QUAD * quads, 0);
+    let quads = entries.as_chunks_mut::<QUAD>().0;
+    let bundles = plan.positions.chunks(LISTS_PER_BUNDLE / PERSPECTIVES);
     for ((_, range), positions) in plan.bundle_ranges().zip(bundles) {
-        let entries = fours[range].as_chunks_mut::<ABREAST>().0;
-        if positions.len() < ABREAST / PERSPECTIVES {
-            entries.fill([[blank * UNITS as u16; FOUR]; ABREAST]);
+        let entries = quads[range].as_chunks_mut::<LISTS_PER_BUNDLE>().0;
+        if positions.len() < LISTS_PER_BUNDLE / PERSPECTIVES {
+            entries.fill([[blank * UNITS_PER_LINE as u16; QUAD]; LISTS_PER_BUNDLE]);
         }
         for (slot, &position) in positions.iter().enumerate() {
             let list = &lists[position.get()];
@@ -476,15 +476,16 @@ fn write_entries<const PERSPECTIVES: usize>(
             let mut perspectives = [[0_u16; MAX_ACTIVE]; PERSPECTIVES];
             for (entry, &row) in list.iter().enumerate() {
                 let row = row.min(blank);
-                perspectives[0][entry] = row * UNITS as u16;
+                perspectives[0][entry] = row * UNITS_PER_LINE as u16;
                 if PERSPECTIVES == 2 {
-                    perspectives[1][entry] = image_of_row(row, mirrored, blank) * UNITS as u16;
+                    perspectives[1][entry] =
+                        image_of_row(row, mirrored, blank) * UNITS_PER_LINE as u16;
                 }
             }
-            let perspectives = perspectives.each_ref().map(|list| list.as_chunks::<FOUR>().0);
-            for (four, entries) in entries.iter_mut().enumerate() {
-                for (perspective, fours) in perspectives.iter().enumerate() {
-                    entries[slot * PERSPECTIVES + perspective] = fours[four];
+            let perspectives = perspectives.each_ref().map(|list| list.as_chunks::<QUAD>().0);
+            for (quad, entries) in entries.iter_mut().enumerate() {
+                for (perspective, quads) in perspectives.iter().enumerate() {
+                    entries[slot * PERSPECTIVES + perspective] = quads[quad];
                 }
             }
         }

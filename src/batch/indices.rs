@@ -24,7 +24,7 @@ pub(crate) trait IndexWord: Copy + Ord + Default + std::fmt::Display {
     fn from_usize(number: usize) -> Self;
     fn to_usize(self) -> usize;
     /// Unpacks four numbers from one or two registers.
-    fn unpack_four(four: &[Self; 4]) -> [usize; 4];
+    fn unpack_quad(quad: &[Self; 4]) -> [usize; 4];
 }
 
 impl IndexWord for u16 {
@@ -39,9 +39,9 @@ impl IndexWord for u16 {
     }
 
     #[inline(always)]
-    fn unpack_four(four: &[Self; 4]) -> [usize; 4] {
-        let four: u64 = pulp::cast(*four);
-        std::array::from_fn(|i| usize::from((four >> (16 * i)) as u16))
+    fn unpack_quad(quad: &[Self; 4]) -> [usize; 4] {
+        let quad: u64 = pulp::cast(*quad);
+        std::array::from_fn(|i| usize::from((quad >> (16 * i)) as u16))
     }
 }
 
@@ -57,8 +57,8 @@ impl IndexWord for u32 {
     }
 
     #[inline(always)]
-    fn unpack_four(four: &[Self; 4]) -> [usize; 4] {
-        let [low, high]: [u64; 2] = pulp::cast(*four);
+    fn unpack_quad(quad: &[Self; 4]) -> [usize; 4] {
+        let [low, high]: [u64; 2] = pulp::cast(*quad);
         [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32].map(IndexWord::to_usize)
     }
 }

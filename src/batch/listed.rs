@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::plan::{ABREAST, FOUR, UNITS};
+use super::plan::{LISTS_PER_BUNDLE, QUAD, UNITS_PER_LINE};
 use super::{ChunkPlan, IndexWord, with_vector};
 
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl ListShape {
         assert!(plans.iter().all(same), "plans with different pairs");
         let longest = plans.iter().flat_map(|plan| &plan.lengths).max();
         let width = longest.map_or(0, |length| usize::from(*length));
-        let width = width.next_multiple_of(FOUR).max(FOUR);
+        let width = width.next_multiple_of(QUAD).max(QUAD);
         let positions: usize = plans.iter().map(|plan| plan.len()).sum();
         let mut buckets = vec![0; if *bucket_count > 1 { positions } else { 0 }];
         let mut rest = &mut buckets[..];
@@ -67,14 +67,14 @@ impl ChunkPlan {
         let [perspectives, _] = self.shape;
         assert_eq!(self.order.len(), self.positions.len(), "plans of one king bucket");
         for (bundle, (_, range)) in self.bundle_ranges().enumerate() {
-            for (index, four) in entries.as_chunks::<FOUR>().0[range].iter().enumerate() {
-                let list = bundle * ABREAST + index % ABREAST;
+            for (index, quad) in entries.as_chunks::<QUAD>().0[range].iter().enumerate() {
+                let list = bundle * LISTS_PER_BUNDLE + index % LISTS_PER_BUNDLE;
                 // Empty slots follow the last position. Each item is a position.
                 let Some(item) = self.order.get(list / perspectives) else { continue };
                 let list = item.get() * perspectives + list % perspectives;
-                let to = &mut lists[list * width + index / ABREAST * FOUR..][..FOUR];
-                for (to, entry) in to.iter_mut().zip(four) {
-                    *to = (entry.to_usize() / UNITS) as u16;
+                let to = &mut lists[list * width + index / LISTS_PER_BUNDLE * QUAD..][..QUAD];
+                for (to, entry) in to.iter_mut().zip(quad) {
+                    *to = (entry.to_usize() / UNITS_PER_LINE) as u16;
                 }
             }
         }

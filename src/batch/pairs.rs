@@ -26,7 +26,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::plan::UNITS;
+use super::plan::UNITS_PER_LINE;
 use super::{ActiveRows, IndexWord, Indices, with_vector};
 use crate::architecture::{Architecture, MIRRORED, PIECES, Row, flip_row};
 
@@ -39,9 +39,9 @@ pub fn most_pairs(net: &Architecture) -> usize {
 /// Words of 64 lists that are shortened at a time.
 const WORDS: usize = 4;
 /// Maximum number of rows, besides the blank one, whose offsets in a plan fit 16 bits.
-const NEAR: usize = (1 << 16) / UNITS - 1;
+const NEAR: usize = (1 << 16) / UNITS_PER_LINE - 1;
 /// The largest multiple of a row; higher counts take several entries.
-const MOST_TIMES: u8 = 32;
+const MAX_TIMES: u8 = 32;
 /// Maximum number of rows of large sets in pairs of a king bucket: the most frequent ones.
 const FREQUENT: usize = 512;
 /// The lists that contain a row, as bits.
@@ -376,13 +376,13 @@ fn join_bits(pairs: &[[u16; 2]], bits: &mut [Bits]) {
     }
 }
 
-/// Returns the largest count of each row in a list, up to [`MOST_TIMES`].
+/// Returns the largest count of each row in a list, up to [`MAX_TIMES`].
 fn largest_counts(inputs: usize, samples: &[Vec<Vec<u32>>]) -> Vec<u8> {
     let (mut largest, mut counts) = (vec![1_u8; inputs], vec![0_u8; inputs]);
     for list in samples.iter().flatten() {
         for &row in list {
             let (largest, count) = (&mut largest[row as usize], &mut counts[row as usize]);
-            *count = (*count + 1).min(MOST_TIMES);
+            *count = (*count + 1).min(MAX_TIMES);
             *largest = (*largest).max(*count);
         }
         list.iter().for_each(|row| counts[*row as usize] = 0);

@@ -11,8 +11,8 @@
 //! | index | counts |
 //! |---|---|
 //! | [`ChunkPosition`] | the chunk's positions, as they were chosen |
-//! | [`Item`] | `position * sides + side`: positions, or their perspectives if there are king buckets |
-//! | slot | the items in working order, padded to whole [`ABREAST`] lists |
+//! | [`ItemIndex`] | `position * sides + side`: positions, or perspectives with king buckets |
+//! | slot | the items in working order, padded to whole bundles |
 //! | list | `slot * parallel_perspectives + perspective` |
 //! | [`LogitIndex`] | the positions by output bucket |
 //! | row | inputs, then pairs; in large nets only those that occur in the chunk |
@@ -25,16 +25,16 @@ use super::{ActiveRows, IndexWord, Indices, InputPairs, with_vector};
 use crate::architecture::Architecture;
 
 /// Bytes of a cache line, and of a row of a block of columns.
-pub(crate) const LINE: usize = 64;
+pub(crate) const CACHE_LINE: usize = 64;
 /// Unit of row offsets, which x86 addressing can scale; shifting row numbers takes a fifth longer.
-pub(crate) const STEP: usize = 8;
-pub(super) const UNITS: usize = LINE / STEP;
-/// Lists that the forward pass processes side by side, enough to hide the latency of an addition.
-pub(crate) const ABREAST: usize = 8;
+pub(crate) const OFFSET_UNIT: usize = 8;
+pub(super) const UNITS_PER_LINE: usize = CACHE_LINE / OFFSET_UNIT;
+/// Lists per bundle: the forward pass sums them in parallel to hide the latency of an addition.
+pub(crate) const LISTS_PER_BUNDLE: usize = 8;
 /// Indices that are loaded at once: single loads would compete with loads of rows.
-pub(crate) const FOUR: usize = 4;
+pub(crate) const QUAD: usize = 4;
 /// Maximum number of positions in a plan.
-pub const MOST: usize = 2048;
+pub const MAX_POSITIONS: usize = 2048;
 
 macro_rules! index_spaces {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -60,12 +60,12 @@ index_spaces! {
     /// Index of a position in a chunk, as it was chosen.
     ChunkPosition;
     /// Index of the contents of a slot: a position, or one perspective of it.
-    Item;
+    ItemIndex;
     /// Index of a position's logit: positions of one output bucket are neighbours.
     LogitIndex;
 }
 
-impl Item {
+impl ItemIndex {
     /// Returns the position; `shift` is [`ChunkPlan::item_shift`].
     #[inline(always)]
     pub fn position_index(self, shift: u32) -> usize {
@@ -84,8 +84,8 @@ impl Item {
 /// do not check them again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChunkPlan {
-    /// Item of each slot, without the empty slots that pad to [`ABREAST`] lists.
-    pub(crate) order: Vec<Item>,
+    /// Item of each slot, without the empty slots that pad the last bundle.
+    pub(crate) order: Vec<ItemIndex>,
     /// Output weights of each slot, `bucket * sides + side`; empty slots copy a neighbour's.
     pub(crate) weights: Vec<u8>,
     /// Ranges of neighbouring slots with the same output weights.
@@ -96,9 +96,9 @@ pub struct ChunkPlan {
     pub(crate) slot_logits: Vec<LogitIndex>,
     /// Range of logits of each output bucket that occurs.
     pub(crate) bucket_ranges: Vec<KeyRange>,
-    /// Offsets of the lists' rows, in units of [`STEP`] bytes; the row after the last is blank.
-    /// Each [`ABREAST`] lists have the first [`FOUR`] entries of each list, then the next four, and
-    /// so on; see [`ChunkPlan::bundle_ranges`].
+    /// Offsets of the lists' rows, in units of [`OFFSET_UNIT`]; the row after the last is blank.
+    /// Lists are interleaved in bundles: four entries of each list in turn, until the longest list
+    /// ends.
     pub(crate) entries: Indices,
     /// Rows that occur, in ascending order, in nets of many rows, else empty. Offsets and runs are
     /// indices into them.
@@ -112,14 +112,14 @@ pub struct ChunkPlan {
     /// Whether the plan has the runs of the backward pass.
     pub(crate) is_inverted: bool,
     /// Whether the plan is cached and will be used again.
-    pub(crate) stays: bool,
-    /// Length of the longest of each [`ABREAST`] lists.
+    pub(crate) is_cached: bool,
+    /// Length of the longest list of each bundle.
     pub(crate) lengths: Vec<u16>,
-    /// The rows that occur; empty without a backward pass.
+    /// Run of `holders` for each row that occurs, short runs first. Empty without a backward pass.
     pub(crate) runs: Vec<HolderRun>,
-    /// Offsets of the gradients of the lists that contain the row of each run, in units of [`STEP`]
-    /// bytes. The last four of a run are padded with the offset after the last list.
-    pub(crate) holders: Vec<[u16; FOUR]>,
+    /// Offsets of the gradients of the lists that contain the row of each run, in
+    /// [`OFFSET_UNIT`]s. The last quad of a run is padded with the offset after the last list.
+    pub(crate) holders: Vec<[u16; QUAD]>,
 }
 
 /// Range of neighbours with the same key.
@@ -133,7 +133,7 @@ pub(crate) struct KeyRange {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct HolderRun {
     pub row: u32,
-    pub fours: u16,
+    pub quads: u16,
 }
 
 impl ChunkPlan {
@@ -171,35 +171,35 @@ impl ChunkPlan {
     }
 
     pub(crate) fn list_count(&self) -> usize {
-        self.lengths.len() * ABREAST
+        self.lengths.len() * LISTS_PER_BUNDLE
     }
 
-    /// Iterates over bundles of [`ABREAST`] lists: the length of the longest list, and the range of
-    /// their entries in fours, one of each list in turn.
+    /// Iterates over bundles: the length of the longest list, and the range of their entries in
+    /// quads, one of each list in turn.
     #[inline(always)]
     pub(crate) fn bundle_ranges(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let mut start = 0;
         self.lengths.iter().map(move |&length| {
-            let fours = start..start + bundle_fours(length);
-            start = fours.end;
-            (usize::from(length), fours)
+            let quads = start..start + bundle_quads(length);
+            start = quads.end;
+            (usize::from(length), quads)
         })
     }
 
     pub(crate) fn check_net(&self, net: &Architecture) {
         let is_large = net.inputs.is_large();
-        let whole =
+        let has_all_rows =
             self.rows == if is_large { self.occurring.len() } else { self.pairs.row_count() };
         let fits = self.pairs.input_count() == net.row_count()
             && self.shape == [net.perspective_count(), net.buckets];
-        assert!(whole && fits, "a plan for another net");
+        assert!(has_all_rows && fits, "a plan for another net");
     }
 }
 
-/// Returns the number of fours of [`ABREAST`] lists whose longest has this length.
+/// Returns the number of quads of a bundle whose longest list has this length.
 #[inline(always)]
-pub(super) fn bundle_fours(length: u16) -> usize {
-    usize::from(length).div_ceil(FOUR) * ABREAST
+pub(super) fn bundle_quads(length: u16) -> usize {
+    usize::from(length).div_ceil(QUAD) * LISTS_PER_BUNDLE
 }
 
 /// Planner of chunks with reused buffers.
@@ -233,20 +233,20 @@ impl<'a, I> ChosenLists<'a, I> {
     }
 
     #[inline(always)]
-    fn king_bucket(&self, item: Item) -> usize {
+    fn king_bucket(&self, item: ItemIndex) -> usize {
         usize::from(self.lists.king_buckets[self.item_index(item)])
     }
 
     /// Returns the item's index among the items of all positions.
     #[inline(always)]
-    fn item_index(&self, item: Item) -> usize {
+    fn item_index(&self, item: ItemIndex) -> usize {
         ((self.chosen[item.position_index(self.shift)] as usize) << self.shift)
             | item.perspective_index(self.shift)
     }
 
     /// Returns the entries of an item's lists.
     #[inline(always)]
-    fn entries_of_item(&self, item: Item) -> &'a [I] {
+    fn entries_of_item(&self, item: ItemIndex) -> &'a [I] {
         &self.indices[self.item_index(item) * self.size..][..self.size]
     }
 }
@@ -282,8 +282,8 @@ impl Planner {
         let (parallel_perspectives, shift) =
             (ChunkPlan::parallel_perspectives(net), ChunkPlan::item_shift(net));
         assert_eq!(pairs.input_count(), net.row_count(), "pairs of other inputs");
-        assert!(chosen.len() <= MOST, "{} positions in a chunk", chosen.len());
-        let fits = rows < u32::MAX as usize / UNITS && width <= u16::MAX.into();
+        assert!(chosen.len() <= MAX_POSITIONS, "{} positions in a chunk", chosen.len());
+        let fits = rows < u32::MAX as usize / UNITS_PER_LINE && width <= u16::MAX.into();
         assert!(fits, "{rows} rows, {width} entries a list");
         let source =
             ChosenLists { lists, indices, chosen, shift, size: width * parallel_perspectives };
@@ -295,7 +295,7 @@ impl Planner {
         plan.runs.clear();
         self.sort_items(net, &source, rows, plan);
 
-        let slots = plan.lengths.len() * ABREAST / parallel_perspectives;
+        let slots = plan.lengths.len() * LISTS_PER_BUNDLE / parallel_perspectives;
         plan.weights.clear();
         for &item in &plan.order {
             let bucket = source.bucket_of_position(item.position_index(shift));
@@ -306,21 +306,22 @@ impl Planner {
         self.order_logits(net, &source, plan);
         plan.slot_logits.resize(slots, LogitIndex::new(plan.positions.len()));
 
-        let lists = |bundle: usize| {
-            let items =
-                plan.order.chunks(ABREAST / parallel_perspectives).nth(bundle).unwrap_or_default();
-            items.iter().flat_map(|&item| source.entries_of_item(item).chunks_exact(width))
+        let lists_in_bundle = |bundle: usize| {
+            let items = plan.order.chunks(LISTS_PER_BUNDLE / parallel_perspectives).nth(bundle);
+            let items = items.unwrap_or_default().iter();
+            items.flat_map(|&item| source.entries_of_item(item).chunks_exact(width))
         };
         plan.occurring.clear();
         if net.inputs.is_large() {
-            let items = (0..plan.order.len()).map(|item| source.entries_of_item(Item::new(item)));
+            let items =
+                (0..plan.order.len()).map(|item| source.entries_of_item(ItemIndex::new(item)));
             number_rows(rows, items, &mut plan.occurring, &mut self.indices_of_rows);
             let index_of = |row: usize| self.indices_of_rows[row] as usize;
             let blank = plan.occurring.len();
-            write_entries(&mut plan.entries, &plan.lengths, blank, lists, index_of);
+            write_entries(&mut plan.entries, &plan.lengths, blank, lists_in_bundle, index_of);
             plan.rows = blank;
         } else {
-            write_entries(&mut plan.entries, &plan.lengths, rows, lists, |row| row);
+            write_entries(&mut plan.entries, &plan.lengths, rows, lists_in_bundle, |row| row);
             plan.rows = rows;
         }
     }
@@ -334,22 +335,23 @@ impl Planner {
         rows: usize,
         plan: &mut ChunkPlan,
     ) {
-        let (kings, width, shift) =
-            (net.inputs.kings().bucket_count(), source.lists.width, source.shift);
+        let king_bucket_count = net.inputs.kings().bucket_count();
+        let (width, shift) = (source.lists.width, source.shift);
         self.keys.clear();
         self.counts.clear();
         let lengths = width + 1;
-        let kinds = if kings == 1 { net.buckets } else { kings << shift };
+        let kinds = if king_bucket_count == 1 { net.buckets } else { king_bucket_count << shift };
         self.counts.resize(kinds * lengths + 1, 0);
         let (blank, mut largest) = (I::from_usize(rows), I::default());
-        for item in (0..source.chosen.len() << shift).map(Item::new) {
+        for item in (0..source.chosen.len() << shift).map(ItemIndex::new) {
             let lists = source.entries_of_item(item);
             largest = lists.iter().copied().fold(largest, I::max);
             let length = |list: &[I]| list.iter().map(|row| u16::from(*row != blank)).sum::<u16>();
             let length = lists.chunks_exact(width).map(length).max().unwrap_or(0);
-            let kind = match kings {
-                1 => source.bucket_of_position(item.position_index(shift)),
-                _ => (source.king_bucket(item) << shift) | item.perspective_index(shift),
+            let kind = if king_bucket_count == 1 {
+                source.bucket_of_position(item.position_index(shift))
+            } else {
+                (source.king_bucket(item) << shift) | item.perspective_index(shift)
             };
             let key = kind * lengths + usize::from(length);
             self.keys.push(key as u32);
@@ -361,16 +363,16 @@ impl Planner {
             self.counts[key] += self.counts[key - 1];
         }
         plan.order.clear();
-        plan.order.resize(self.keys.len(), Item::default());
+        plan.order.resize(self.keys.len(), ItemIndex::default());
         for (item, &key) in self.keys.iter().enumerate() {
             let slot = &mut self.counts[key as usize];
-            plan.order[*slot as usize] = Item::new(item);
+            plan.order[*slot as usize] = ItemIndex::new(item);
             *slot += 1;
         }
 
         // The last list of a kind is its longest, but a bundle may have lists of several kinds.
         plan.lengths.clear();
-        for items in plan.order.chunks((ABREAST << shift) / net.perspective_count()) {
+        for items in plan.order.chunks((LISTS_PER_BUNDLE << shift) / net.perspective_count()) {
             let mut longest = 0;
             for item in items {
                 longest = longest.max(self.keys[item.get()] as usize % lengths);
@@ -427,41 +429,41 @@ impl Planner {
         // A local: the compiler would reload the vector's address after each write.
         let counts = &mut self.counts[..];
         for entry in entries {
-            counts[entry.to_usize() / UNITS] += 1;
+            counts[entry.to_usize() / UNITS_PER_LINE] += 1;
         }
 
         let run = |(row, &count): (usize, &u32)| HolderRun {
             row: row as u32,
-            fours: count.div_ceil(FOUR as u32) as u16,
+            quads: count.div_ceil(QUAD as u32) as u16,
         };
         self.unsorted.clear();
-        self.unsorted.extend(counts[..rows].iter().enumerate().map(run).filter(|it| it.fours > 0));
+        self.unsorted.extend(counts[..rows].iter().enumerate().map(run).filter(|it| it.quads > 0));
         sort_runs(&self.unsorted, &mut plan.runs);
 
         let mut start = 0;
         for run in &plan.runs {
             counts[run.row as usize] = start;
-            start += u32::from(run.fours) * FOUR as u32;
+            start += u32::from(run.quads) * QUAD as u32;
         }
-        let blanks = counts[rows].div_ceil(FOUR as u32);
+        let blanks = counts[rows].div_ceil(QUAD as u32);
         counts[rows] = start;
-        let missing = (plan.list_count() * UNITS) as u16;
-        let fours = start as usize / FOUR;
+        let padding = (plan.list_count() * UNITS_PER_LINE) as u16;
+        let quads = start as usize / QUAD;
         let mut holders = std::mem::take(&mut plan.holders);
         holders.clear();
-        holders.resize(fours + blanks as usize, [missing; FOUR]);
+        holders.resize(quads + blanks as usize, [padding; QUAD]);
         let offsets = holders.as_flattened_mut();
         for (bundle, (_, range)) in plan.bundle_ranges().enumerate() {
-            for (index, four) in entries.as_chunks::<FOUR>().0[range].iter().enumerate() {
-                let list = bundle * ABREAST + index % ABREAST;
-                for entry in four {
-                    let next = &mut counts[entry.to_usize() / UNITS];
-                    offsets[*next as usize] = (list * UNITS) as u16;
+            for (index, quad) in entries.as_chunks::<QUAD>().0[range].iter().enumerate() {
+                let list = bundle * LISTS_PER_BUNDLE + index % LISTS_PER_BUNDLE;
+                for entry in quad {
+                    let next = &mut counts[entry.to_usize() / UNITS_PER_LINE];
+                    offsets[*next as usize] = (list * UNITS_PER_LINE) as u16;
                     *next += 1;
                 }
             }
         }
-        holders.truncate(fours);
+        holders.truncate(quads);
         (plan.holders, plan.is_inverted) = (holders, true);
     }
 }
@@ -487,7 +489,7 @@ pub(super) fn plan_in_order(
     let (parallel_perspectives, perspectives) =
         (ChunkPlan::parallel_perspectives(net), net.perspective_count());
     let sides = perspectives / parallel_perspectives;
-    let (kings, large) = (net.inputs.kings().bucket_count(), net.inputs.is_large());
+    let (king_bucket_count, large) = (net.inputs.kings().bucket_count(), net.inputs.is_large());
     let indices: Vec<usize> = lists.indices.iter().collect();
     let list = |item: usize, perspective: usize| {
         let list = chosen[item / sides] as usize * perspectives
@@ -504,7 +506,7 @@ pub(super) fn plan_in_order(
         1 => 0,
         _ => usize::from(lists.buckets[chosen[position] as usize]),
     };
-    let kind = |item: usize| match kings {
+    let kind = |item: usize| match king_bucket_count {
         1 => bucket(item),
         _ => {
             lists.king_bucket(chosen[item / sides] as usize * perspectives + item % sides) * sides
@@ -515,16 +517,16 @@ pub(super) fn plan_in_order(
 
     let mut order: Vec<usize> = (0..chosen.len() * sides).collect();
     order.sort_by_key(|item| (kind(*item), length(*item)));
-    let bundles = order.chunks(ABREAST / parallel_perspectives);
+    let bundles = order.chunks(LISTS_PER_BUNDLE / parallel_perspectives);
     let lengths: Vec<usize> =
         bundles.map(|items| items.iter().map(|item| length(*item)).max().unwrap_or(0)).collect();
-    let slots = lengths.len() * ABREAST / parallel_perspectives;
+    let slots = lengths.len() * LISTS_PER_BUNDLE / parallel_perspectives;
     let weight = |item: &usize| (bucket(item / sides) * sides + item % sides) as u8;
     let mut weights: Vec<u8> = order.iter().map(weight).collect();
     weights.resize(slots, weights.last().copied().unwrap_or(0));
 
     let mut positions: Vec<usize> = (0..chosen.len()).collect();
-    match kings {
+    match king_bucket_count {
         1 => positions.clone_from(&order),
         _ => positions.sort_by_key(|position| bucket(*position)),
     }
@@ -543,11 +545,11 @@ pub(super) fn plan_in_order(
     let index_of = |row: &usize| rows.binary_search(row).expect("it occurs");
     let (mut entries, mut holders_of_rows) = (Vec::new(), vec![Vec::new(); rows.len()]);
     for (bundle, length) in lengths.iter().enumerate() {
-        for four in 0..length.div_ceil(FOUR) {
-            for list in bundle * ABREAST..(bundle + 1) * ABREAST {
-                for entry in four * FOUR..(four + 1) * FOUR {
+        for quad in 0..length.div_ceil(QUAD) {
+            for list in bundle * LISTS_PER_BUNDLE..(bundle + 1) * LISTS_PER_BUNDLE {
+                for entry in quad * QUAD..(quad + 1) * QUAD {
                     let row = ordered.get(list).and_then(|list| list.get(entry)).map(index_of);
-                    entries.push(row.unwrap_or(rows.len()) * UNITS);
+                    entries.push(row.unwrap_or(rows.len()) * UNITS_PER_LINE);
                     row.into_iter().for_each(|row| holders_of_rows[row].push(list));
                 }
             }
@@ -557,36 +559,37 @@ pub(super) fn plan_in_order(
     let mut runs: Vec<(HolderRun, Vec<usize>)> = Vec::new();
     for (row, mut holders) in holders_of_rows.into_iter().enumerate() {
         holders.sort_by_key(|list| holder_key(*list, order[list / parallel_perspectives] / sides));
-        let fours = holders.len().div_ceil(FOUR);
-        holders.resize(fours * FOUR, lengths.len() * ABREAST);
-        if fours > 0 {
-            runs.push((HolderRun { row: row as u32, fours: fours as u16 }, holders));
+        let quads = holders.len().div_ceil(QUAD);
+        holders.resize(quads * QUAD, lengths.len() * LISTS_PER_BUNDLE);
+        if quads > 0 {
+            runs.push((HolderRun { row: row as u32, quads: quads as u16 }, holders));
         }
     }
-    runs.sort_by_key(|(run, _)| usize::from(run.fours).min(LONG_RUN));
-    let holders: Vec<u16> =
-        runs.iter().flat_map(|(_, lists)| lists.iter().map(|list| (list * UNITS) as u16)).collect();
+    runs.sort_by_key(|(run, _)| usize::from(run.quads).min(LONG_RUN));
+    let offset = |list: &usize| (list * UNITS_PER_LINE) as u16;
+    let holders: Vec<u16> = runs.iter().flat_map(|(_, it)| it.iter().map(offset)).collect();
 
     let (mut weight_ranges, mut bucket_ranges) = (Vec::new(), Vec::new());
     find_ranges(weights.iter().map(|it| usize::from(*it)), &mut weight_ranges);
     find_ranges(positions.iter().map(|position| bucket(*position)), &mut bucket_ranges);
     ChunkPlan {
-        order: order.into_iter().map(Item::new).collect(),
+        order: order.into_iter().map(ItemIndex::new).collect(),
         weights,
         weight_ranges,
         positions: positions.into_iter().map(ChunkPosition::new).collect(),
         slot_logits: slot_logits.into_iter().map(LogitIndex::new).collect(),
         bucket_ranges,
-        entries: match (rows.len() + 1) * UNITS <= 1 << 16 {
-            true => Indices::U16(entries.into_iter().map(IndexWord::from_usize).collect()),
-            false => Indices::U32(entries.into_iter().map(IndexWord::from_usize).collect()),
+        entries: if (rows.len() + 1) * UNITS_PER_LINE <= 1 << 16 {
+            Indices::U16(entries.into_iter().map(IndexWord::from_usize).collect())
+        } else {
+            Indices::U32(entries.into_iter().map(IndexWord::from_usize).collect())
         },
         occurring: rows.iter().filter(|_| large).map(|row| *row as u32).collect(),
         rows: rows.len(),
         pairs: pairs.clone(),
         shape: [perspectives, net.buckets],
         is_inverted: true,
-        stays: false,
+        is_cached: false,
         lengths: lengths.into_iter().map(|length| length as u16).collect(),
         runs: runs.into_iter().map(|(run, _)| run).collect(),
         holders: holders.as_chunks().0.to_vec(),
@@ -596,7 +599,7 @@ pub(super) fn plan_in_order(
 /// Sorts runs by length, long ones last, so that branches are predicted.
 #[inline(always)]
 pub(super) fn sort_runs(unsorted: &[HolderRun], runs: &mut Vec<HolderRun>) {
-    let bucket = |run: &HolderRun| usize::from(run.fours).min(LONG_RUN);
+    let bucket = |run: &HolderRun| usize::from(run.quads).min(LONG_RUN);
     let mut buckets = [0u32; LONG_RUN + 1];
     for run in unsorted {
         buckets[bucket(run)] += 1;
@@ -613,7 +616,7 @@ pub(super) fn sort_runs(unsorted: &[HolderRun], runs: &mut Vec<HolderRun>) {
     }
 }
 
-/// Fours from which runs are not sorted by length: they are rare, and their order hardly matters.
+/// Length in quads from which runs share one bucket: they are rare, and their order hardly matters.
 pub(super) const LONG_RUN: usize = 63;
 
 /// Lists the rows that occur in ascending order, and the index of each; the blank follows the last.
@@ -644,7 +647,7 @@ fn number_rows<'a, I: IndexWord + 'a>(
 }
 
 /// Writes the offsets of the rows of each bundle's lists; `index_of` numbers rows, and blanks pad
-/// the fours.
+/// the quads.
 #[inline(always)]
 fn write_entries<'a, I: IndexWord + 'a, L: Iterator<Item = &'a [I]>>(
     entries: &mut Indices,
@@ -653,7 +656,7 @@ fn write_entries<'a, I: IndexWord + 'a, L: Iterator<Item = &'a [I]>>(
     lists: impl Fn(usize) -> L,
     index_of: impl Fn(usize) -> usize,
 ) {
-    entries.set_wide((blank + 1) * UNITS > 1 << 16);
+    entries.set_wide((blank + 1) * UNITS_PER_LINE > 1 << 16);
     with_vector!(entries, entries => write_offsets(entries, lengths, blank, lists, index_of));
 }
 
@@ -666,16 +669,16 @@ fn write_offsets<'a, I: IndexWord + 'a, E: IndexWord, L: Iterator<Item = &'a [I]
     index_of: impl Fn(usize) -> usize,
 ) {
     entries.clear();
-    let fours: usize = lengths.iter().map(|length| bundle_fours(*length)).sum();
-    entries.resize(FOUR * fours, E::from_usize(blank * UNITS));
-    let mut rest = entries.as_chunks_mut::<FOUR>().0;
+    let quads: usize = lengths.iter().map(|length| bundle_quads(*length)).sum();
+    entries.resize(QUAD * quads, E::from_usize(blank * UNITS_PER_LINE));
+    let mut rest = entries.as_chunks_mut::<QUAD>().0;
     for (bundle, &length) in lengths.iter().enumerate() {
-        let entries = rest.split_off_mut(..bundle_fours(length)).expect("entries of all bundles");
-        for (abreast, list) in lists(bundle).enumerate() {
-            let entries = entries.iter_mut().skip(abreast).step_by(ABREAST);
-            for (list, entries) in list[..usize::from(length)].chunks(FOUR).zip(entries) {
+        let entries = rest.split_off_mut(..bundle_quads(length)).expect("entries of all bundles");
+        for (index, list) in lists(bundle).enumerate() {
+            let entries = entries.iter_mut().skip(index).step_by(LISTS_PER_BUNDLE);
+            for (list, entries) in list[..usize::from(length)].chunks(QUAD).zip(entries) {
                 for (&row, entry) in list.iter().zip(entries) {
-                    *entry = E::from_usize(index_of(row.to_usize()) * UNITS);
+                    *entry = E::from_usize(index_of(row.to_usize()) * UNITS_PER_LINE);
                 }
             }
         }

@@ -252,7 +252,7 @@ struct Bench<'a> {
 /// Steps between rows of the log on a GPU. A row waits for the GPU, so that laps have finished work.
 const GPU_ROWS: u64 = 32;
 /// Largest number of positions that are shuffled together if data are streamed.
-const MOST_STREAMED: u64 = 1 << 22;
+const MAX_STREAMED: u64 = 1 << 22;
 
 impl Bench<'_> {
     fn measure_net(&mut self, hidden: usize, precision: Precision) -> Result<NetFigures> {
@@ -268,7 +268,7 @@ impl Bench<'_> {
         };
         let batch = self.batches[0].len();
         let step = self.measure_step(compute)?;
-        let window = (self.positions / 2).clamp(1, MOST_STREAMED);
+        let window = (self.positions / 2).clamp(1, MAX_STREAMED);
         let (streamed, _) = self.whole_run(Some(window as usize))?;
         let (kept, first_pass) = match self.fits {
             true => self.whole_run(None).map(|(kept, first_pass)| (Some(kept), first_pass))?,

@@ -56,7 +56,7 @@ pub fn run_command(args: Args) -> Result<()> {
     let device = args.device.to_options().open_device(Precision::F32)?;
     let evaluator =
         Evaluator::open_evaluation(&evaluated_file(&args.evaluation), &device, &terminal)?;
-    evaluator.require_bare_positions()?;
+    evaluator.ensure_needs_only_position()?;
     let mut positions = args.positions.read_positions()?;
     let blocks = std::iter::from_fn(|| {
         let block: Vec<Result<GivenPosition>> = positions.by_ref().take(BLOCK).collect();

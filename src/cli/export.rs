@@ -65,7 +65,7 @@ pub struct Args {
     #[arg(help_heading = "Integers")]
     #[arg(long, value_name = "INTEGER")]
     qa: Option<i32>,
-    /// Factor of the weights behind the accumulators [default: the checkpoint's or 64]
+    /// Factor of the weights after the accumulators [default: the checkpoint's or 64]
     #[arg(help_heading = "Integers")]
     #[arg(long, value_name = "INTEGER")]
     qb: Option<i32>,
@@ -73,7 +73,7 @@ pub struct Args {
     #[arg(help_heading = "Integers")]
     #[arg(long, value_name = "INTEGER")]
     scale: Option<i32>,
-    /// First layer behind the accumulators of deep nets: float, or int8 [default: the checkpoint's
+    /// First layer after the accumulators of deep nets: float, or int8 [default: the checkpoint's
     /// or float]
     #[arg(help_heading = "Integers")]
     #[arg(long, value_name = "FORMAT", value_parser = parse_choice(HEADS))]

@@ -134,8 +134,8 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
     if !args.from.is_empty() {
         let Match { played, notes, forfeits, .. } = played::read_matches(&args.from)?;
         notes.iter().for_each(|note| eprintln!("{note}"));
-        let meetings = MatchResult { meetings: played.meetings, forfeits, fault: None };
-        return print_result(&played.names, &meetings, None, (args.json, args.verbose));
+        let result = MatchResult { meetings: played.meetings, forfeits, fault: None };
+        return print_result(&played.names, &result, None, (args.json, args.verbose));
     }
     let count = args.evaluations.len() + args.engines.len();
     ensure!(count >= 2, "a match is between two at least; name another evaluation, or an --engine");
@@ -155,33 +155,32 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
     }
     let rules = MatchRules {
         pace: args.time.map_or(TimeControl::Nodes(args.nodes.unwrap_or(1000)), TimeControl::Clock),
-        openings: args.beginning.of_match()?,
+        openings: args.beginning.into_match_openings()?,
         adjudication: args.rules.to_adjudication(),
         seed: args.seed,
     };
+    let pairs = (args.pairs, args.part);
     let recorder = args.pgn.as_ref().map(|path| {
-        let pairs = (args.pairs, args.part);
         let open = || Recorder::open_match_file(path, &players, &rules, pairs, args.sprt.as_ref());
         start_or_resume(path, args.overwrite, open)
     });
     let recorder = match recorder.transpose() {
         Err(error) if matches!(error.downcast_ref(), Some(EngineError::MatchComplete(_))) => {
             let Match { played, forfeits, .. } = played::read_matches(args.pgn.as_slice())?;
-            let meetings = MatchResult { meetings: played.meetings, forfeits, fault: None };
-            return print_result(&names, &meetings, args.sprt.as_ref(), (args.json, args.verbose));
+            let result = MatchResult { meetings: played.meetings, forfeits, fault: None };
+            return print_result(&names, &result, args.sprt.as_ref(), (args.json, args.verbose));
         }
         recorder => recorder?,
     };
-    let terminal = Terminal::that_stops();
-    let pairs = (args.pairs, args.part);
-    let played = play_match(&players, &rules, pairs, args.sprt.as_ref(), recorder, &terminal)?;
-    if let Some(forfeits @ 1..) = played.forfeits {
-        let fault = played.fault.as_ref().map(|fault| format!("; the first failure: {fault}"));
+    let terminal = Terminal::stoppable();
+    let result = play_match(&players, &rules, pairs, args.sprt.as_ref(), recorder, &terminal)?;
+    if let Some(forfeits @ 1..) = result.forfeits {
+        let fault = result.fault.as_ref().map(|fault| format!("; the first failure: {fault}"));
         let fault = fault.unwrap_or_default();
         eprintln!("{} lost on time or by failures{fault}", count_noun(forfeits, "game"));
     }
     ensure!(
-        played.meetings.iter().any(|meeting| !meeting.pairs.is_empty()),
+        result.meetings.iter().any(|meeting| !meeting.pairs.is_empty()),
         "stopped before the first pairs were played"
     );
     let stopped = terminal.should_stop();
@@ -190,7 +189,7 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
     {
         eprintln!("stopped; the same command goes on with {}", path.display());
     }
-    print_result(&names, &played, args.sprt.as_ref(), (args.json, args.verbose))?;
+    print_result(&names, &result, args.sprt.as_ref(), (args.json, args.verbose))?;
     if stopped && !args.json {
         out::print_line(
             "Stopped early: the intervals hold only if the results did not decide when.",
@@ -201,20 +200,20 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
 
 fn print_result(
     names: &[String],
-    played: &MatchResult,
+    result: &MatchResult,
     sprt: Option<&Sprt>,
     (json, verbose): (bool, bool),
 ) -> Result<ExitCode> {
-    let meetings = &played.meetings;
+    let meetings = &result.meetings;
     let verdict =
-        |names: &[String]| PlayerDifference::of_match([&names[0], &names[1]], &meetings[0].pairs);
+        |names: &[String]| PlayerDifference::from_match([&names[0], &names[1]], &meetings[0].pairs);
     let rated = |names: &[String]| (names.len() > 2).then(|| rate_players(names, meetings, None));
     let sentence = sprt.map(|sprt| sprt.decision_sentence(&meetings[0].pairs));
     if json {
         let rated = rated(names);
         let value = json!({
             "players": names,
-            "forfeits": played.forfeits,
+            "forfeits": result.forfeits,
             "meetings": meetings,
             "verdicts": rated.as_ref().map_or_else(|| vec![verdict(names)], |it| it.verdicts.clone()),
             // Null for two players.

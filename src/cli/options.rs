@@ -138,7 +138,7 @@ impl Beginning {
     }
 
     /// Returns the openings of a match, in which both sides play all openings of a book.
-    pub fn of_match(self) -> Result<Openings> {
+    pub fn into_match_openings(self) -> Result<Openings> {
         let is_given = self.bound.is_some();
         let openings = self.into_openings();
         ensure!(

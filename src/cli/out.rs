@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::{Context as _, Result, ensure};
 use serde::Serialize;
 
-use super::terminal::above_bars;
+use super::terminal::write_above_bars;
 use crate::draw::page::MARK;
 use crate::input;
 use crate::output::{self, Output};
@@ -56,7 +56,7 @@ pub fn print_note(text: Arguments) {
         return;
     }
     // A single write, so that output of other processes cannot interleave.
-    above_bars(|| {
+    write_above_bars(|| {
         drop(io::stderr().write_all((escape_controls(&text.to_string()) + "\n").as_bytes()))
     });
 }

@@ -24,46 +24,58 @@ pub struct Args {
     device: String,
 }
 
-/// The steps: each is a title, and a command on the lines below it.
-const STEPS: &str = "\
-piece-square tables, tuned on the results of games
-    train configs/hce-pst.toml --out runs/quickstart/hce-pst --overwrite
-
-all handcrafted terms: mobility, pawns, threats, king safety and more
-    train configs/quickstart-hce.toml --out runs/quickstart/quickstart-hce --overwrite
-
-a net on the same games, mirrored by its king
-    train configs/net-2-mirrored.toml --out runs/quickstart/mirrored-net --overwrite
-
-a net that also sees attacks, mobility and pairs of pawns
-    train configs/net-6-threats.toml --out runs/quickstart/threats-net --overwrite
-
-a net that is added to the handcrafted terms
-    train configs/net-on-terms.toml --set net.base=runs/quickstart/quickstart-hce
-    --out runs/quickstart/net-on-terms --overwrite
-
-the file of a net holds what its manifest says
-    verify runs/quickstart/mirrored-net/net.bin
-
-the start position, and the same without White's queen
-    eval runs/quickstart/mirrored-net/net.bin
-    'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1'
-    'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1'
-
-games of each with each, by the same search
-    match runs/quickstart/net-on-terms runs/quickstart/quickstart-hce
-    runs/quickstart/threats-net runs/quickstart/mirrored-net runs/quickstart/hce-pst material
-    --pairs 50 --nodes 200 --pgn runs/quickstart/match.pgn --overwrite
-
-all of them on one page, by loss and Elo
-    report runs/quickstart/hce-pst runs/quickstart/quickstart-hce
-    runs/quickstart/mirrored-net runs/quickstart/threats-net runs/quickstart/net-on-terms
-    --pgn runs/quickstart/match.pgn -o runs/quickstart/report.html
-
-loss on games that none has seen, and Elo
-    compare material runs/quickstart/hce-pst runs/quickstart/quickstart-hce
-    runs/quickstart/mirrored-net/net.bin runs/quickstart/threats-net/net.bin
-    runs/quickstart/net-on-terms/net.bin score --pgn runs/quickstart/match.pgn";
+/// The steps: titles and commands.
+const STEPS: [(&str, &str); 10] = [
+    (
+        "piece-square tables, tuned on the results of games",
+        "train configs/hce-pst.toml --out runs/quickstart/hce-pst --overwrite",
+    ),
+    (
+        "all handcrafted terms: mobility, pawns, threats, king safety and more",
+        "train configs/quickstart-hce.toml --out runs/quickstart/quickstart-hce --overwrite",
+    ),
+    (
+        "a net on the same games, mirrored by its king",
+        "train configs/net-2-mirrored.toml --out runs/quickstart/mirrored-net --overwrite",
+    ),
+    (
+        "a net that also sees attacks, mobility and pairs of pawns",
+        "train configs/net-6-threats.toml --out runs/quickstart/threats-net --overwrite",
+    ),
+    (
+        "a net that is added to the handcrafted terms",
+        "train configs/net-on-terms.toml --set net.base=runs/quickstart/quickstart-hce \
+         --out runs/quickstart/net-on-terms --overwrite",
+    ),
+    (
+        "the file of a net holds what its manifest says",
+        "verify runs/quickstart/mirrored-net/net.bin",
+    ),
+    (
+        "the start position, and the same without White's queen",
+        "eval runs/quickstart/mirrored-net/net.bin \
+         'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1' \
+         'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1'",
+    ),
+    (
+        "games of each with each, by the same search",
+        "match runs/quickstart/net-on-terms runs/quickstart/quickstart-hce \
+         runs/quickstart/threats-net runs/quickstart/mirrored-net runs/quickstart/hce-pst material \
+         --pairs 50 --nodes 200 --pgn runs/quickstart/match.pgn --overwrite",
+    ),
+    (
+        "all of them on one page, by loss and Elo",
+        "report runs/quickstart/hce-pst runs/quickstart/quickstart-hce \
+         runs/quickstart/mirrored-net runs/quickstart/threats-net runs/quickstart/net-on-terms \
+         --pgn runs/quickstart/match.pgn -o runs/quickstart/report.html",
+    ),
+    (
+        "loss on games that none has seen, and Elo",
+        "compare material runs/quickstart/hce-pst runs/quickstart/quickstart-hce \
+         runs/quickstart/mirrored-net/net.bin runs/quickstart/threats-net/net.bin \
+         runs/quickstart/net-on-terms/net.bin score --pgn runs/quickstart/match.pgn",
+    ),
+];
 
 const MADE: &str = "
 page   runs/quickstart/report.html, all by loss and Elo
@@ -78,11 +90,10 @@ const NEXT: [&str; 3] = [
 ];
 
 pub fn run_command(args: Args) -> Result<ExitCode> {
-    let has_kit = write_kit()?;
+    let in_kit = enter_kit()?;
     prepare_folder()?;
     let mut printed = String::new();
-    for (number, step) in (1..).zip(STEPS.split("\n\n")) {
-        let (title, command) = step.split_once("\n    ").context("a step has a command")?;
+    for (number, (title, command)) in (1..).zip(STEPS) {
         let command = match (command.starts_with("train "), &args.device[..]) {
             (true, device) if device != "flex" => format!("{command} --device {device}"),
             _ => command.to_string(),
@@ -111,7 +122,7 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
         };
         eprintln!("{}\n", format!("   {seconds:.1} s  {fact}").trim_end());
     }
-    out::print_line(printed + MADE + &next(has_kit))?;
+    out::print_line(printed + MADE + &format_next_commands(in_kit))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -122,10 +133,10 @@ fn output_file_of(printed: &str) -> String {
     line.map_or(String::new(), |(_, file)| file.trim().to_string())
 }
 
-/// Lists the next commands, to be run in the folder of the user.
-fn next(has_kit: bool) -> String {
+/// Formats the next commands, to be run in the folder of the user.
+fn format_next_commands(in_kit: bool) -> String {
     let commands: Vec<Vec<&str>> = NEXT.iter().map(|it| it.split(' ').collect()).collect();
-    if has_kit { out::next_in(KIT, &commands) } else { out::next(&commands) }
+    if in_kit { out::next_in(KIT, &commands) } else { out::next(&commands) }
 }
 
 /// Folder of all outputs, replaced each time.
@@ -168,8 +179,9 @@ const FILES: [(&str, &[u8]); 6] = [
 /// Folder for these files outside the repository.
 const KIT: &str = "nnuance-quickstart";
 
-/// Changes to a folder with all files, which are written if necessary. Returns whether they are.
-fn write_kit() -> Result<bool> {
+/// Writes the kit and enters its folder, unless the current folder has all files. Returns whether
+/// it entered the kit.
+fn enter_kit() -> Result<bool> {
     if FILES.iter().all(|(name, _)| Path::new(name).exists()) {
         return Ok(false);
     }

@@ -19,7 +19,7 @@ const INTERVAL: Duration = Duration::from_secs(60);
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
 /// Writes to stderr above the bars. A line after a bar would keep it on the screen.
-pub fn above_bars(write: impl FnOnce()) {
+pub fn write_above_bars(write: impl FnOnce()) {
     // `suspend` panics if the terminal is gone.
     match BARS.clear() {
         Ok(()) => BARS.suspend(write),
@@ -68,14 +68,14 @@ fn write_time_left(state: &ProgressState, out: &mut dyn Write) {
 }
 
 /// Sets the expected total of a bar from the share of the input that was read, 0 to 1.
-pub fn expect_total(bar: &ProgressBar, share: f64) {
+pub fn estimate_total(bar: &ProgressBar, share: f64) {
     if share > 0.0 && share < 1.0 {
         bar.set_length((bar.position() as f64 / share) as u64);
     }
 }
 
-/// Formats seconds since 1970 as "2026-11-28 09:30 UTC". The days are those of H. Hinnant,
-/// "chrono-Compatible Low-Level Date Algorithms": years begin in March.
+/// Formats seconds since 1970 as "2026-11-28 09:30 UTC". The calendar arithmetic is from
+/// H. Hinnant's `civil_from_days`.
 pub fn format_utc(seconds: u64) -> String {
     let (days, minutes) = (seconds / 86_400 + 719_468, seconds / 60);
     let (era, day) = (days / 146_097, days % 146_097);
@@ -135,7 +135,7 @@ pub struct Terminal {
 struct Work {
     bar: ProgressBar,
     /// Time of the last update.
-    shown: Instant,
+    last_update: Instant,
     /// Last validation loss.
     validation: Option<f64>,
     has_rows: bool,
@@ -152,14 +152,14 @@ impl Terminal {
         Self { start: Instant::now(), stop, silent, remarks: None, work: Mutex::default() }
     }
 
-    /// Creates progress for work that Ctrl-C stops in a resumable state.
-    pub fn that_stops() -> Self {
+    /// Creates a terminal whose work Ctrl-C stops in a resumable state.
+    pub fn stoppable() -> Self {
         Self::new(catch_interrupts(), false)
     }
 
     /// Creates progress for many runs, which Ctrl-C stops in a resumable state.
     pub fn for_many_runs() -> Self {
-        let mut terminal = Self::that_stops();
+        let mut terminal = Self::stoppable();
         terminal.remarks = Some(Mutex::default());
         terminal
     }
@@ -169,9 +169,9 @@ impl Terminal {
         Self::new(catch_interrupts(), true)
     }
 
-    fn update_bar(&self, show: impl FnOnce(&mut Work)) {
+    fn update_bar(&self, update: impl FnOnce(&mut Work)) {
         if let Some(work) = self.work.lock().unwrap_or_else(PoisonError::into_inner).last_mut() {
-            show(work);
+            update(work);
         }
     }
 }
@@ -197,10 +197,10 @@ impl Progress for Terminal {
     }
 
     fn report_remark(&self, text: &str) {
-        let is_old = self.remarks.as_ref().is_some_and(|remarks| {
+        let is_repeated = self.remarks.as_ref().is_some_and(|remarks| {
             !remarks.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_string())
         });
-        if !self.silent && !is_old {
+        if !self.silent && !is_repeated {
             eprintln!("{text}");
         }
     }
@@ -215,7 +215,7 @@ impl Progress for Terminal {
         if total.is_none() {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
-        let work = Work { bar, shown: Instant::now(), validation: None, has_rows: false };
+        let work = Work { bar, last_update: Instant::now(), validation: None, has_rows: false };
         self.work.lock().unwrap_or_else(PoisonError::into_inner).push(work);
     }
 
@@ -223,8 +223,8 @@ impl Progress for Terminal {
         self.update_bar(|work| {
             work.bar.inc(count);
             let (Some(total), true) = (work.bar.length(), work.bar.is_hidden()) else { return };
-            if work.shown.elapsed() >= INTERVAL && !self.silent {
-                work.shown = Instant::now();
+            if work.last_update.elapsed() >= INTERVAL && !self.silent {
+                work.last_update = Instant::now();
                 let [done, total] = [work.bar.position(), total].map(group_digits);
                 let what = work.bar.prefix();
                 let Some(speed) = format_rate(work.bar.per_sec()) else { return };
@@ -244,8 +244,8 @@ impl Progress for Terminal {
 
     fn report_step(&self, step: &TrainStep) {
         self.update_bar(|work| {
-            if work.shown.elapsed() > Duration::from_millis(100) {
-                work.shown = Instant::now();
+            if work.last_update.elapsed() > Duration::from_millis(100) {
+                work.last_update = Instant::now();
                 let validation = work.validation;
                 let validation =
                     validation.map_or(String::new(), |loss| format!(", validation {loss:.5}"));
@@ -259,25 +259,23 @@ impl Progress for Terminal {
         if self.silent || self.remarks.is_some() {
             return;
         }
-        let loss = |loss: Option<f64>| loss.map_or("-".into(), |loss| format!("{loss:.6}"));
+        let format_loss = |loss: Option<f64>| loss.map_or("-".into(), |loss| format!("{loss:.6}"));
         let columns = [
             ("step", 8, group_digits(row.step)),
             ("positions", 12, group_digits(row.positions)),
-            ("train loss", 11, loss(row.train_loss)),
-            ("validation", 11, loss(row.held_out_loss)),
-            ("vs result", 11, loss(row.held_out_result_loss)),
+            ("train loss", 11, format_loss(row.train_loss)),
+            ("validation", 11, format_loss(row.held_out_loss)),
+            ("vs result", 11, format_loss(row.held_out_result_loss)),
             ("rate", 9, row.learning_rate.map_or("-".into(), |rate| format!("{rate:.2e}"))),
             ("positions/s", 12, row.positions_per_second.map_or("-".into(), format_short)),
         ];
         self.update_bar(|work| {
             work.validation = row.held_out_loss;
             if !std::mem::replace(&mut work.has_rows, true) {
-                eprintln!(
-                    "{}",
-                    columns.each_ref().map(|(it, width, _)| format!("{it:>width$}")).join(" ")
-                );
+                let titles = columns.each_ref().map(|(title, width, _)| format!("{title:>width$}"));
+                eprintln!("{}", titles.join(" "));
             }
-            eprintln!("{}", columns.map(|(_, width, it)| format!("{it:>width$}")).join(" "));
+            eprintln!("{}", columns.map(|(_, width, value)| format!("{value:>width$}")).join(" "));
         });
     }
 }

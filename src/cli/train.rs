@@ -63,7 +63,7 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
         let interrupted = join_run(&context)? == End::Interrupted;
         return Ok(if interrupted { INTERRUPTED.into() } else { ExitCode::SUCCESS });
     }
-    let terminal = Terminal::that_stops();
+    let terminal = Terminal::stoppable();
     let context = RunContext { device: &device, listener: &terminal, page: true, ranks };
     let finished = match (&args.resume, &args.config) {
         (Some(folder), _) => resume_run(folder, &args.overrides, &context)?,
@@ -96,7 +96,7 @@ fn format_finished(finished: &FinishedRun) -> String {
     let [step, steps] = steps.map(group_digits);
     let ended = match end {
         End::Converged => ", converged",
-        End::Early => ", stopped early",
+        End::StoppedEarly => ", stopped early",
         _ => "",
     };
     let origin = match &step[..] {

@@ -43,10 +43,10 @@ pub struct Args {
 }
 
 const MEBIBYTES: usize = 16;
-const MOST_MEBIBYTES: usize = 65_536;
+const MAX_MEBIBYTES: usize = 65_536;
 /// Overhead between a move and its clock in milliseconds, unless the interface sets it.
 const OVERHEAD: u64 = 10;
-const MOST_OVERHEAD: u64 = 5_000;
+const MAX_OVERHEAD: u64 = 5_000;
 
 pub fn run_command(args: Args) -> Result<()> {
     let device = args.device.to_options().open_device(Precision::F32)?;
@@ -55,7 +55,7 @@ pub fn run_command(args: Args) -> Result<()> {
     let scale = args.fitted_scale.unwrap_or_else(|| player.search_scale());
     ensure!(scale > 0.0 && scale.is_finite(), "--fitted-scale must be above 0, found {scale}");
     let searcher = Searcher::new(MEBIBYTES);
-    let mut worker = Worker { searcher, evaluation: player.in_search(), scale };
+    let mut worker = Worker { searcher, evaluation: player.search_evaluation(), scale };
     let (to_worker, jobs) = channel::<UciJob>();
     let alarm = Alarm::default();
     thread::scope(|scope| {
@@ -159,9 +159,9 @@ impl Session<'_, '_> {
         print_line(&format!(
             "id name nnuance {} ({})\n\
              id author the nnuance developers\n\
-             option name Hash type spin default {MEBIBYTES} min 1 max {MOST_MEBIBYTES}\n\
+             option name Hash type spin default {MEBIBYTES} min 1 max {MAX_MEBIBYTES}\n\
              option name Threads type spin default 1 min 1 max 1\n\
-             option name Move Overhead type spin default {OVERHEAD} min 0 max {MOST_OVERHEAD}\n\
+             option name Move Overhead type spin default {OVERHEAD} min 0 max {MAX_OVERHEAD}\n\
              option name UCI_Chess960 type check default false\n\
              uciok",
             env!("CARGO_PKG_VERSION"),
@@ -176,11 +176,11 @@ impl Session<'_, '_> {
         };
         match &name.to_ascii_lowercase()[..] {
             "hash" => {
-                let mebibytes = number(1, MOST_MEBIBYTES as u64)? as usize;
+                let mebibytes = number(1, MAX_MEBIBYTES as u64)? as usize;
                 self.send_job(move |worker| worker.searcher = Searcher::new(mebibytes));
             }
             "threads" => drop(number(1, 1)?),
-            "move overhead" => self.overhead = number(0, MOST_OVERHEAD)?,
+            "move overhead" => self.overhead = number(0, MAX_OVERHEAD)?,
             "uci_chess960" => {
                 self.mode = match value {
                     "true" => CastlingMode::Chess960,

@@ -10,8 +10,8 @@ use crate::format::SampleSource;
 use crate::input;
 use crate::net::format::stockfish;
 
-/// The size of the largest config in bytes; a larger file is not a config.
-const MOST_BYTES: u64 = 1 << 20;
+/// Maximum size of a config; larger files are something else.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
 /// The keys of `[schedule]` of which a config has exactly one.
 pub(super) const LENGTHS: [&str; 3] = ["epochs", "positions", "superbatches"];
 
@@ -46,7 +46,7 @@ impl Config {
                  run by --resume {name}"
             )));
         }
-        let text = input::read_text(path, MOST_BYTES)
+        let text = input::read_text(path, MAX_CONFIG_BYTES)
             .map_err(|error| ConfigError(format!("cannot read {name}: {error}")));
         let read = text.and_then(|text| Self::parse_text(&text, &name, overrides));
         let source = || {
@@ -68,9 +68,11 @@ impl Config {
     pub fn parse_text(text: &str, name: &str, overrides: &[String]) -> Result<Self, ConfigError> {
         let sets: String = overrides.iter().map(|set| format!(" --set {set}")).collect();
         let with = if overrides.is_empty() { "" } else { " with" };
-        let wrong = |reason: String| ConfigError(format!("{name}{with}{sets}: {reason}"));
-        let check = |table: &Table| match table.values().find_map(with_control) {
-            Some(text) => Err(wrong(format!("{text:?} holds a control character; {ESCAPES}"))),
+        let config_error = |reason: String| ConfigError(format!("{name}{with}{sets}: {reason}"));
+        let check = |table: &Table| match table.values().find_map(find_control_text) {
+            Some(text) => {
+                Err(config_error(format!("{text:?} holds a control character; {ESCAPE_HINT}")))
+            }
             None => Ok(()),
         };
         // This check precedes other errors, whose messages would print the text.
@@ -81,20 +83,22 @@ impl Config {
             Ok(file) if is_complete => file,
             // The file's own errors come first. An override may only supply missing keys.
             Err(error) if is_complete || !error.message().starts_with("missing field") => {
-                return Err(ConfigError(format!("{name}: {}", with_cure(&toml_reason(&error)))));
+                let reason = add_escape_hint(&toml_reason(&error));
+                return Err(ConfigError(format!("{name}: {reason}")));
             }
             _ => {
-                let mut table: Table = text.parse().map_err(|error| wrong(toml_reason(&error)))?;
+                let mut table: Table =
+                    text.parse().map_err(|error| config_error(toml_reason(&error)))?;
                 for text in overrides {
                     apply_override(&mut table, text)?;
                 }
                 check(&table)?;
                 stockfish::complete_config(&mut table)
-                    .map_err(|reason| wrong(ConfigError::for_key("net.format", reason).0))?;
-                ConfigFile::deserialize(table).map_err(|error| wrong(toml_reason(&error)))?
+                    .map_err(|reason| config_error(ConfigError::for_key("net.format", reason).0))?;
+                ConfigFile::deserialize(table).map_err(|error| config_error(toml_reason(&error)))?
             }
         };
-        Self::resolve_file(file).map_err(|error| wrong(error.0))
+        Self::resolve_file(file).map_err(|error| config_error(error.0))
     }
 }
 
@@ -137,31 +141,32 @@ const WORDS: [(&str, &str); 11] = [
 ];
 
 /// Finds a text with control characters in a config.
-fn with_control(value: &Value) -> Option<&str> {
+fn find_control_text(value: &Value) -> Option<&str> {
     match value {
         Value::String(text) => Some(&text[..]).filter(|text| text.contains(char::is_control)),
-        Value::Array(values) => values.iter().find_map(with_control),
-        Value::Table(values) => values.values().find_map(with_control),
+        Value::Array(values) => values.iter().find_map(find_control_text),
+        Value::Table(values) => values.values().find_map(find_control_text),
         _ => None,
     }
 }
 
 /// Adds the remedy to an error about a string in which a Windows path is read as escapes.
-fn with_cure(error: &str) -> String {
+fn add_escape_hint(error: &str) -> String {
     let error = error.trim_end();
-    match error.lines().any(|line| line.contains('\\') && line.contains('"')) {
-        true => format!("{error}; {ESCAPES}"),
-        false => error.to_string(),
+    if error.lines().any(|line| line.contains('\\') && line.contains('"')) {
+        format!("{error}; {ESCAPE_HINT}")
+    } else {
+        error.to_string()
     }
 }
 
-const ESCAPES: &str = "a backslash in double quotes begins an escape; write paths as 'C:\\games' in \
+const ESCAPE_HINT: &str = "a backslash in double quotes begins an escape; write paths as 'C:\\games' in \
      single quotes, or with slashes as \"C:/games\"";
 
 /// Applies a `key=value` with a dotted key. A bare word is a string: `net.inputs=plain`.
 fn apply_override(root: &mut Table, text: &str) -> Result<(), ConfigError> {
-    let wrong = |reason: &str| ConfigError(format!("--set {text}: {reason}"));
-    let expected = || wrong("expected key=value, for example --set schedule.epochs=4");
+    let override_error = |reason: &str| ConfigError(format!("--set {text}: {reason}"));
+    let expected = || override_error("expected key=value, for example --set schedule.epochs=4");
     let (key, value) = text.split_once('=').ok_or_else(expected)?;
     let value = value.trim();
     let mut path: Vec<&str> = key.trim().split('.').collect();
@@ -184,7 +189,7 @@ fn apply_override(root: &mut Table, text: &str) -> Result<(), ConfigError> {
     let parsed = match format!("value = {value}").parse::<Table>() {
         Ok(mut table) => table.remove("value"),
         Err(error) if value.starts_with(['"', '[', '{']) => {
-            return Err(wrong(&with_cure(&format!("{}: {value}", error.message()))));
+            return Err(override_error(&add_escape_hint(&format!("{}: {value}", error.message()))));
         }
         Err(_) => None,
     };

@@ -4,14 +4,14 @@ use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::ops::RangeBounds as _;
 
 use super::{
-    BatchSize, Config, ConfigError, ConfigFile, MOST_POSITIONS, Net, Objective, Optimizer,
+    BatchSize, Config, ConfigError, ConfigFile, MAX_POSITIONS, Net, Objective, Optimizer,
     StartSize, VERSION, WIDE,
 };
 use crate::architecture::{
     Activation, Architecture, ArrayKind, ImpossibleNet, Integer, MAX_ACTIVE, NetArray, NetForm,
 };
 use crate::format::Format;
-use crate::loader::{MOST_IN_CHUNK, TestShare};
+use crate::loader::{MAX_IN_CHUNK, TestShare};
 use crate::loss::{Loss, LossShape};
 use crate::model::Precision;
 use crate::net::format::stockfish;
@@ -26,14 +26,14 @@ use crate::train::target::WinRateModel;
 const CLIP: f64 = 1.98;
 /// The largest batch in positions; a larger number is a mistake.
 const LARGEST_BATCH: u64 = 1 << 22;
-const MOST_EPOCHS: f64 = 1e6;
+const MAX_EPOCHS: f64 = 1e6;
 /// The smallest scale: below it, f32 overflows or a logit is meaningless.
 pub(crate) const LEAST_SCALE: f64 = 0.01;
-pub(crate) const MOST_SCALE: f64 = 1e6;
+pub(crate) const MAX_SCALE: f64 = 1e6;
 /// The largest relative difference between the scales of the net and its scores, unless both are given.
 const NEARLY: f64 = 0.05;
 /// Upper sanity limit of factors.
-const MOST_FACTOR: f64 = 1e6;
+const MAX_FACTOR: f64 = 1e6;
 /// The default chunk of large batches, in positions. It is halved in small batches, and quadrupled
 /// in nets with many rows, so that a row is used a few times in a chunk.
 const CHUNK: usize = 512;
@@ -41,7 +41,7 @@ const CHUNK: usize = 512;
 const LARGE: usize = 8192;
 /// The minimum number of chunks in a batch.
 const CHUNKS: usize = 4;
-const MOST_SOURCES: usize = 255;
+const MAX_SOURCES: usize = 255;
 type ConfigResult<T = ()> = Result<T, ConfigError>;
 
 impl Config {
@@ -278,7 +278,7 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> ConfigResult {
         ("data.source", "files are named in `data.files` too; name all of them here")
     } else if data.source.iter().any(|it| it.files.is_empty()) {
         ("data.source.files", "a source names no file; name at least one")
-    } else if data.source.len() > MOST_SOURCES {
+    } else if data.source.len() > MAX_SOURCES {
         ("data.source", "expected at most 255 sources")
     } else if !data.source.is_empty() && traces.is_some() {
         ("data.source", "traces cannot have sources; name the files in `data.files`")
@@ -335,7 +335,7 @@ fn check_numbers(file: &ConfigFile, settings: &OptimizerSettings, batch: u64) ->
     let whole = |count: Option<u64>| count.map(|count| count as f64);
     let size = |count: Option<usize>| count.map(|count| count as f64);
     let [zero, one, positive] = [Included(0.0), Included(1.0), Excluded(0.0)];
-    let max_positions = MOST_POSITIONS as f64;
+    let max_positions = MAX_POSITIONS as f64;
     let superbatch = schedule.batches_per_superbatch as f64 * batch as f64;
     let longest = max_positions / superbatch.max(1.0);
     let wdl = target.wdl.value_range();
@@ -350,14 +350,14 @@ fn check_numbers(file: &ConfigFile, settings: &OptimizerSettings, batch: u64) ->
         ("data.filter.random_skip", data.filter.random_skip, zero, Excluded(1.0)),
         ("data.window", size(data.window), one, Included((1u64 << 31) as f64)),
         ("data.positions", whole(data.positions), one, Included(max_positions)),
-        ("data.chunk", size(data.chunk), zero, Included(MOST_IN_CHUNK as f64)),
-        ("target.scale", target.scale, Included(LEAST_SCALE), Included(MOST_SCALE)),
-        ("target.score_scale", target.score_scale, Included(LEAST_SCALE), Included(MOST_SCALE)),
+        ("data.chunk", size(data.chunk), zero, Included(MAX_IN_CHUNK as f64)),
+        ("target.scale", target.scale, Included(LEAST_SCALE), Included(MAX_SCALE)),
+        ("target.score_scale", target.score_scale, Included(LEAST_SCALE), Included(MAX_SCALE)),
         ("target.score_offset", target.score_offset, zero, Unbounded),
         ("target.clamp_score", target.clamp_score, positive, Unbounded),
         ("target.power", target.power, Excluded(1.0), Unbounded),
-        ("target.asymmetry", target.asymmetry, Excluded(-1.0), Included(MOST_FACTOR)),
-        ("target.sparsity", target.sparsity, zero, Included(MOST_FACTOR)),
+        ("target.asymmetry", target.asymmetry, Excluded(-1.0), Included(MAX_FACTOR)),
+        ("target.sparsity", target.sparsity, zero, Included(MAX_FACTOR)),
         ("target.force", target.force, zero, Unbounded),
         ("target.wdl", Some(wdl.0), zero, one),
         ("target.wdl", Some(wdl.1), zero, one),
@@ -376,7 +376,7 @@ fn check_numbers(file: &ConfigFile, settings: &OptimizerSettings, batch: u64) ->
         ("schedule.validations", whole(Some(schedule.validations)), one, Unbounded),
         ("schedule.checkpoints", whole(Some(schedule.checkpoints)), one, Unbounded),
         ("schedule.patience", whole(schedule.patience), one, Unbounded),
-        ("schedule.epochs", schedule.epochs, positive, Included(MOST_EPOCHS)),
+        ("schedule.epochs", schedule.epochs, positive, Included(MAX_EPOCHS)),
         ("schedule.positions", whole(schedule.positions), positive, Included(max_positions)),
         ("schedule.superbatches", schedule.superbatches, positive, Included(longest)),
     ];
@@ -393,7 +393,7 @@ fn check_numbers(file: &ConfigFile, settings: &OptimizerSettings, batch: u64) ->
         rows.push(("net.qb", Some(net.qb.into()), one, max_scale));
     }
     for source in &data.source {
-        rows.push(("data.source.score_scale", source.score_scale, positive, Included(MOST_SCALE)));
+        rows.push(("data.source.score_scale", source.score_scale, positive, Included(MAX_SCALE)));
         rows.push(("data.source.wdl", source.wdl, zero, one));
         rows.push(("data.source.limit", whole(source.limit), one, Unbounded));
         let random_skip = source.filter.as_ref().and_then(|filter| filter.random_skip);

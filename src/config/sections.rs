@@ -135,7 +135,7 @@ pub struct Net {
     /// Whether the two halves of the hidden layer are multiplied elementwise.
     #[serde(default)]
     pub pairwise: bool,
-    /// The layers behind the hidden layer, the output last.
+    /// The layers after the hidden layer, the output last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub head: Vec<LayerForm>,
     /// Whether the first layer of the head has one more neuron, added to the output.
@@ -168,7 +168,7 @@ pub struct Net {
     pub qat: Option<f64>,
     #[serde(default = "default_qb")]
     pub qb: i32,
-    /// The number format behind the accumulators.
+    /// The number format after the accumulators.
     #[serde(default)]
     pub head_format: HeadFormat,
     pub head_shift: Option<u32>,

@@ -19,13 +19,13 @@ use crate::sample::{DECIDED, Sample, SampleDraw, mix_hash, scores_and_results};
 /// Largest number of samples stored for checks that need them together.
 const DRAWN: usize = 1 << 17;
 /// Largest share of bad records. A file with more is probably something else.
-const MOST_BAD: f64 = 0.2;
+const MAX_BAD: f64 = 0.2;
 /// Largest share of games or positions in another set. With more, its figures are not honest.
-const MOST_LEAKED: f64 = 0.01;
+const MAX_LEAKED: f64 = 0.01;
 /// Largest share of checks, captures and promotions. With more, a filter pays off.
-const MOST_NOISE: f64 = 0.01;
+const MAX_NOISE: f64 = 0.01;
 /// Largest share of repeats. More are noted.
-const MOST_REPEATS: f64 = 0.05;
+const MAX_REPEATS: f64 = 0.05;
 
 /// Numbers of games by their end, from one side's point of view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -49,7 +49,7 @@ impl Results {
 }
 
 /// Largest number of distinct hashes of a kind in memory, some 32 MiB.
-const MOST_KEYS: usize = 1 << 20;
+const MAX_KEYS: usize = 1 << 20;
 
 /// Counts of keys whose hash has `level` leading zeros or more. The level rises if memory is full.
 #[derive(Default)]
@@ -66,7 +66,7 @@ impl Multiset {
         }
         let count = self.counts.entry(hash).or_default();
         *count = count.saturating_add(1);
-        while self.counts.len() > MOST_KEYS {
+        while self.counts.len() > MAX_KEYS {
             self.level += 1;
             let level = self.level;
             self.counts.retain(|hash, _| hash.leading_zeros() >= level);
@@ -373,7 +373,7 @@ fn check_records(facts: &Diagnosis, ended: Option<String>) -> Finding {
     if facts.unfinished > 0 {
         says += &format!("; {} without a result passed over", count_noun(facts.unfinished, "game"));
     }
-    match (bad, share > MOST_BAD) {
+    match (bad, share > MAX_BAD) {
         (0, _) => new_finding(Grade::Ok, "records", says, ""),
         (_, true) => {
             new_finding(Grade::Problem, "records", says, "check the program that wrote them")
@@ -423,7 +423,7 @@ fn check_scores(facts: &Diagnosis, source: &SampleSource) -> Finding {
     let says = format!("{low} to {high} cp; {mated} mates, {unscored} without a score{unread}");
     let cure = if low == high {
         "all scores are alike: train on results (target.wdl = 1), or label the positions"
-    } else if mates > MOST_NOISE {
+    } else if mates > MAX_NOISE {
         "set data.filter.max_score = 10000, or target.clamp_score = 10000 to keep these positions"
     } else if let Some(unread) = source.unread_comments() {
         unread.cure
@@ -445,7 +445,7 @@ fn check_noise(facts: &Diagnosis) -> Finding {
         says += &format!("; of the moves played {captures} captures, {promotions} promotions");
         cure += ", skip_captures = true, skip_promotions = true";
     }
-    note_finding(share_of(facts.noisy, facts.positions) > MOST_NOISE, "noise", says, &cure)
+    note_finding(share_of(facts.noisy, facts.positions) > MAX_NOISE, "noise", says, &cure)
 }
 
 fn check_forfeits(facts: &Diagnosis) -> Option<Finding> {
@@ -453,7 +453,7 @@ fn check_forfeits(facts: &Diagnosis) -> Option<Finding> {
     let says =
         format!("{} of positions are of games lost on time or by a fault", format_percent(share));
     let finding =
-        note_finding(share > MOST_NOISE, "forfeits", says, "set data.filter.skip_forfeits = true");
+        note_finding(share > MAX_NOISE, "forfeits", says, "set data.filter.skip_forfeits = true");
     (facts.forfeits > 0).then_some(finding)
 }
 
@@ -463,7 +463,7 @@ fn check_repeats(facts: &Diagnosis) -> Finding {
     let mut says =
         format!("{before} of positions came before, {same} with the same result and score");
     says += &games.map_or(String::new(), |games| format!("; {} of games", format_percent(games)));
-    let many = records.max(games.unwrap_or(0.0)) > MOST_REPEATS;
+    let many = records.max(games.unwrap_or(0.0)) > MAX_REPEATS;
     note_finding(many, "repeats", says, "`nnuance data dedup` leaves them out")
 }
 
@@ -507,7 +507,7 @@ fn check_leakage(overlap: Overlap) -> Finding {
         .map_or(String::new(), |games| format!("{} of games and ", format_percent(games)));
     let says = format!("{games}{positions} of positions also occur in the other set");
     let cure = "split by game before anything else, and leave out what both sets hold";
-    match overlap.games.unwrap_or(overlap.positions) > MOST_LEAKED {
+    match overlap.games.unwrap_or(overlap.positions) > MAX_LEAKED {
         true => new_finding(Grade::Problem, "leakage", says, cure),
         false => new_finding(Grade::Ok, "leakage", says, ""),
     }

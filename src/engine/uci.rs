@@ -123,7 +123,7 @@ const LONGEST: u64 = 1 << 16;
 /// Number of lines that may wait to be read. A program that sends more is blocked.
 const WAITING: usize = 256;
 /// Largest number of options that are stored.
-const MOST_OPTIONS: usize = 4096;
+const MAX_OPTIONS: usize = 4096;
 /// Milliseconds in which a program exits after it closed its output.
 const EXIT_TIME: u64 = 500;
 /// Milliseconds for the answer to `stop`.
@@ -201,7 +201,7 @@ impl Uci {
                 self.id = id.trim().to_string();
             } else if let Some(option) = line.strip_prefix("option name ") {
                 let name = option.split(" type ").next().unwrap_or(option);
-                self.options.truncate(MOST_OPTIONS);
+                self.options.truncate(MAX_OPTIONS);
                 self.options.push(name.trim().to_string());
             } else if line == "uciok" {
                 return Ok(());

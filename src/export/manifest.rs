@@ -385,7 +385,7 @@ pub struct EmbeddedNet {
 
 impl EmbeddedNet {
     /// The size of the largest file, in bytes, that headers of checkpoints and manifests contain.
-    pub const MOST: usize = 32 << 20;
+    pub const MAX_BYTES: usize = 32 << 20;
 
     /// Encodes a net as text.
     pub fn new(net: &Net) -> Self {

@@ -9,7 +9,7 @@
 //! rows, so additions must wrap, as SIMD additions and the engine code do. The sum is then right
 //! after the last change, and intermediate bounds are those of legal positions.
 //!
-//! **Sums behind it (i32).** All positive terms sum to at most P, all negative terms to at least M,
+//! **Sums after it (i32).** All positive terms sum to at most P, all negative terms to at least M,
 //! so each partial sum in any order lies in `[M, P]`. This holds for each neuron of the first map of
 //! an `int8` head; later maps, and `float` heads, have no integers. In fixed point it holds for each
 //! neuron of each map in integers, with the bias before or after its shift.
@@ -33,7 +33,7 @@ pub struct Proof {
     pub accumulator: Bounds,
     /// The intermediate sums of accumulators in any order of additions.
     pub intermediate: Bounds,
-    /// The partial sums of the integers behind the accumulators; 0 to 0 with a `float` head.
+    /// The partial sums of the integers after the accumulators; 0 to 0 with a `float` head.
     pub output: Bounds,
     /// The product `(sum + bias) * SCALE` before the last division; 0 to 0 if it is not an integer.
     pub product: Bounds,

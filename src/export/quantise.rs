@@ -122,9 +122,9 @@ pub fn quantise(
 }
 
 /// The maximum number of rows that are rounded together.
-const MOST_ROUNDED: usize = 2048;
+const MAX_ROUNDED: usize = 2048;
 /// The maximum number of positions for which rows are rounded.
-const MOST_SAMPLES: usize = 20_000;
+const MAX_SAMPLES: usize = 20_000;
 /// The share of a row's activity that ties it to its value.
 const RIDGE: f64 = 1e-3;
 
@@ -148,7 +148,7 @@ pub fn round_counts(
     let mut arrays = vec![ArrayKind::AccumulatorBias];
     let mut size = 1;
     for (set, it) in inputs.sets().iter().enumerate() {
-        if inputs.factor_rows(set) == 0 && size + it.row_count() <= MOST_ROUNDED {
+        if inputs.factor_rows(set) == 0 && size + it.row_count() <= MAX_ROUNDED {
             let first = inputs.first_row(set);
             (0..it.row_count()).for_each(|row| matrix_rows[first + row] = Some(size + row));
             size += it.row_count();
@@ -194,7 +194,7 @@ fn second_moments(
     size: usize,
 ) -> DenseMatrix {
     let samples: Vec<&Sample> =
-        samples.iter().step_by(samples.len().div_ceil(MOST_SAMPLES)).collect();
+        samples.iter().step_by(samples.len().div_ceil(MAX_SAMPLES)).collect();
     // The order does not matter, since the sums are integers.
     let sums = samples.par_chunks(samples.len().div_ceil(rayon::current_num_threads()));
     let sums = sums.map(|samples| {

@@ -208,7 +208,7 @@ fn template_facts(
         fixed_maps => fixed.maps.iter().skip(1).any(Option::is_some),
         float_maps => floats && fixed.maps.iter().skip(usize::from(bytes_in)).any(Option::is_none),
         rounds,
-        // The unit of the output, if it is an integer behind layers.
+        // The unit of the output, if it is an integer after layers.
         psqt_unit => fixed.psqt,
         output_unit => net.fixed_output().map(|output| output.unit),
         head => Value::from_safe_string(head),
@@ -271,7 +271,7 @@ fn set_facts(
     })
 }
 
-/// The affine maps behind the accumulators.
+/// The affine maps after the accumulators.
 fn map_facts(net: &Architecture, fixed: &FixedPoint, bytes_in: bool) -> Vec<Value> {
     let map = |(map, [inputs, outputs]): (usize, [usize; 2])| {
         let fixed = fixed.maps[map].as_ref();

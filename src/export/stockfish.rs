@@ -41,7 +41,7 @@ pub fn official_name(sha256: &str) -> String {
 /// The maximum number of positions on which the skip neuron is measured.
 const MEASURED: usize = 10_000;
 /// The largest sum of four weights that stays below 2^15 with any inputs.
-const MOST_OF_FOUR: i32 = (i16::MAX as i32) / 127;
+const MAX_OF_FOUR: i32 = (i16::MAX as i32) / 127;
 
 /// Lists the possible deviations of engines of the net's generation, with remedies.
 pub fn stockfish_cautions(net: &Net, proof: &Proof, positions: &[Position]) -> Vec<String> {
@@ -107,7 +107,7 @@ fn count_saturating(net: &Net, generation: &StockfishGeneration) -> usize {
             };
             let mut fours = steps.iter().flat_map(|step| firsts(*step));
             fours.any(|(it, step)| {
-                [1, -1].iter().any(|sign| sum_four(it, step, *sign) > MOST_OF_FOUR)
+                [1, -1].iter().any(|sign| sum_four(it, step, *sign) > MAX_OF_FOUR)
             })
         };
         net.map_numbers(map)[0].i8s().chunks_exact(inputs).filter(saturates).count()

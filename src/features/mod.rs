@@ -238,7 +238,7 @@ impl Inputs {
         self.kings().flip_and_bucket(pieces::relative_square(color, king_square(position, color))).1
     }
 
-    /// The king buckets of a position as one number, below [`Kings::MOST`] squared.
+    /// The king buckets of a position as one number, below [`Kings::MAX_BUCKETS`] squared.
     pub fn kings_of(&self, position: &Position) -> usize {
         let buckets =
             self.perspective_colors(position).map(|color| self.king_bucket(position, color));

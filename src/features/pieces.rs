@@ -146,7 +146,7 @@ pub struct Kings {
 
 impl Kings {
     /// The maximum number of king buckets.
-    pub const MOST: usize = 64;
+    pub const MAX_BUCKETS: usize = 64;
     /// One bucket, no mirroring.
     pub const NONE: Self = Self { mirror: false, merged: false, count: 1, table: [0; 64] };
 
@@ -178,7 +178,7 @@ impl Kings {
             }
         }
         let last = table.into_iter().max().unwrap_or(0);
-        if usize::from(last) >= Self::MOST {
+        if usize::from(last) >= Self::MAX_BUCKETS {
             return Err(KingsError::Number(last));
         }
         if let Some(missing) = (0..last).find(|bucket| !table.contains(bucket)) {

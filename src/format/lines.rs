@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _, Read as _};
 use super::{BadRecord, ByteInput, Fault, RecordError, RecordPlace, RecordStarts, SampleReader};
 use crate::sample::Sample;
 
-/// The starts of lines, each behind the end of another line.
+/// The starts of lines, each after the end of another line.
 pub const CUT: RecordStarts = RecordStarts {
     bytes: 1 << 18,
     border: |bytes| Some(1 + bytes.iter().position(|byte| *byte == b'\n')?),

@@ -103,7 +103,8 @@ pub struct Format {
     pub recognises: fn(&[u8]) -> bool,
     /// The function that opens a reader of the bytes of a file.
     pub reader: fn(ByteInput) -> Box<dyn SampleReader>,
-    /// The starts of records, for blocks in built-in formats; none: files are read as a whole.
+    /// The starts of records, for blocks in built-in formats: a reader then also gets blocks from
+    /// the middle of the file, without its beginning. None: files are read as a whole.
     pub cut: Option<RecordStarts>,
     /// The function that creates a writer; none if samples lack facts that the format needs.
     pub writer: Option<fn() -> Box<dyn SampleWriter>>,

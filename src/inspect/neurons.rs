@@ -128,7 +128,7 @@ struct ActivatedLayer {
 fn activated_layers(net: &Architecture) -> Vec<ActivatedLayer> {
     let activated = |(number, layer): (usize, &Layer)| {
         let activation = layer.activation?;
-        let size = net.width_of_layer(number) / activation.curves().len();
+        let size = net.layer_width(number) / activation.curves().len();
         Some(ActivatedLayer { number, activation, size })
     };
     net.head.iter().enumerate().filter_map(activated).collect()
@@ -141,7 +141,7 @@ fn sum_activations(float: &Float, samples: &[Sample]) -> Vec<ActivationSums> {
     let head: usize = layers.iter().map(|layer| net.buckets * layer.size).sum();
     // The values that the output takes, each given by its layer and its number there.
     let outputs: Vec<(usize, usize)> = (net.inputs_of_layer(net.head.len()).into_iter())
-        .flat_map(|layer| (0..net.width_of_layer(layer)).map(move |value| (layer, value)))
+        .flat_map(|layer| (0..net.layer_width(layer)).map(move |value| (layer, value)))
         .collect();
     let outputs = &outputs[net.output.columns.clone().unwrap_or(0..outputs.len())];
     let mut sums = vec![[0.0; 6]; net.hidden + head];

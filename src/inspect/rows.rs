@@ -7,7 +7,7 @@ use crate::floats::Float;
 use crate::sample::{Position, Sample};
 
 /// Number of rows of the largest set that has a table.
-const MOST_ROWS: usize = 256;
+const MAX_ROWS: usize = 256;
 
 /// Value of a row, or of the pair of rows that the two perspectives describe differently.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -62,7 +62,7 @@ fn pair_by_side(inputs: &Inputs) -> Vec<[usize; 2]> {
     }
     let mut pairs = Vec::new();
     for (set_index, set) in inputs.sets().iter().enumerate() {
-        if set.kings().is_some() || set.row_count() > MOST_ROWS {
+        if set.kings().is_some() || set.row_count() > MAX_ROWS {
             continue;
         }
         let words: Vec<String> =

@@ -82,10 +82,10 @@ impl ChunkPlans {
     ) -> PlannedChunk {
         let bytes = plan.byte_size() + size_of_val(&labels[..]);
         let take = |free: usize| free.checked_sub(bytes);
-        plan.stays =
+        plan.is_cached =
             self.free_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
-        let (stays, planned) = (plan.stays, (Arc::new(plan), labels.into()));
-        if !stays {
+        let (is_cached, planned) = (plan.is_cached, (Arc::new(plan), labels.into()));
+        if !is_cached {
             return planned;
         }
         // Another thread may be faster, as a batch larger than the data has a chunk twice.

@@ -26,7 +26,7 @@ mod stream;
 
 use std::path::PathBuf;
 
-pub use crate::batch::{MOST_IN_CHUNK, most_pairs};
+pub use crate::batch::{MAX_IN_CHUNK, most_pairs};
 pub use base::Base;
 pub use encode::{Encoder, TERMS_PIECE, TermsEncoder};
 pub use filter::{CustomFilter, CustomWeight, Filter, PositionWeights, RejectCounts};

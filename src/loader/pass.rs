@@ -32,7 +32,7 @@ const BLOCK: usize = 1024;
 /// Positions whose bins are drawn together; four draws follow from one number.
 const DRAWN_TOGETHER: usize = 4096;
 /// Maximum number of bins that are shuffled while the next ones are filled.
-const MOST_AHEAD: usize = 8;
+const MAX_AHEAD: usize = 8;
 
 /// Size of deals, and the bins that they reach.
 #[derive(Clone, Copy)]
@@ -91,7 +91,7 @@ impl Passes {
         if rayon::current_thread_index().is_some() {
             return Ok(self.next_bin()?.shuffle_records());
         }
-        while self.ahead.len() < rayon::current_num_threads().min(MOST_AHEAD) {
+        while self.ahead.len() < rayon::current_num_threads().min(MAX_AHEAD) {
             let bin = self.next_bin()?;
             let (sender, receiver) = sync_channel(1);
             // Without a receiver the passes have ended.

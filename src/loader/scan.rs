@@ -59,7 +59,7 @@ const SURELY: u64 = 2;
 /// Parts that are read before positions are counted: the minimum of a sample.
 const WAVE: usize = 16;
 /// Maximum number of parts of a sample, besides one of each file.
-const MOST_PARTS: u64 = 1 << 12;
+const MAX_PARTS: u64 = 1 << 12;
 
 /// Reads all files, or a sample if they have more than `keep` training positions, and more than a
 /// sample. Returns training positions if there are at most `keep`. `count` receives numbers of
@@ -160,8 +160,8 @@ impl<'a> ScanReader<'a> {
         let (parts, mut taken) = (self.part_count(), BTreeSet::from_iter(sample.iter().copied()));
         // Fractional parts of multiples of the golden ratio are spread evenly.
         let fraction = |i: u64| u128::from(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let spread = (0..MOST_PARTS.min(2 * parts))
-            .map(|i| ((fraction(i) * u128::from(parts)) >> 64) as u64);
+        let spread =
+            (0..MAX_PARTS.min(2 * parts)).map(|i| ((fraction(i) * u128::from(parts)) >> 64) as u64);
         sample.extend(spread.filter(|part| taken.insert(*part)));
         sample
     }

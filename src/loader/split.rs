@@ -64,13 +64,13 @@ fn draw_share(salt: u64, game: u64) -> f64 {
 /// Positions of the validation games, or of the test games.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeldOut {
-    /// At most [`HeldOut::MOST`] positions: games drawn from all files.
+    /// At most [`HeldOut::MAX_POSITIONS`] positions: games drawn from all files.
     pub samples: Vec<Sample>,
     pub total: u64,
 }
 
 impl HeldOut {
-    pub const MOST: usize = 500_000;
+    pub const MAX_POSITIONS: usize = 500_000;
 
     /// Counts games in memory; positions, if games are unknown.
     pub fn group_count(&self) -> usize {
@@ -80,9 +80,9 @@ impl HeldOut {
     /// Takes all positions in order, or of the games whose hashes come first in a separate draw.
     pub(super) fn from_samples(mut samples: Vec<Sample>) -> Self {
         let total = samples.len() as u64;
-        if samples.len() > Self::MOST {
+        if samples.len() > Self::MAX_POSITIONS {
             samples.sort_by_cached_key(|sample| mix_hash(1, sample.split_group()));
-            samples.truncate(Self::MOST);
+            samples.truncate(Self::MAX_POSITIONS);
         }
         Self { samples, total }
     }

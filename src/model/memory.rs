@@ -11,13 +11,13 @@ const FLOAT: usize = size_of::<f32>();
 const SHARE: u64 = 8;
 /// Bounds of these bytes; the upper one keeps all numbers of a buffer within 32-bit indices.
 const LEAST_ROOM: u64 = 64 << 20;
-const MOST_ROOM: u64 = 4 << 30;
+const MAX_ROOM: u64 = 4 << 30;
 /// Buffer size where the driver does not say what memory there is: four million cached lists.
 pub const ROOM: usize = 512 << 20;
 
 /// Returns the maximum bytes of a part of a batch, and of cached lists, on a GPU with this memory.
 pub fn room_on_gpu(memory: Option<u64>) -> usize {
-    let room = memory.map(|memory| (memory / SHARE).clamp(LEAST_ROOM, MOST_ROOM));
+    let room = memory.map(|memory| (memory / SHARE).clamp(LEAST_ROOM, MAX_ROOM));
     room.and_then(|room| usize::try_from(room).ok()).unwrap_or(ROOM)
 }
 

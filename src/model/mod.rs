@@ -105,8 +105,8 @@ impl Model {
         }
     }
 
-    /// Computes the objective and its derivative by every parameter. Panics if a model of plain
-    /// tensor operations is not on a device for training (`Device::autodiff`).
+    /// Computes the objective and its derivative with respect to every parameter. Panics if a model
+    /// of plain tensor operations is not on a device for training (`Device::autodiff`).
     pub fn loss_gradients(&self, inputs: &BatchInputs, aim: Aim) -> LossGradients {
         match self {
             Model::Net(model) => model.loss_gradients(inputs, aim, None),
@@ -181,7 +181,7 @@ impl Model {
         self.collect_weights(None)
     }
 
-    /// Computes the loss, and its derivative by every parameter in the form of
+    /// Computes the loss, and its derivative with respect to every parameter in the form of
     /// [`Model::to_weights`]. Panics as [`Model::loss_gradients`] does.
     pub fn compute_gradients(&self, inputs: &BatchInputs, aim: Aim) -> (f32, Weights) {
         let LossGradients { loss, gradients, .. } =

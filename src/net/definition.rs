@@ -41,7 +41,7 @@
 
 use std::ops::Range;
 
-use super::{MOST_INPUT, Net};
+use super::{MAX_INPUT, Net};
 use crate::architecture::{
     self, Architecture, ArrayKind, Combination, Curve, Factor, FixedMap, FixedPoint, FixedValue,
     GraphArithmetic, ImpossibleNet, NetArray, convert_unit,
@@ -436,7 +436,7 @@ impl<'a> IntegerArithmetic<'a> {
         let x: Vec<i64> = x.iter().map(|x| fixed.scale_input(*x)).collect();
         let rows = first * x.len()..(first + self.net.maps[map][1]) * x.len();
         let largest = x.iter().map(|x| x.unsigned_abs()).max().unwrap_or(0);
-        let is_narrow = !self.slowly && largest <= MOST_BYTE as u64 && x.len() <= MOST_BYTES;
+        let is_narrow = !self.slowly && largest <= MAX_BYTE as u64 && x.len() <= MAX_BYTES;
         let sums: Vec<i64> = match weights {
             Numbers::I8(weights) if is_narrow => {
                 let x: Vec<i16> = x.iter().map(|x| *x as i16).collect();
@@ -456,8 +456,8 @@ impl<'a> IntegerArithmetic<'a> {
         let (weights, _, first) = net.map_numbers_of_bucket(map, self.bucket);
         let Numbers::I8(weights) = weights else { return None };
         if self.slowly
-            || x.len() > MOST_BYTES
-            || net.first_input(net.largest_product()) > MOST_BYTE.into()
+            || x.len() > MAX_BYTES
+            || net.first_input(net.largest_product()) > MAX_BYTE.into()
         {
             return None;
         }
@@ -510,11 +510,11 @@ impl<'a> IntegerArithmetic<'a> {
 /// The number of bytes of a cache line.
 const LINE: usize = 64;
 
-/// The maximum number of inputs up to [`MOST_BYTE`] for which sums of products with i8 fit an i32.
-const MOST_BYTES: usize = 1 << 16;
-const MOST_BYTE: i16 = 255;
+/// The maximum number of inputs up to [`MAX_BYTE`] for which sums of products with i8 fit an i32.
+const MAX_BYTES: usize = 1 << 16;
+const MAX_BYTE: i16 = 255;
 
-/// Computes [`row_products`] of at most [`MOST_BYTES`] inputs up to [`MOST_BYTE`]. A closure would not
+/// Computes [`row_products`] of up to [`MAX_BYTES`] inputs up to [`MAX_BYTE`]. A closure would not
 /// be inlined, and so not use the caller's vector instructions.
 #[inline(always)]
 fn products_of_bytes(weights: &[i8], x: &[i16]) -> Vec<i64> {
@@ -593,7 +593,7 @@ pub(super) fn largest_input(net: &Architecture, qa: i32) -> i64 {
 
 pub(super) fn shift_and_unit(net: &Architecture, scales: Scales) -> (u32, f32) {
     let top = largest_input(net, scales.qa);
-    let smallest = || (0..31).find(|shift| top >> shift <= MOST_INPUT).unwrap_or(31);
+    let smallest = || (0..31).find(|shift| top >> shift <= MAX_INPUT).unwrap_or(31);
     let shift = scales.head_shift.unwrap_or_else(smallest);
     let unit = f64::from(1_u32 << shift) / (top as f64 * f64::from(scales.qb));
     (shift, unit as f32)

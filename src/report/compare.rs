@@ -446,7 +446,7 @@ impl Comparison {
             });
         }
         let verdicts = only_meeting.map_or(rated.verdicts, |PairedGames { players, pairs }| {
-            vec![PlayerDifference::of_match(players.map(|player| &names[player][..]), pairs)]
+            vec![PlayerDifference::from_match(players.map(|player| &names[player][..]), pairs)]
         });
         self.games = Some(Games {
             count: 2 * played.meetings.iter().map(|it| it.pairs.len()).sum::<u64>(),

@@ -212,7 +212,7 @@ pub struct PlayerDifference {
 
 impl PlayerDifference {
     /// Returns the result of a match of two players. Pairs are from the first one's point of view.
-    pub fn of_match(names: [&str; 2], pairs: &PairCounts) -> Self {
+    pub fn from_match(names: [&str; 2], pairs: &PairCounts) -> Self {
         let ahead = pairs.mean_score().is_none_or(|score| score >= 0.5);
         let [stronger, weaker] = if ahead { names } else { [names[1], names[0]] };
         let pairs = if ahead { *pairs } else { pairs.reverse_players() };

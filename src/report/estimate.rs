@@ -13,7 +13,7 @@ use super::chance;
 pub const FEW_GROUPS: usize = 30;
 /// The largest number of bundles. More groups are bundled and left out together. Independent groups
 /// in equal bundles have the same standard error; this many bundles give it to within 1 %.
-const MOST_BUNDLES: usize = 16_384;
+const MAX_BUNDLES: usize = 16_384;
 
 /// A mean, or a function of means, and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -61,7 +61,7 @@ pub struct Means {
 impl Means {
     /// Creates means from columns of [sums](Groups::sum_groups) by group.
     pub fn new(groups: &Groups, columns: &[Vec<f64>]) -> Self {
-        let bundles = groups.counts.len().min(MOST_BUNDLES);
+        let bundles = groups.counts.len().min(MAX_BUNDLES);
         let bundled = |values: &mut dyn Iterator<Item = f64>| {
             let mut sums = vec![0.0; bundles];
             values.enumerate().for_each(|(group, value)| sums[group % bundles] += value);

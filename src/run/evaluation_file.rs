@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::base::{open_base, replace_base_terms};
 use super::evaluation_names::short_name;
-use super::evaluator::{EvaluationForm, Evaluator, FloatEvaluation};
+use super::evaluator::{Evaluator, EvaluatorKind, FloatEvaluation};
 use super::folder::{BEST, NET};
 use super::path::{FileKind, kind_of, weights_file};
 use super::recipe::{self, Recipe};
@@ -34,12 +34,12 @@ impl Evaluator {
         device: &(Device, Compute),
         listener: &dyn Progress,
     ) -> Result<Self> {
-        let given = name.to_string();
-        let built_in = |form| Ok(Self::without_file(given.clone(), form));
+        let name_or_path = name.to_string();
+        let built_in = |kind| Ok(Self::without_file(name_or_path.clone(), kind));
         match name {
-            "constant" => return built_in(EvaluationForm::Constant),
-            "material" => return built_in(EvaluationForm::from_terms(HceWeights::material_only())),
-            "score" => return built_in(EvaluationForm::Score),
+            "constant" => return built_in(EvaluatorKind::Constant),
+            "material" => return built_in(EvaluatorKind::from_terms(HceWeights::material_only())),
+            "score" => return built_in(EvaluatorKind::Score),
             _ => {}
         }
         let path = weights_file(Path::new(name));
@@ -55,22 +55,22 @@ impl Evaluator {
             FileKind::Weights => open_weights(&bytes, &path, device).with_context(shown),
             FileKind::Json => of_json(&bytes).with_context(shown).map(|weights| {
                 let scale = weights.scale;
-                (None, EvaluationForm::from_terms(weights), Some(scale), None)
+                (None, EvaluatorKind::from_terms(weights), Some(scale), None)
             }),
             FileKind::Other => open_net(&path, listener),
         };
-        let (recipe, form, fitted, caution) = opened?;
+        let (recipe, kind, fitted_scale, caution) = opened?;
         let (name, digest) = (short_name(&path), Some(sha256_prefix(&bytes)));
         let cautions = caution.into_iter().collect();
-        Ok(Self { name, given, recipe, digest, fitted, cautions, form })
+        Ok(Self { name, name_or_path, recipe, digest, fitted_scale, cautions, kind })
     }
 
     /// Opens the terms of a checkpoint as they were before training; None for a net.
     pub fn before_training(path: &Path) -> Result<Option<Self>> {
         let (Checkpoint { weights, .. }, recipe) = recipe::open_checkpoint(path)?;
         let Some(terms) = recipe.run_terms()? else { return Ok(None) };
-        let form = terms_form(&terms, terms.read_weights(&weights, recipe.config.scale, false)?);
-        Ok(Some(Self::without_file("start weights".to_string(), form)))
+        let kind = kind_of_terms(&terms, terms.read_weights(&weights, recipe.config.scale, false)?);
+        Ok(Some(Self::without_file("start weights".to_string(), kind)))
     }
 
     /// Opens an evaluation whose values are centipawns: internal units of engines are converted.
@@ -80,24 +80,24 @@ impl Evaluator {
         listener: &dyn Progress,
     ) -> Result<Self> {
         let mut opened = Self::open_evaluation(name, device, listener)?;
-        if let EvaluationForm::Integers(Evaluation::Net(net)) = &mut opened.form
+        if let EvaluatorKind::QuantisedNet(Evaluation::Net(net)) = &mut opened.kind
             && let Some(pawn) = Arc::make_mut(net).use_centipawns()
         {
-            opened.fitted = opened.fitted.map(|units| 100.0 * units / f64::from(pawn));
+            opened.fitted_scale = opened.fitted_scale.map(|units| 100.0 * units / f64::from(pawn));
             listener.report_remark(&format!("{name}: {pawn} of these are 100 centipawns here"));
         }
         Ok(opened)
     }
 
     /// Creates an evaluation without a file.
-    fn without_file(name: String, form: EvaluationForm) -> Self {
-        let given = name.clone();
-        Self { name, given, recipe: None, digest: None, fitted: None, cautions: vec![], form }
+    fn without_file(name: String, kind: EvaluatorKind) -> Self {
+        let (name_or_path, cautions) = (name.clone(), Vec::new());
+        Self { name, name_or_path, recipe: None, digest: None, fitted_scale: None, cautions, kind }
     }
 }
 
 /// Origin, evaluation, fitted scale, and a caution about how a file was read.
-type Opened = (Option<Recipe>, EvaluationForm, Option<f64>, Option<String>);
+type Opened = (Option<Recipe>, EvaluatorKind, Option<f64>, Option<String>);
 
 fn open_weights(
     bytes: &[u8],
@@ -111,14 +111,14 @@ fn open_weights(
         let scale = facts.get("scale").and_then(|scale| scale.parse().ok());
         let scale = scale.context("its header has no `scale`")?;
         let terms = recipe.as_ref().map(Recipe::run_terms).transpose()?.flatten();
-        let form = match &terms {
-            Some(terms) => terms_form(terms, terms.read_weights(&weights, scale, true)?),
+        let kind = match &terms {
+            Some(terms) => kind_of_terms(terms, terms.read_weights(&weights, scale, true)?),
             None => {
                 let list = hce::terms::built_in_list();
-                EvaluationForm::from_terms(HceWeights::from_weights(&weights, list, scale, true)?)
+                EvaluatorKind::from_terms(HceWeights::from_weights(&weights, list, scale, true)?)
             }
         };
-        return Ok((recipe, form, Some(scale), None));
+        return Ok((recipe, kind, Some(scale), None));
     }
     let source = export::import_weights(bytes, &Default::default())?;
     let base = recipe.as_ref().map(Recipe::open_base).transpose()?.flatten();
@@ -127,7 +127,7 @@ fn open_weights(
     let model = Model::new(&kind, &source.weights, device, *compute)?;
     let fitted = fitted_to_floats(path, source.scales.scale.into());
     let floats = FloatEvaluation { model, encoder, source, integers: OnceLock::new() };
-    Ok((recipe, EvaluationForm::Floats(Box::new(floats)), fitted, None))
+    Ok((recipe, EvaluatorKind::FloatNet(Box::new(floats)), fitted, None))
 }
 
 /// Returns the scale fitted to the exported net of floats, in the centipawns of the floats.
@@ -166,13 +166,14 @@ fn open_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
         base = provenance.base.as_ref().map(open_base).transpose()?.map(|base| base.evaluation);
         recipe = Recipe::of_manifest(provenance);
     }
-    Ok((recipe, EvaluationForm::Integers(Evaluation::from_net(loaded.net, base)), fitted, caution))
+    let kind = EvaluatorKind::QuantisedNet(Evaluation::from_net(loaded.net, base));
+    Ok((recipe, kind, fitted, caution))
 }
 
 /// Makes the terms that a run tuned, with these weights.
-fn terms_form(terms: &RunTerms, weights: HceWeights) -> EvaluationForm {
+fn kind_of_terms(terms: &RunTerms, weights: HceWeights) -> EvaluatorKind {
     match &terms.engine {
-        Some(engine) => EvaluationForm::Traced(Box::new((engine.clone(), weights))),
-        None => EvaluationForm::from_terms(weights),
+        Some(engine) => EvaluatorKind::Traced(Box::new((engine.clone(), weights))),
+        None => EvaluatorKind::from_terms(weights),
     }
 }

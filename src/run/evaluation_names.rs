@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use super::evaluator::Evaluator;
 use super::path::weights_file;
-use crate::train::KEPT;
+use crate::train::CHECKPOINT_FOLDER;
 
 /// Fails if an evaluation is given twice; a run folder means its best checkpoint.
 pub fn require_distinct_evaluations(given: &[String]) -> Result<()> {
@@ -30,7 +30,7 @@ pub fn make_names_distinct(evaluators: &mut [Evaluator]) {
     for (i, name) in shorten_run_names(&names).into_iter().enumerate() {
         let equal = names.iter().filter(|it| **it == names[i]).count() > 1;
         let evaluator = &mut evaluators[i];
-        evaluator.name = if equal { evaluator.given.clone() } else { name };
+        evaluator.name = if equal { evaluator.name_or_path.clone() } else { name };
     }
 }
 
@@ -51,7 +51,8 @@ pub fn shorten_run_names(names: &[String]) -> Vec<String> {
 pub fn short_name(path: &Path) -> String {
     let text = |name: Option<&OsStr>| name.unwrap_or_default().to_string_lossy().into_owned();
     let stem = text(path.file_stem());
-    let run = path.parent().filter(|folder| folder.ends_with(KEPT)).and_then(Path::parent);
+    let run =
+        path.parent().filter(|folder| folder.ends_with(CHECKPOINT_FOLDER)).and_then(Path::parent);
     match run.or(path.parent()).and_then(Path::file_name) {
         Some(folder) if run.is_some() || matches!(&stem[..], "best" | "last" | "net" | "terms") => {
             format!("{}/{stem}", folder.to_string_lossy())

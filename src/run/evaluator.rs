@@ -25,27 +25,27 @@ use crate::terms::EngineTerms;
 pub struct Evaluator {
     pub name: String,
     /// Name or path by which it was opened.
-    pub given: String,
+    pub name_or_path: String,
     /// Recipe of its training; None if the training, and so its games, are unknown.
     pub recipe: Option<Recipe>,
     /// SHA-256 of its file; None if it is built in.
     pub digest: Option<String>,
     /// Scale of its centipawns for expected results, if known.
-    pub(super) fitted: Option<f64>,
+    pub(super) fitted_scale: Option<f64>,
     /// Reasons why the net may not be what it was read as, with the cure.
     pub cautions: Vec<String>,
-    pub(super) form: EvaluationForm,
+    pub(super) kind: EvaluatorKind,
 }
 
-pub(super) enum EvaluationForm {
+pub(super) enum EvaluatorKind {
     Constant,
     Score,
     Terms(Evaluation, Box<HceWeights>),
     /// Terms of another engine, which are known from its traces only.
     Traced(Box<(EngineTerms, HceWeights)>),
-    Floats(Box<FloatEvaluation>),
+    FloatNet(Box<FloatEvaluation>),
     /// A net in integers, with its base evaluation if it has one.
-    Integers(Evaluation),
+    QuantisedNet(Evaluation),
 }
 
 /// A net in floats.
@@ -58,16 +58,17 @@ pub(super) struct FloatEvaluation {
 }
 
 /// Returns why a net trained on `data`, with these values of pieces, is worthless, and the cure.
-pub fn reason_unlearnt(values: &[f64; 5], data: &[DataFile]) -> Option<String> {
+pub fn explain_untrained_net(values: &[f64; 5], data: &[DataFile]) -> Option<String> {
     let values = describe_unsound(values)?;
-    let cure = match are_few_for_nets(data) {
-        true => "Its games are too few: play more, or tune handcrafted terms on them",
-        false => "Train it longer, or at another rate",
+    let cure = if are_few_for_nets(data) {
+        "Its games are too few: play more, or tune handcrafted terms on them"
+    } else {
+        "Train it longer, or at another rate"
     };
     Some(format!("this net does not know the pieces ({values}). {cure}."))
 }
 
-impl EvaluationForm {
+impl EvaluatorKind {
     pub fn from_terms(weights: HceWeights) -> Self {
         Self::Terms(Evaluation::from_terms(&weights), Box::new(weights))
     }
@@ -75,23 +76,23 @@ impl EvaluationForm {
 
 impl Evaluator {
     pub fn describe_kind(&self) -> &'static str {
-        match &self.form {
-            EvaluationForm::Constant => "the mean result for every position",
-            EvaluationForm::Score => "the score in the data, from a search: a bound, and no rival",
-            EvaluationForm::Terms(..) if !self.is_trained() => {
+        match &self.kind {
+            EvaluatorKind::Constant => "the mean result for every position",
+            EvaluatorKind::Score => "the score in the data, from a search: a bound, and no rival",
+            EvaluatorKind::Terms(..) if !self.is_trained() => {
                 "piece values of 100, 320, 330, 500 and 900 centipawns"
             }
-            EvaluationForm::Terms(..) | EvaluationForm::Traced(_) => "handcrafted terms",
-            EvaluationForm::Integers(_) => "a net in integers",
-            EvaluationForm::Floats(_) => "a net in floats",
+            EvaluatorKind::Terms(..) | EvaluatorKind::Traced(_) => "handcrafted terms",
+            EvaluatorKind::QuantisedNet(_) => "a net in integers",
+            EvaluatorKind::FloatNet(_) => "a net in floats",
         }
     }
 
     /// Returns whether it needs boards that are not flipped to the side to move.
     pub fn needs_colours(&self) -> bool {
-        match &self.form {
-            EvaluationForm::Floats(floats) => floats.encoder.needs_colours(),
-            EvaluationForm::Integers(evaluation) => evaluation.needs_colours(),
+        match &self.kind {
+            EvaluatorKind::FloatNet(floats) => floats.encoder.needs_colours(),
+            EvaluatorKind::QuantisedNet(evaluation) => evaluation.needs_colours(),
             _ => false,
         }
     }
@@ -102,38 +103,38 @@ impl Evaluator {
     }
 
     pub fn needs_scores(&self) -> bool {
-        matches!(self.form, EvaluationForm::Score)
+        matches!(self.kind, EvaluatorKind::Score)
     }
 
     /// Returns its handcrafted terms, if they are built in.
     pub fn built_in_terms(&self) -> Option<&HceWeights> {
-        match &self.form {
-            EvaluationForm::Terms(_, weights) => Some(weights),
+        match &self.kind {
+            EvaluatorKind::Terms(_, weights) => Some(weights),
             _ => None,
         }
     }
 
     /// Returns its handcrafted terms, built in or of an engine.
     pub fn any_terms(&self) -> Option<&HceWeights> {
-        match &self.form {
-            EvaluationForm::Terms(_, weights) => Some(weights),
-            EvaluationForm::Traced(traced) => Some(&traced.1),
+        match &self.kind {
+            EvaluatorKind::Terms(_, weights) => Some(weights),
+            EvaluatorKind::Traced(traced) => Some(&traced.1),
             _ => None,
         }
     }
 
     /// Returns the scale for the margins of a search: the fitted one, or a usual one.
-    pub fn scale_in_search(&self) -> f64 {
+    pub fn search_scale(&self) -> f64 {
         const USUAL: f64 = 200.0;
-        self.fitted.unwrap_or(USUAL)
+        self.fitted_scale.unwrap_or(USUAL)
     }
 
     /// Fails if a position alone cannot be evaluated.
-    pub fn require_bare_positions(&self) -> Result<()> {
-        let why = match &self.form {
-            EvaluationForm::Score => "a position alone has no score",
-            EvaluationForm::Constant => "it is the mean result of many positions",
-            EvaluationForm::Traced(_) => {
+    pub fn ensure_needs_only_position(&self) -> Result<()> {
+        let why = match &self.kind {
+            EvaluatorKind::Score => "a position alone has no score",
+            EvaluatorKind::Constant => "it is the mean result of many positions",
+            EvaluatorKind::Traced(_) => {
                 "its terms are code of the engine; `nnuance compare` reads its traces"
             }
             _ => return Ok(()),
@@ -141,9 +142,9 @@ impl Evaluator {
         bail!("cannot evaluate positions with {}: {why}", self.name)
     }
 
-    /// Returns the evaluation for a search; of a checkpoint's net the integers.
-    pub fn in_search(&self) -> Result<Box<dyn Evaluate + Send + '_>> {
-        self.require_bare_positions()?;
+    /// Returns the evaluation for a search. A checkpoint's net is quantised first.
+    pub fn search_evaluation(&self) -> Result<Box<dyn Evaluate + Send + '_>> {
+        self.ensure_needs_only_position()?;
         let evaluation = self.engine_evaluation().map_err(|why| {
             anyhow!("{} cannot play, since what plays are integers: {why}", self.name)
         })?;
@@ -153,19 +154,19 @@ impl Evaluator {
     /// Returns the evaluation that engines have: terms, or the integers of the net, which for a
     /// checkpoint are exported. None for an evaluation that needs more than positions.
     pub fn engine_evaluation(&self) -> Result<Option<&Evaluation>, &String> {
-        Ok(match &self.form {
-            EvaluationForm::Terms(evaluation, _) | EvaluationForm::Integers(evaluation) => {
+        Ok(match &self.kind {
+            EvaluatorKind::Terms(evaluation, _) | EvaluatorKind::QuantisedNet(evaluation) => {
                 Some(evaluation)
             }
-            EvaluationForm::Floats(floats) => Some(floats.exported_integers()?),
-            EvaluationForm::Constant | EvaluationForm::Score | EvaluationForm::Traced(_) => None,
+            EvaluatorKind::FloatNet(floats) => Some(floats.exported_integers()?),
+            EvaluatorKind::Constant | EvaluatorKind::Score | EvaluatorKind::Traced(_) => None,
         })
     }
 
     /// Returns the values of the [roles](crate::inspect::ROLES) in ordinary positions. None if it
     /// needs more than positions.
     pub fn piece_values(&self) -> Option<[f64; 5]> {
-        self.require_bare_positions().ok()?;
+        self.ensure_needs_only_position().ok()?;
         let value = |position: &Position| match self
             .predict_samples(&[Sample::from_position(*position)], &[])
         {
@@ -176,42 +177,42 @@ impl Evaluator {
     }
 
     /// Returns why the net of a run is worthless, if it has not learnt the pieces.
-    pub fn reason_unlearnt(&self) -> Option<String> {
+    pub fn explain_untrained(&self) -> Option<String> {
         let recipe = self.recipe.as_ref().filter(|recipe| recipe.config.is_net())?;
-        reason_unlearnt(&self.piece_values()?, &recipe.data)
+        explain_untrained_net(&self.piece_values()?, &recipe.data)
     }
 
     /// Evaluates samples from these files to centipawns for the side to move.
     pub fn predict_samples(&self, samples: &[Sample], files: &[PathBuf]) -> Result<Predictions> {
-        let cp = match &self.form {
-            EvaluationForm::Constant => None,
-            EvaluationForm::Score => {
+        let cp = match &self.kind {
+            EvaluatorKind::Constant => None,
+            EvaluatorKind::Score => {
                 let scores = samples.iter().map(|sample| sample.score.map(f64::from));
                 Some(scores.collect::<Option<_>>().context("a position has no score")?)
             }
-            EvaluationForm::Terms(evaluation, _) => {
-                let values = samples.par_iter();
-                Some(values.map(|it| evaluation.evaluate_exactly(&it.position)).collect())
+            EvaluatorKind::Terms(evaluation, _) => {
+                let samples = samples.par_iter();
+                Some(samples.map(|it| evaluation.evaluate_exactly(&it.position)).collect())
             }
-            EvaluationForm::Integers(evaluation) => {
+            EvaluatorKind::QuantisedNet(evaluation) => {
                 let positions: Vec<Position> = samples.iter().map(|it| it.position).collect();
                 Some(evaluation.evaluate_all(&positions).into_iter().map(f64::from).collect())
             }
-            EvaluationForm::Traced(traced) => {
+            EvaluatorKind::Traced(traced) => {
                 let values = evaluate_traces(traced, samples, files);
                 Some(values.with_context(|| self.name.clone())?)
             }
-            EvaluationForm::Floats(floats) => Some(floats.evaluate_samples(samples)?),
+            EvaluatorKind::FloatNet(floats) => Some(floats.evaluate_samples(samples)?),
         };
         if let Some(cp) = &cp
-            && let Some(i) = cp.iter().position(|cp| !cp.is_finite())
+            && let Some(sample_index) = cp.iter().position(|cp| !cp.is_finite())
         {
             bail!(
                 "{} evaluates {} to {}: its weights are too large or NaN; train it again \
                  with a lower learning rate",
                 self.name,
-                samples[i].position.to_fen(),
-                cp[i]
+                samples[sample_index].position.to_fen(),
+                cp[sample_index]
             );
         }
         let bound = self.needs_scores();

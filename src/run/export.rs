@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use super::Host;
 use super::base::{base_fact, open_base, read_base, replace_base_terms};
-use super::evaluator::{Evaluator, reason_unlearnt};
+use super::evaluator::{Evaluator, explain_untrained_net};
 use super::inspect;
 use super::measure::position_facts;
 use super::recipe::{Recipe, list_names};
@@ -31,7 +31,7 @@ pub struct WrittenNet {
     pub kind: &'static str,
     /// Paths of floats, net and manifest.
     pub paths: [PathBuf; 3],
-    /// Reason why the net is worthless, see [`reason_unlearnt`].
+    /// Reason why the net is worthless, see [`explain_untrained_net`].
     pub unlearnt: Option<String>,
     /// Differences that engines of Stockfish may compute.
     pub cautions: Vec<String>,
@@ -234,7 +234,7 @@ pub fn write_export(
     let evaluation = Evaluation::from_net(exported.net.clone(), base);
     let value = |position: &Position| evaluation.evaluate(position);
     let values = ordinary_values(|position| value(position).into());
-    let unlearnt = data.and_then(|data| reason_unlearnt(&values, &data));
+    let unlearnt = data.and_then(|data| explain_untrained_net(&values, &data));
     if let Some(why) = unlearnt.as_ref().filter(|_| !force) {
         bail!("{why} To write it all the same, add --force");
     }

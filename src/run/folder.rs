@@ -10,7 +10,7 @@ use crate::config::RUN_HEADER;
 use crate::input;
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::train::KEPT;
+use crate::train::CHECKPOINT_FOLDER;
 
 /// The resolved config.
 pub const CONFIG: &str = "config.toml";
@@ -147,7 +147,7 @@ impl RunFolder {
     /// Removes the files of a run, but not those of earlier stages.
     pub fn clear_run(&self) -> Result<()> {
         remove_files(&self.path, |name| FILES.contains(&name))?;
-        let checkpoints = self.path_of(KEPT);
+        let checkpoints = self.path_of(CHECKPOINT_FOLDER);
         remove_files(&checkpoints, |name| name.ends_with(".safetensors"))?;
         // Only an empty folder is removed.
         let _ = std::fs::remove_dir(&checkpoints);

@@ -91,7 +91,7 @@ pub fn select_positions(
     let mut known: Vec<(usize, &str, &Recipe)> = Vec::new();
     for (evaluation, evaluator) in evaluators.iter().enumerate().filter(|(_, it)| it.is_trained()) {
         let name = &evaluator.name[..];
-        if let Some(why) = evaluator.reason_unlearnt() {
+        if let Some(why) = evaluator.explain_untrained() {
             cautions[evaluation].push(format!("{name}: {why}"));
         }
         cautions[evaluation].extend(evaluator.cautions.iter().cloned());

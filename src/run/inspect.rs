@@ -59,10 +59,10 @@ impl TermsInspection {
     /// Inspects terms. Those of a run are among the evaluations `measured` on these files.
     pub fn new(tuned: &Evaluator, measured: Option<(&Measurement, &[PathBuf])>) -> Result<Self> {
         let weights = tuned.any_terms();
-        let weights = weights.with_context(|| format!("{} holds no terms", tuned.given))?;
+        let weights = weights.with_context(|| format!("{} holds no terms", tuned.name_or_path))?;
         let gain = |(measured, files): (&Measurement, &[PathBuf])| {
             let index = measured.evaluations.iter().position(|it| it.name == tuned.name);
-            let pair = Evaluator::before_training(Path::new(&tuned.given))?.zip(index);
+            let pair = Evaluator::before_training(Path::new(&tuned.name_or_path))?.zip(index);
             pair.map(|(start, index)| measured.compare_with(index, &start, files)).transpose()
         };
         let tuning = measured.map(gain).transpose()?.flatten();

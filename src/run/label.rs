@@ -17,7 +17,7 @@ pub fn open_static(
     listener: &dyn Progress,
 ) -> Result<Evaluation> {
     let evaluator = Evaluator::open_in_centipawns(&evaluated_file(name), device, listener)?;
-    evaluator.require_bare_positions()?;
+    evaluator.ensure_needs_only_position()?;
     let evaluation = evaluator.engine_evaluation().map_err(|why| anyhow!("{name}: {why}"))?;
     Ok(evaluation.context("it evaluates positions alone")?.clone())
 }

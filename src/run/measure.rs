@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
 
 use super::data_plan::{collect_samples, measuring_plan};
-use super::evaluator::{EvaluationForm, Evaluator};
+use super::evaluator::{Evaluator, EvaluatorKind};
 use super::folder::{BEST, NET};
 use super::honest::Selection;
 use super::played::Match;
@@ -96,21 +96,21 @@ pub fn read_positions(
 /// Finds floats and integers of one net, as indices of evaluations.
 fn net_pairs(evaluators: &[Evaluator]) -> Vec<[usize; 2]> {
     let find_floats = |integers: &Evaluator| {
-        let net = net_of(&integers.given);
-        evaluators
-            .iter()
-            .position(|it| matches!(it.form, EvaluationForm::Floats(_)) && net_of(&it.given) == net)
+        let net = net_of(&integers.name_or_path);
+        evaluators.iter().position(|it| {
+            matches!(it.kind, EvaluatorKind::FloatNet(_)) && net_of(&it.name_or_path) == net
+        })
     };
     let integers = evaluators
         .iter()
         .enumerate()
-        .filter(|(_, it)| matches!(it.form, EvaluationForm::Integers(_)));
+        .filter(|(_, it)| matches!(it.kind, EvaluatorKind::QuantisedNet(_)));
     integers.filter_map(|(index, it)| Some([find_floats(it)?, index])).collect()
 }
 
 /// Returns the common name of floats and integers: a run's folder, or the path up to its extension.
-fn net_of(given: &str) -> String {
-    let path = Path::new(given);
+fn net_of(name_or_path: &str) -> String {
+    let path = Path::new(name_or_path);
     let is_named = |name: &str| path.file_name().is_some_and(|it| it == name);
     match path.parent() {
         Some(folder) if is_named(BEST) || is_named(NET) => folder.to_string_lossy().into_owned(),

@@ -31,14 +31,14 @@ pub fn find_played_moves(
         "no position has the choice of a winner among several moves; name games that were won, in \
          PGN, viriformat or binpack"
     );
-    evaluators.iter().try_for_each(|evaluator| evaluator.in_search().map(drop))?;
+    evaluators.iter().try_for_each(|evaluator| evaluator.search_evaluation().map(drop))?;
     let groups = Groups::new(samples.iter().map(Sample::split_group))
         .with_known_groups(games_known(&samples));
     let firsts_of = |evaluator: &Evaluator| -> Vec<Option<f64>> {
         let counter = listener.count(Some(samples.len() as u64), "searching moves");
         let search_block = |samples: &[Sample]| {
-            let mut evaluation = evaluator.in_search().expect("tried before");
-            let mut quiescence = Quiescence::new(evaluator.scale_in_search());
+            let mut evaluation = evaluator.search_evaluation().expect("tried before");
+            let mut quiescence = Quiescence::new(evaluator.search_scale());
             let first = |it| rank_first(it, &mut quiescence, &mut *evaluation);
             let firsts: Vec<Option<f64>> = samples.iter().map(first).collect();
             counter(samples.len() as u64);

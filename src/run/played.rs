@@ -116,11 +116,11 @@ impl Match {
         if !evaluator.is_trained() {
             return Ok(find(&|it| it.name == evaluator.name && it.digest.is_none()));
         }
-        let path = weights_file(Path::new(&evaluated_file(&evaluator.given)));
+        let path = weights_file(Path::new(&evaluated_file(&evaluator.name_or_path)));
         let digest = digest::short_of_file(&path);
         let digest = Some(digest.with_context(|| format!("cannot read {}", path.display()))?);
         let name = short_name(&path);
-        let is_called = |it: &MatchPlayer| it.name == name || it.name == evaluator.given;
+        let is_called = |it: &MatchPlayer| it.name == name || it.name == evaluator.name_or_path;
         let player = find(&|it| is_called(it) && it.digest == digest)
             .or_else(|| find(&|it| it.digest == digest))
             .or_else(|| find(&|it| is_called(it) && it.digest.is_none()));

@@ -37,7 +37,7 @@ impl SearchPlayer {
         listener: &dyn Progress,
     ) -> Result<Self> {
         let evaluator = Evaluator::open_in_centipawns(&evaluated_file(name), device, listener)?;
-        evaluator.in_search()?;
+        evaluator.search_evaluation()?;
         Ok(Self { evaluator, mebibytes: Self::MEBIBYTES })
     }
 
@@ -47,13 +47,13 @@ impl SearchPlayer {
     }
 
     /// Returns an evaluator that follows the moves of a search.
-    pub fn in_search(&self) -> Box<dyn Evaluate + Send + '_> {
-        self.evaluator.in_search().expect("tried when it was opened")
+    pub fn search_evaluation(&self) -> Box<dyn Evaluate + Send + '_> {
+        self.evaluator.search_evaluation().expect("tried when it was opened")
     }
 
     /// Returns the scale for the margins of a search.
     pub fn search_scale(&self) -> f64 {
-        self.evaluator.scale_in_search()
+        self.evaluator.search_scale()
     }
 }
 
@@ -65,7 +65,7 @@ impl PlayerFactory for SearchPlayer {
     fn start_player(&self) -> Result<Box<dyn Player + '_>, EngineError> {
         Ok(Box::new(AtBoard {
             searcher: Searcher::new(self.mebibytes),
-            evaluation: self.in_search(),
+            evaluation: self.search_evaluation(),
             scale: self.search_scale(),
             alarm: None,
         }))

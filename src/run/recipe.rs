@@ -189,7 +189,7 @@ pub fn open_checkpoint(path: &Path) -> Result<(Checkpoint, Recipe)> {
         .and_then(|()| Recipe::read_header(&facts))
         .and_then(|recipe| recipe.ok_or_else(|| anyhow!("its header has no config")))
         .with_context(|| path.display().to_string())?;
-    if let Some(resume_point) = &checkpoint.state.place {
+    if let Some(resume_point) = &checkpoint.state.resume_point {
         recipe.add(&resume_point.read);
     }
     Ok((checkpoint, recipe))

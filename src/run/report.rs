@@ -120,7 +120,7 @@ fn compare_on(
         let samples = &measured.samples;
         if run.recipe.config.is_net() {
             sections.extend(inspect::net_sections(&best, name, samples, removed, host.listener)?);
-        } else if let Some(tuned) = evaluators.iter().find(|it| it.given == best) {
+        } else if let Some(tuned) = evaluators.iter().find(|it| it.name_or_path == best) {
             let inspection = TermsInspection::new(tuned, Some((&measured, &files)))?;
             gains.extend(inspection.tuning.iter().map(|it| it.gain_sentence()));
             sections.extend(inspection.page_sections(name));
@@ -220,11 +220,11 @@ fn describe_runs(runs: &[ShownRun], evaluators: &[Evaluator]) -> (Vec<ReportRun>
     for run in runs {
         let mut page = run.page.clone();
         let file = [folder::NET, folder::BEST].into_iter().find_map(|name| run.existing_path(name));
-        let evaluator = evaluators.iter().find(|it| Some(&it.given) == file.as_ref());
+        let evaluator = evaluators.iter().find(|it| Some(&it.name_or_path) == file.as_ref());
         if let Some(values) = evaluator.and_then(Evaluator::piece_values) {
             page.about.insert(1, ("pieces".to_string(), list_values(&values)));
         }
-        let why = evaluator.and_then(Evaluator::reason_unlearnt);
+        let why = evaluator.and_then(Evaluator::explain_untrained);
         warnings.extend(why.map(|why| format!("{}: {why}", page.name)));
         pages.push(page);
     }
@@ -256,7 +256,7 @@ fn open_evaluations(runs: &[ShownRun], with: &[String], host: &Host) -> Result<V
     if !with.iter().any(|name| name == "material") {
         evaluators.push(open("material")?);
     }
-    let given: Vec<String> = evaluators.iter().map(|it| it.given.clone()).collect();
+    let given: Vec<String> = evaluators.iter().map(|it| it.name_or_path.clone()).collect();
     require_distinct_evaluations(&given)?;
     make_names_distinct(&mut evaluators);
     Ok(evaluators)

@@ -318,7 +318,7 @@ impl<'a> OpenRun<'a> {
             };
             let end;
             (end, checkpoint) = train::train_model(&job, checkpoint, batches, watch)?;
-            if end != End::Round {
+            if end != End::RoundComplete {
                 return Ok((end, checkpoint));
             }
         }

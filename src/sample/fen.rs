@@ -55,16 +55,16 @@ const LETTERS: [u16; 256] = {
 const PIECE: u16 = 1 << 5 | 1 << 4;
 const WRONG: u16 = 1 << 9;
 /// The length of the longest board field, 64 squares and 7 slashes, plus one.
-const MOST: usize = 72;
+const MAX_BYTES: usize = 72;
 
 /// Parses a board field and returns its pieces, and the text after the space that ends it.
 fn parse_board(fen: &[u8]) -> Option<(Planes, &[u8])> {
     // Branches would be mispredicted. Squares are counted from a8 on.
-    let mut nibbles = [0; MOST];
+    let mut nibbles = [0; MAX_BYTES];
     let [mut count, mut length] = [0, 0];
     let [mut square, mut ranks] = [0, 1];
     let (mut occupied, mut wrong) = <(u64, bool)>::default();
-    for &byte in fen.iter().take(MOST).take_while(|byte| **byte != b' ') {
+    for &byte in fen.iter().take(MAX_BYTES).take_while(|byte| **byte != b' ') {
         let letter = LETTERS[usize::from(byte)];
         let piece = letter >> 4 & 1;
         let ends = byte == b'/';

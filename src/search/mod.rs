@@ -23,11 +23,11 @@ use tree::{INFINITE, Margins, SearchTree};
 use crate::score::Score;
 
 /// Longest line in half-moves from the root.
-pub const MOST_PLIES: usize = 128;
-pub const MOST_DEPTH: u32 = 100;
+pub const MAX_PLIES: usize = 128;
+pub const MAX_DEPTH: u32 = 100;
 const MATES: i32 = Score::HIGHEST;
 
-/// Limits of a search; the first one reached ends it. Without any it ends after [`MOST_DEPTH`].
+/// Limits of a search; the first one reached ends it. Without any it ends after [`MAX_DEPTH`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Half-moves of the last iteration, at least 1.
@@ -96,7 +96,7 @@ impl Searcher {
         let mut tree = SearchTree::new(game, evaluation, memory, Margins::new(scale), nodes, stop);
         let moves = game.legal_moves();
         let mut result = initial_result(game, &mut tree, moves.first());
-        for depth in 1..=limits.depth.unwrap_or(MOST_DEPTH).clamp(1, MOST_DEPTH) {
+        for depth in 1..=limits.depth.unwrap_or(MAX_DEPTH).clamp(1, MAX_DEPTH) {
             let enough = depth > 1 && limits.soft_nodes.is_some_and(|soft| tree.nodes >= soft);
             if moves.is_empty() || enough || stop.load(Ordering::Relaxed) {
                 break;

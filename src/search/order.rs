@@ -67,12 +67,12 @@ const FIRST: i32 = 1 << 30;
 const WINNING: i32 = 1 << 28;
 const KILLER: i32 = 1 << 26;
 const LOSING: i32 = -(1 << 28);
-const MOST_MOVES: usize = 270;
+const MAX_MOVES: usize = 270;
 
 /// The legal moves of a position in their order.
 pub struct Picker<'a> {
     moves: &'a mut MoveList,
-    ranks: [i32; MOST_MOVES],
+    ranks: [i32; MAX_MOVES],
     next: usize,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Picker<'a> {
         killers: [PackedMove; 2],
         history: &History,
     ) -> Self {
-        let mut ranks = [0; MOST_MOVES];
+        let mut ranks = [0; MAX_MOVES];
         for (rank, played) in ranks.iter_mut().zip(&*moves) {
             let packed = PackedMove::from_move(*played);
             *rank = match () {
@@ -134,7 +134,7 @@ fn capture_rank(chess: &Chess, played: Move) -> i32 {
 }
 
 /// Largest number of pieces that can take part in an exchange.
-const MOST_PIECES: usize = 32;
+const MAX_PIECES: usize = 32;
 
 /// Returns the value of a piece in an exchange in centipawns; the king's exceeds all others.
 pub fn piece_value(role: Role) -> i32 {
@@ -157,7 +157,7 @@ pub fn static_exchange(chess: &Chess, played: Move) -> i32 {
         occupied.discard(Square::from_coords(to.file(), from.rank()));
     }
     // `won[i]` is the gain of the side that takes for the i-th time, if the exchange stops there.
-    let mut won = [0; MOST_PIECES + 1];
+    let mut won = [0; MAX_PIECES + 1];
     let mut taken = 0;
     won[0] = played.capture().map_or(0, piece_value);
     let mut standing = piece_value(played.role());

@@ -3,7 +3,7 @@
 use shakmaty::{Chess, Position as _};
 
 use super::order::PackedMove;
-use super::{MATES, MOST_PLIES};
+use super::{MATES, MAX_PLIES};
 use crate::prefetch::prefetch_line;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,7 +157,7 @@ impl TranspositionTable {
             value: hit.value.map_or(NO_VALUE, |value| value as i16),
             // After a fail low, an earlier search's best move may still be best.
             best: if known && hit.best.is_none() { entry.best } else { hit.best },
-            depth: hit.depth.clamp(0, MOST_PLIES as i32) as u8,
+            depth: hit.depth.clamp(0, MAX_PLIES as i32) as u8,
             mark: hit.bound as u8 | generation << 2,
         };
     }

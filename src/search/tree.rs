@@ -9,7 +9,7 @@ use shakmaty::{Chess, Move, MoveList, Position as _};
 
 use super::order::{History, PackedMove, Picker, is_quiet, static_exchange};
 use super::table::{ScoreBound, TableHit, TranspositionTable};
-use super::{Evaluate, MATES, MOST_PLIES, SearchGame, follow_move, position_key};
+use super::{Evaluate, MATES, MAX_PLIES, SearchGame, follow_move, position_key};
 use crate::features::DirtyPieces;
 use crate::sample::Position;
 use crate::score::Score;
@@ -69,7 +69,7 @@ impl<'a> SearchTree<'a> {
         evaluation.refresh(&Position::from_chess(game.chess()));
         let keys = game.keys.clone();
         let root = keys.len() - 1;
-        let frames = vec![SearchFrame::default(); MOST_PLIES + 2];
+        let frames = vec![SearchFrame::default(); MAX_PLIES + 2];
         Self {
             evaluation,
             table,
@@ -121,7 +121,7 @@ impl<'a> SearchTree<'a> {
         if in_check && ply < 2 * self.depth as usize {
             depth += 1;
         }
-        if depth <= 0 || ply >= MOST_PLIES {
+        if depth <= 0 || ply >= MAX_PLIES {
             return self.quiesce_node(chess, [alpha, beta], ply);
         }
         self.reached = self.reached.max(ply);
@@ -406,7 +406,7 @@ impl QuietEnd {
 }
 
 /// Node limit of one search: far more than the captures of a position in practice.
-const MOST_NODES: u64 = 1 << 16;
+const MAX_NODES: u64 = 1 << 16;
 
 impl Quiescence {
     /// Creates a search with margins at the scale of a [`SearchSettings`](super::SearchSettings).
@@ -444,7 +444,7 @@ impl Quiescence {
         let game = SearchGame::new(chess.clone());
         let stop = AtomicBool::new(false);
         let memory = (&mut self.table, &mut self.history);
-        let mut tree = SearchTree::new(&game, evaluation, memory, self.margins, MOST_NODES, &stop);
+        let mut tree = SearchTree::new(&game, evaluation, memory, self.margins, MAX_NODES, &stop);
         let score = tree.quiesce_node(chess, [-INFINITE, INFINITE], 0);
         if tree.is_stopped {
             return None;
@@ -534,7 +534,7 @@ impl SearchTree<'_> {
         if ply > 0 && self.is_drawn(chess) {
             return 0;
         }
-        if ply >= MOST_PLIES {
+        if ply >= MAX_PLIES {
             return self.evaluate_position();
         }
         let (on_pv, key) = (beta - alpha > 1, self.key());

@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 
 use serde::{Deserialize, Serialize};
 
-use super::{KEPT, TrainError};
+use super::{CHECKPOINT_FOLDER, TrainError};
 use crate::input;
 use crate::output::{self, OutputError};
 use crate::resume_point::ResumePoint;
@@ -24,8 +24,8 @@ pub struct RunState {
     /// Positions trained on, after which the stream of batches continues.
     pub positions: u64,
     /// Resume point in streamed data.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<ResumePoint>,
+    #[serde(rename = "place", default, skip_serializing_if = "Option::is_none")]
+    pub resume_point: Option<ResumePoint>,
     pub best: Option<BestLoss>,
     pub unimproved: u64,
     pub log_rows: u64,
@@ -141,7 +141,7 @@ impl CheckpointWriter {
             self.handed = Some(checkpoint.state.step);
         }
         let best = files.best.then(|| self.path_of("best"));
-        let permanent = files.kept.map(|name| self.path_of(&format!("{KEPT}/{name}")));
+        let permanent = files.kept.map(|name| self.path_of(&format!("{CHECKPOINT_FOLDER}/{name}")));
         let last = files.last.then(|| self.path_of("last"));
         self.under_way = Some(thread::spawn(move || {
             let optimizer = take(&mut checkpoint.optimizer);

@@ -43,7 +43,7 @@ pub use settings::{KeepRule, Rounding, TrainingSettings};
 use target::{blend_targets, measure_losses};
 
 /// Folder of permanent checkpoints in a run's folder.
-pub const KEPT: &str = "checkpoints";
+pub const CHECKPOINT_FOLDER: &str = "checkpoints";
 
 #[doc(hidden)]
 pub struct Training<'a> {
@@ -51,12 +51,12 @@ pub struct Training<'a> {
     pub compute: Compute,
     pub device: &'a Device,
     pub settings: &'a TrainingSettings,
-    /// Rank 0 writes `log.csv`, `last.safetensors`, `best.safetensors` and [`KEPT`] here.
+    /// Rank 0 writes `log.csv`, `{last,best}.safetensors` and [`CHECKPOINT_FOLDER`] here.
     pub folder: &'a Path,
     /// Validation batches; without any there is no held-out loss, and the last checkpoint is the
     /// best.
     pub held_out: &'a [Batch],
-    /// Step after which the loop returns [`End::Round`].
+    /// Step after which the loop returns [`End::RoundComplete`].
     pub until: u64,
     /// All ranks of this run; batches are this rank's share of them.
     pub ranks: &'a dyn Ranks,
@@ -70,11 +70,11 @@ pub enum End {
     /// No step of the method lowers the loss.
     Converged,
     /// The held-out loss stopped falling.
-    Early,
+    StoppedEarly,
     /// [`Progress::should_stop`] returned true; the run can be resumed.
     Interrupted,
     /// The round is over; the run continues in the next one.
-    Round,
+    RoundComplete,
 }
 
 /// Reason why a run failed. Earlier checkpoints remain.
@@ -109,7 +109,7 @@ pub enum TrainError {
         "the weights of rank {rank} differ from those of rank 0 at step {step}: its machine uses \
          other instructions, or its memory is faulty; use the same program and `--simd` everywhere"
     )]
-    Apart { rank: usize, step: u64 },
+    RanksDiffer { rank: usize, step: u64 },
 }
 
 /// Trains from a checkpoint (a fresh one has step 0) to the end of the run. After an error, too,
@@ -118,7 +118,7 @@ pub fn train_model<E>(
     job: &Training,
     start: Checkpoint,
     batches: impl IntoIterator<Item = Result<Batch, E>>,
-    watch: &dyn Progress,
+    progress: &dyn Progress,
 ) -> Result<(End, Checkpoint), TrainError>
 where
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -127,11 +127,11 @@ where
     let batches = &mut batches.map(|batch| batch.map_err(|error| TrainError::Data(error.into())));
     let mut trainer = Trainer::new(job, start)?;
     if !is_gpu(job.device) {
-        return trainer.train_steps(batches, watch);
+        return trainer.train_steps(batches, progress);
     }
     // A lost device, or one out of memory, causes a panic somewhere in Burn.
-    let run = AssertUnwindSafe(|| trainer.train_steps(batches, watch));
-    catch_unwind(run).unwrap_or_else(|panic| Err(trainer.divergence_error(panic_message(&*panic))))
+    let run = AssertUnwindSafe(|| trainer.train_steps(batches, progress));
+    catch_unwind(run).unwrap_or_else(|panic| Err(trainer.device_error(panic_message(&*panic))))
 }
 
 struct Trainer<'a> {
@@ -148,7 +148,7 @@ struct Trainer<'a> {
     facts: BTreeMap<String, String>,
     writer: CheckpointWriter,
     /// Seconds and positions at the last row of the log, for positions per second.
-    clock: (f64, u64),
+    last_log_row: (f64, u64),
     /// Whether a rank requested a stop in the last step.
     stop: bool,
 }
@@ -180,7 +180,7 @@ impl<'a> Trainer<'a> {
             loss: None,
             facts,
             writer: CheckpointWriter::new(job.folder, saved),
-            clock: (f64::NAN, state.positions),
+            last_log_row: (f64::NAN, state.positions),
             stop: false,
             state,
         })
@@ -189,12 +189,12 @@ impl<'a> Trainer<'a> {
     fn train_steps(
         &mut self,
         batches: &mut dyn Iterator<Item = Result<Batch, TrainError>>,
-        watch: &dyn Progress,
+        progress: &dyn Progress,
     ) -> Result<(End, Checkpoint), TrainError> {
         let settings = self.job.settings;
-        self.clock = (watch.elapsed_seconds(), self.state.positions);
+        self.last_log_row = (progress.elapsed_seconds(), self.state.positions);
         if self.writer.handed.is_none() {
-            let best = self.validate_model(watch)?;
+            let best = self.validate_model(progress)?;
             let files = CheckpointFiles { best, last: true, ..CheckpointFiles::default() };
             self.write_checkpoint(files)?;
         }
@@ -204,33 +204,34 @@ impl<'a> Trainer<'a> {
                 break End::Converged;
             } else if step >= settings.steps {
                 break End::Finished;
-            } else if self.stop || self.job.ranks.is_alone() && watch.should_stop() {
+            } else if self.stop || self.job.ranks.is_alone() && progress.should_stop() {
                 break End::Interrupted;
             } else if step >= self.job.until {
-                break End::Round;
+                break End::RoundComplete;
             }
             // Patience restarts at the step from which the run was extended.
             let is_seam = settings.is_seam(step);
             if !is_seam && settings.patience.is_some_and(|patience| unimproved >= patience) {
-                break End::Early;
+                break End::StoppedEarly;
             }
             let batch = batches.next().ok_or(TrainError::OutOfData(step))??;
             // Sent to the other ranks with this step's gradients.
-            let stop = watch.should_stop();
+            let stop = progress.should_stop();
             // Parallel loops block a thread outside of the pool. A GPU has a queue per thread.
-            let progress = match is_gpu(self.job.device) {
-                true => self.take_step(&batch, stop),
-                false => rayon::scope(|_| self.take_step(&batch, stop)),
-            }?;
-            self.set_resume_point(batch.resume_point.as_ref(), watch);
-            watch.report_step(&progress);
-            let (phase, until) = settings.phase_after(progress.step - 1);
+            let train_step = if is_gpu(self.job.device) {
+                self.take_step(&batch, stop)?
+            } else {
+                rayon::scope(|_| self.take_step(&batch, stop))?
+            };
+            self.set_resume_point(batch.resume_point.as_ref(), progress);
+            progress.report_step(&train_step);
+            let (phase, until) = settings.phase_after(train_step.step - 1);
             self.writer.check_writing()?;
-            let last = progress.step == phase.steps || progress.converged;
-            let due = |every: u64| last || progress.step.is_multiple_of(every);
-            let best = due(phase.validate_every) && self.validate_model(watch)?;
-            let kept = phase.keep.and_then(|keep| keep.checkpoint_name(progress.step));
-            let last = due(phase.checkpoint_every) || progress.step == until;
+            let last = train_step.step == phase.steps || train_step.converged;
+            let due = |every: u64| last || train_step.step.is_multiple_of(every);
+            let best = due(phase.validate_every) && self.validate_model(progress)?;
+            let kept = phase.keep.and_then(|keep| keep.checkpoint_name(train_step.step));
+            let last = due(phase.checkpoint_every) || train_step.step == until;
             self.write_checkpoint(CheckpointFiles { best, kept, last })?;
         };
         self.write_checkpoint(CheckpointFiles { last: true, ..CheckpointFiles::default() })?;
@@ -239,14 +240,14 @@ impl<'a> Trainer<'a> {
     }
 
     /// Sets the resume point in streamed data, and reports facts once all data were read.
-    fn set_resume_point(&mut self, resume_point: Option<&ResumePoint>, watch: &dyn Progress) {
-        if let (Some(now), Some(before)) = (resume_point, &self.state.place)
+    fn set_resume_point(&mut self, resume_point: Option<&ResumePoint>, progress: &dyn Progress) {
+        if let (Some(now), Some(before)) = (resume_point, &self.state.resume_point)
             && now.read.is_complete
             && !before.read.is_complete
         {
-            watch.report_remark(&now.read.to_summary());
+            progress.report_remark(&now.read.to_summary());
         }
-        self.state.place = resume_point.cloned();
+        self.state.resume_point = resume_point.cloned();
     }
 
     /// Returns the settings of the next step, and the progress of the run.
@@ -268,12 +269,12 @@ impl<'a> Trainer<'a> {
         let learning_rate = phase.learning_rate.value_at(done);
         let step = PendingStep { number: self.state.step + 1, learning_rate };
         let (positions, converged) = if self.learner.uses_gradients() {
-            (self.step_of_batch(batch, step, stop)?, false)
+            (self.take_gradient_step(batch, step, stop)?, false)
         } else {
-            let (shares, targets) = (batch.normalised_weights(), self.batch_targets(batch));
-            let choices = batch.choices.as_deref();
-            let stepped = self.learner.step_directly(&batch.inputs, &targets, &shares, choices)?;
-            self.count_loss(step, stepped.loss)?;
+            let (sample_weights, targets) = (batch.normalised_weights(), self.batch_targets(batch));
+            let (inputs, choices) = (&batch.inputs, batch.choices.as_deref());
+            let stepped = self.learner.step_directly(inputs, &targets, &sample_weights, choices)?;
+            self.record_loss(step, stepped.loss)?;
             (batch.len() as u64, stepped.converged)
         };
         self.state.converged = converged;
@@ -285,7 +286,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// Takes a step along the gradients of a batch. Returns the number of positions of all ranks.
-    fn step_of_batch(
+    fn take_gradient_step(
         &mut self,
         batch: &Batch,
         step: PendingStep,
@@ -295,14 +296,13 @@ impl<'a> Trainer<'a> {
         self.learner.catch_up(Some(&batch.inputs));
         let (gradients, touched) = if let Some(choices) = &batch.choices {
             let results = self.move_gradients(batch, choices);
-            let (loss, gradients) =
-                results.map_err(|lost| self.divergence_error(&lost.to_string()))?;
-            self.count_loss(step, loss)?;
+            let (loss, gradients) = results.map_err(|lost| self.device_error(&lost.to_string()))?;
+            self.record_loss(step, loss)?;
             (gradients.gradients, gradients.touched)
         } else {
-            let (shares, targets) = (batch.normalised_weights(), self.batch_targets(batch));
-            let (base, weights, loss) = (&batch.base[..], &shares[..], self.job.settings.loss);
-            let sparsity = self.job.settings.sparsity as f32;
+            let (sample_weights, targets) = (batch.normalised_weights(), self.batch_targets(batch));
+            let (base, weights) = (&batch.base[..], &sample_weights[..]);
+            let (loss, sparsity) = (self.job.settings.loss, self.job.settings.sparsity as f32);
             let aim = Aim::Losses(LossInputs { targets: &targets, base, weights, loss, sparsity });
             let (model, is_alone) = (self.learner.model(), self.job.ranks.is_alone());
             let rounding = self.job.settings.phase_after(step.number - 1).0.rounding.as_ref();
@@ -325,15 +325,16 @@ impl<'a> Trainer<'a> {
                 (gradients, touched)
             } else {
                 let loss = self.unread_losses()?.last().map_or(f64::NAN, |(_, loss)| *loss);
-                let weight = match batch.weights.is_empty() {
-                    true => batch.len() as f64,
-                    false => batch.weights.iter().map(|weight| f64::from(*weight)).sum(),
+                let weight = if batch.weights.is_empty() {
+                    batch.len() as f64
+                } else {
+                    batch.weights.iter().map(|weight| f64::from(*weight)).sum()
                 };
-                let share = BatchGradients { loss, gradients, weight, positions, stop };
-                let all =
-                    combine_ranks(self.job.ranks, share, self.learner.model(), &mut self.sums);
+                let rank_gradients = BatchGradients { loss, gradients, weight, positions, stop };
+                let (ranks, model) = (self.job.ranks, self.learner.model());
+                let all = combine_ranks(ranks, rank_gradients, model, &mut self.sums);
                 (positions, self.stop) = (all.positions, all.stop);
-                self.count_loss(step, all.loss)?;
+                self.record_loss(step, all.loss)?;
                 (all.gradients, touched)
             }
         };
@@ -357,7 +358,7 @@ impl<'a> Trainer<'a> {
     fn unread_losses(&mut self) -> Result<Vec<(PendingStep, f64)>, TrainError> {
         let (steps, losses): (Vec<PendingStep>, Vec<Tensor<1>>) = self.unread.drain(..).unzip();
         let read = losses.into_iter().fold(Transaction::default(), Transaction::register);
-        let read = read.try_execute().map_err(|error| self.divergence_error(&error.to_string()))?;
+        let read = read.try_execute().map_err(|error| self.device_error(&error.to_string()))?;
         let value = |data: burn::tensor::TensorData| {
             data.try_into_vec::<f32>().map_or(f64::NAN, |values| values[0].into())
         };
@@ -365,11 +366,11 @@ impl<'a> Trainer<'a> {
     }
 
     fn read_losses(&mut self) -> Result<(), TrainError> {
-        self.unread_losses()?.into_iter().try_for_each(|(step, loss)| self.count_loss(step, loss))
+        self.unread_losses()?.into_iter().try_for_each(|(step, loss)| self.record_loss(step, loss))
     }
 
     /// Adds a step's loss to the next row of the log.
-    fn count_loss(&mut self, step: PendingStep, loss: f64) -> Result<(), TrainError> {
+    fn record_loss(&mut self, step: PendingStep, loss: f64) -> Result<(), TrainError> {
         let PendingStep { number: step, learning_rate } = step;
         if !loss.is_finite() {
             self.writer.finish_write()?;
@@ -389,7 +390,7 @@ impl<'a> Trainer<'a> {
         (self.writer.saved.unwrap_or(0), self.writer.path_of("last"))
     }
 
-    fn divergence_error(&mut self, causes: &str) -> TrainError {
+    fn device_error(&mut self, causes: &str) -> TrainError {
         if let Err(error) = self.writer.finish_write() {
             return error;
         }
@@ -398,7 +399,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// Measures the held-out loss and adds a row to the log; returns whether it is the lowest.
-    fn validate_model(&mut self, watch: &dyn Progress) -> Result<bool, TrainError> {
+    fn validate_model(&mut self, progress: &dyn Progress) -> Result<bool, TrainError> {
         self.read_losses()?;
         let settings = self.job.settings;
         let step = self.state.step;
@@ -408,8 +409,8 @@ impl<'a> Trainer<'a> {
         let model = self.learner.learnt_model();
         let held_out = measure_losses(model, self.job.held_out, settings, self.job.ranks);
         self.compare_ranks()?;
-        let elapsed = watch.elapsed_seconds() - self.clock.0;
-        let moved = self.state.positions - self.clock.1;
+        let elapsed = progress.elapsed_seconds() - self.last_log_row.0;
+        let positions_since = self.state.positions - self.last_log_row.1;
         let row = LogRow {
             step,
             positions: self.state.positions,
@@ -422,7 +423,8 @@ impl<'a> Trainer<'a> {
                 .uses_gradients()
                 .then(|| phase.learning_rate.value_at(done)),
             wdl: phase.wdl.value_at(done),
-            positions_per_second: (elapsed > 0.0 && moved > 0).then(|| moved as f64 / elapsed),
+            positions_per_second: (elapsed > 0.0 && positions_since > 0)
+                .then(|| positions_since as f64 / elapsed),
         };
         self.state.train_loss = row.train_loss;
         self.state.loss_sum = 0.0;
@@ -439,9 +441,9 @@ impl<'a> Trainer<'a> {
                 self.state.best = Some(BestLoss { step, loss: losses.target });
             }
         }
-        watch.report_validation(&row);
+        progress.report_validation(&row);
         // Validation does not count as training time.
-        self.clock = (watch.elapsed_seconds(), self.state.positions);
+        self.last_log_row = (progress.elapsed_seconds(), self.state.positions);
         Ok(is_best)
     }
 
@@ -452,7 +454,7 @@ impl<'a> Trainer<'a> {
         }
         match ranks.first_different(self.learner.model().to_weights().hash()) {
             None => Ok(()),
-            Some(rank) => Err(TrainError::Apart { rank, step }),
+            Some(rank) => Err(TrainError::RanksDiffer { rank, step }),
         }
     }
 

@@ -165,7 +165,7 @@ impl OptimizerSettings {
 const LOOKAHEAD_STEPS: u64 = 6;
 const LOOKAHEAD_SHARE: f64 = 0.5;
 /// Maximum number of steps that rows may miss. Their factors fit the first-level cache.
-const MOST_MISSED: usize = 256;
+const MAX_MISSED: usize = 256;
 
 #[derive(Clone)]
 pub struct ModelOptimizer {
@@ -266,7 +266,7 @@ impl ModelOptimizer {
             if state.missed.is_empty() {
                 return parameter;
             }
-            let touched = touched.filter(|_| state.missed.len() < MOST_MISSED);
+            let touched = touched.filter(|_| state.missed.len() < MAX_MISSED);
             let rows = touched.map(|it| it.get(&id).map_or(&[][..], |rows| rows));
             state.take_missed(parameter, rows, None, level)
         })

@@ -35,7 +35,8 @@ impl Combination {
         }
     }
 
-    /// The derivative by the input of the given number; `factor` is the value of the other input.
+    /// Returns the derivative with respect to input `input`, 0 or 1; `factor` is the value of the
+    /// other input.
     #[inline(always)]
     fn derivative_f32(self, input: usize, factor: f32) -> f32 {
         match self {

@@ -1,4 +1,4 @@
-//! The operations behind the accumulators. Each has a file with its width, its value in any number
+//! The operations after the accumulators. Each has a file with its width, its value in any number
 //! system, its derivative for the kernels, and its engine code.
 //!
 //! Each number system implements [`GraphArithmetic`]: f64 (`floats`), Burn's tensors with autodiff
@@ -27,7 +27,7 @@ pub enum Operation {
     /// Half of the difference between both sides' piece-square values.
     PieceSquares,
     /// The product of the two halves of each perspective.
-    Product,
+    Pairwise,
     /// The affine map of this number, with weights by output bucket.
     Affine(usize),
     /// The concatenated results of all curves.
@@ -95,17 +95,17 @@ fn code_of_each(language: Language, output: CodeValue, value: &str) -> String {
     let number = output.number_type(language);
     let CodeValue { name, width, .. } = output;
     let rust = format!("let {name}: [{number}; {width}] = std::array::from_fn(|i| {value});\n");
-    let rust = match rust.len() <= MOST_COLUMNS {
+    let rust = match rust.len() <= MAX_COLUMNS {
         true => rust,
         false => rust.replace("|i| ", "|i| {\n    ").replace(");\n", "\n});\n"),
     };
     let each = format!("for (int i = 0; i < {width}; i++) {name}[i] = {value};\n");
-    let each = if each.len() <= MOST_COLUMNS { each } else { each.replace("++) ", "++)\n    ") };
+    let each = if each.len() <= MAX_COLUMNS { each } else { each.replace("++) ", "++)\n    ") };
     language.choose_between(rust, format!("{number} {name}[{width}];\n{each}"))
 }
 
 /// The maximum number of columns of a line of code in a method, with its line break.
-const MOST_COLUMNS: usize = 93;
+const MAX_COLUMNS: usize = 93;
 
 /// Rows of f32 values, one per position: the first `width` columns of each `stride`.
 #[derive(Clone, Copy)]
@@ -147,7 +147,7 @@ impl Operation {
         match self {
             Operation::Neurons => net.perspective_count() * net.hidden,
             Operation::PieceSquares => 1,
-            Operation::Product => net.feature_count(),
+            Operation::Pairwise => net.feature_count(),
             Operation::Affine(_) => unreachable!("its layer says how many"),
             Operation::Activate(activation) => activation.curves().len() * inputs[0],
             Operation::Slice(columns) => columns.len(),
@@ -167,7 +167,7 @@ impl Operation {
         match self {
             Operation::Neurons => arithmetic.select_neurons(x),
             Operation::PieceSquares => arithmetic.piece_squares(x),
-            Operation::Product => {
+            Operation::Pairwise => {
                 let half = net.outputs_of_perspective();
                 arithmetic.multiply(x, net.perspective_count(), [0..half, half..2 * half])
             }
@@ -197,7 +197,7 @@ impl Operation {
             }
             Operation::Neurons
             | Operation::PieceSquares
-            | Operation::Product
+            | Operation::Pairwise
             | Operation::Affine(_) => unreachable!("{self:?} has kernels"),
         }
     }
@@ -225,7 +225,7 @@ impl Operation {
             }
             Operation::Neurons
             | Operation::PieceSquares
-            | Operation::Product
+            | Operation::Pairwise
             | Operation::Affine(_) => unreachable!("{self:?} has kernels"),
         }
     }
@@ -249,7 +249,7 @@ impl Operation {
             Operation::Combine(combination) => {
                 combine::engine_code(*combination, language, [inputs[0], inputs[1]], output)
             }
-            Operation::Neurons | Operation::Product => unreachable!("templates have {self:?}"),
+            Operation::Neurons | Operation::Pairwise => unreachable!("templates have {self:?}"),
         }
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::io::{Reading as Options, check_interrupted};
 use super::select::FilterKeys;
 use crate::cli::out;
-use crate::cli::terminal::{expect_total, progress_bar};
+use crate::cli::terminal::{estimate_total, progress_bar};
 use crate::data::doctor::{Diagnosis, Exam, Finding, Fitness, Grade, Keys};
 use crate::format::{LabelKind, SampleSource};
 use crate::report::{TextTable, fit};
@@ -117,7 +117,7 @@ fn read_samples(
         let count = block.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         block[..count].iter().for_each(&mut each);
         bar.inc(count as u64);
-        expect_total(&bar, source.share_read());
+        estimate_total(&bar, source.share_read());
         check_interrupted()?;
         left -= count as u64;
         match more {

@@ -179,7 +179,7 @@ pub fn run_job(
     let path = &writing.output;
     let is_input = input.is_some_and(|input| output::is_same(input, path));
     ensure!(!is_input, "{} is the input, too; name another file with --out", path.display());
-    let report = start_or_resume(path, writing.overwrite, || job(&Terminal::that_stops()))?;
+    let report = start_or_resume(path, writing.overwrite, || job(&Terminal::stoppable()))?;
     if report.stopped {
         let (done, total) = (group_digits(report.done), group_digits(total));
         eprintln!("stopped after {done} of {total} {noun}; the same command goes on from there");

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 
 use crate::cli::out;
-use crate::cli::terminal::{catch_interrupts, exit_with, expect_total, progress_bar};
+use crate::cli::terminal::{catch_interrupts, estimate_total, exit_with, progress_bar};
 use crate::digits::group_digits;
 use crate::format::{
     FileSink, Format, GivenViews, Presence, SampleSource, WriteError, all_formats,
@@ -113,7 +113,7 @@ impl InputFiles {
                 take(&source, &block)?;
                 bar.inc(block.len() as u64);
                 let files_read = file as f64 + source.share_read();
-                expect_total(&bar, files_read / self.files.len() as f64);
+                estimate_total(&bar, files_read / self.files.len() as f64);
                 check_interrupted()?;
                 counts.read += block.len() as u64;
                 block.clear();

@@ -17,7 +17,7 @@ pub struct Strips {
 /// Lists whose bits a cube finds before it adds them up.
 pub const ROUND: usize = 1024;
 /// Maximum strips of a king bucket. Each has a sum for each input.
-const MOST: usize = 64;
+const MAX_LISTS: usize = 64;
 const NONE: u32 = u32::MAX;
 
 impl Strips {
@@ -56,5 +56,5 @@ impl Strips {
 }
 
 fn strip_length(lists: usize) -> usize {
-    lists.div_ceil(MOST).next_multiple_of(ROUND).max(ROUND)
+    lists.div_ceil(MAX_LISTS).next_multiple_of(ROUND).max(ROUND)
 }

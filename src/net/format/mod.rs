@@ -13,7 +13,7 @@ pub use checkpoint::facts;
 pub(super) use quantised::write_net;
 
 use super::{ForeignHeader, Hints, Net, WriteNet, stored_arrays};
-use crate::architecture::{Architecture, ImpossibleNet, MOST_HIDDEN};
+use crate::architecture::{Architecture, ImpossibleNet, MAX_HIDDEN};
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
 
@@ -126,7 +126,7 @@ impl ImportedWeights {
 /// Finds the hidden size for which a file is neither too small (`Less`) nor too large.
 fn find_hidden(net: &Architecture, size: impl Fn(usize) -> Ordering) -> Option<usize> {
     let step = 1 + usize::from(net.pairwise);
-    let [mut lower, mut upper] = [0, MOST_HIDDEN / step + 1];
+    let [mut lower, mut upper] = [0, MAX_HIDDEN / step + 1];
     while upper - lower > 1 {
         let middle = lower + (upper - lower) / 2;
         match size(middle * step) {

@@ -30,7 +30,7 @@ const SCALE: i32 = 600;
 /// The hash of pieces on squares by the square of the own king.
 const HALF_KA: u32 = 0x7f23_4cb8;
 /// The maximum number of neurons of a net whose width differs from all releases.
-const MOST_HIDDEN: usize = 8192;
+const MAX_HIDDEN: usize = 8192;
 
 /// The common properties of the nets of one or more versions.
 #[derive(Clone, Copy)]
@@ -129,7 +129,7 @@ impl StockfishGeneration {
     /// Finds the generation of a file. Other widths than the releases' need custom engine builds.
     fn find_by_hash(hash: u32, packed: bool) -> Option<Self> {
         let generations =
-            GENERATIONS.into_iter().chain((2..=MOST_HIDDEN).step_by(2).flat_map(|hidden| {
+            GENERATIONS.into_iter().chain((2..=MAX_HIDDEN).step_by(2).flat_map(|hidden| {
                 let of_packing = GENERATIONS.into_iter().filter(move |it| it.packed == packed);
                 of_packing.map(move |it| Self { hidden, ..it })
             }));

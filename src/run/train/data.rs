@@ -51,7 +51,7 @@ pub enum BatchSource {
 /// Approximate number of positions on which the spread of values is measured.
 const SPREAD: usize = 1 << 14;
 /// Approximate number of validation positions whose moves are searched.
-const MOST_SEARCHED: usize = 100_000;
+const MAX_SEARCHED: usize = 100_000;
 const VALIDATION_BATCH: usize = 4096;
 
 /// Reads the data, or a sample of it if there are more than `keep` positions to train on.
@@ -140,7 +140,7 @@ impl TrainingData {
             (false, None) => samples.len(),
         };
         let validating = match by.move_choices() {
-            Some(_) => draw_games(&self.scan.validation.samples, MOST_SEARCHED),
+            Some(_) => draw_games(&self.scan.validation.samples, MAX_SEARCHED),
             None => self.scan.validation.samples.clone(),
         };
         // Frees the memory of the last round before the next one is prepared.
@@ -177,7 +177,7 @@ impl TrainingData {
                 let order = PassOrder { of_rank, ..plan.order };
                 let plan = StreamPlan { order, ..StreamPlan::clone(plan) };
                 let encoder = self.encoder.clone().context("files hold positions")?;
-                let resume_point = start.state.place.clone();
+                let resume_point = start.state.resume_point.clone();
                 Stream::resume_stream(plan, encoder, from, records.take(), resume_point)
             }
             BatchSource::Store(store) => {

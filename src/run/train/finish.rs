@@ -22,7 +22,7 @@ use crate::run::recipe::Recipe;
 use crate::run::report;
 use crate::train::End;
 use crate::train::checkpoint::{BestLoss, Checkpoint, RunState};
-use crate::train::direct::{self, problem::MOST_TERMS};
+use crate::train::direct::{self, problem::MAX_TERMS};
 use crate::train::optimizer::OptimizerName;
 use crate::train::target::blend_targets;
 
@@ -237,7 +237,7 @@ fn standard_errors(
     let optimizer = &config.optimizer;
     let prior = (optimizer.name == OptimizerName::GaussNewton).then_some(optimizer.prior);
     let shape = tuned.terms.hce_shape(config);
-    if shape.terms > MOST_TERMS {
+    if shape.terms > MAX_TERMS {
         return Ok(Vec::new());
     }
     Ok(direct::standard_errors(shape, &best.weights, pieces, &targets, loss, prior)?)

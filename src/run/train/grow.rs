@@ -6,7 +6,7 @@
 
 use anyhow::{Result, ensure};
 
-use crate::architecture::{Architecture, ArrayKind, BucketChoice, MOST_PIECES, NetArray, PIECES};
+use crate::architecture::{Architecture, ArrayKind, BucketChoice, MAX_PIECES, NetArray, PIECES};
 use crate::model::initial_weights;
 use crate::weights::Weights;
 
@@ -105,7 +105,7 @@ fn match_output_buckets(net: &Architecture, wanted: &Architecture) -> Result<Vec
         ensure!(same || net.buckets == 1, "its output buckets are chosen otherwise");
         return Ok((0..wanted.buckets).map(|bucket| if same { bucket } else { 0 }).collect());
     }
-    let pairs = (2..=MOST_PIECES)
+    let pairs = (2..=MAX_PIECES)
         .map(|pieces| (wanted.bucket_by_pieces(pieces), net.bucket_by_pieces(pieces)));
     match_buckets(wanted.buckets, pairs, "output bucket")
 }

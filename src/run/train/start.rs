@@ -236,10 +236,10 @@ fn evaluate_base(name: &str, evaluator: &Evaluator) -> Result<(StoredEvaluation,
     };
     let bytes = net.to_bytes().len();
     ensure!(
-        bytes <= EmbeddedNet::MOST,
+        bytes <= EmbeddedNet::MAX_BYTES,
         "{name} has {} MiB, and a base, which every checkpoint contains, has at most {} MiB",
         bytes.div_ceil(1 << 20),
-        EmbeddedNet::MOST >> 20
+        EmbeddedNet::MAX_BYTES >> 20
     );
     Ok((StoredEvaluation::Net(Box::new(EmbeddedNet::new(net))), net.scales().scale.into()))
 }

@@ -23,9 +23,9 @@ const FEW: usize = 60;
 /// Largest factor between two scales. Beyond it, most trainings in docs/results.md lost Elo.
 const FAR: f64 = 2.5;
 /// Largest number of passes over the same positions. A longer run is hardly intended.
-const MOST_PASSES: u64 = 200;
+const MAX_PASSES: u64 = 200;
 /// Largest number of files that have a row each; more files share one.
-const MOST_FILES: usize = 8;
+const MAX_FILES: usize = 8;
 
 /// Makes a table of data, model, length, target and device of a run, and its page, if it has one.
 pub fn opening_table(
@@ -91,7 +91,7 @@ fn data_table(scan: &Scan) -> TextTable {
     let mut table = TextTable::of_facts();
     let mut row = |name: &str, value: String| table.add_row([name.to_string(), value]);
     let mut add_files = |name: &str, files: &[DataFile], rejected: &RejectCounts| {
-        if files.len() > MOST_FILES {
+        if files.len() > MAX_FILES {
             let sum = |count: fn(&DataFile) -> u64| files.iter().map(count).sum::<u64>();
             let positions = sum(|it| it.positions.unwrap_or(0));
             let amounts = format_amounts(
@@ -253,7 +253,7 @@ pub fn list_doubts(config: &Config, scan: &Scan) -> Vec<String> {
 fn length_doubt(config: &Config, positions: u64) -> Option<String> {
     let span = config.run_span(positions);
     let passes = config.step_count(positions) * span.batch / positions.max(1);
-    (config.is_net() && passes > MOST_PASSES).then(|| {
+    (config.is_net() && passes > MAX_PASSES).then(|| {
         let [passes, positions] = [passes, positions].map(group_digits);
         format!(
             "{passes} passes over {positions} positions are rarely meant: set schedule.epochs = 10"

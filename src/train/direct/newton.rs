@@ -47,7 +47,7 @@ pub struct NewtonStep {
 
 pub const FIRST_DAMPING: f64 = 1e-3;
 const LEAST_DAMPING: f64 = 1e-12;
-const MOST_DAMPING: f64 = 1e9;
+const MAX_DAMPING: f64 = 1e9;
 /// Share of the loss below which a fall counts as none.
 const CONVERGED: f64 = 1e-7;
 /// Damping above which a small fall proves nothing, unless less damping was tried.
@@ -80,9 +80,9 @@ impl Newton {
         // Where the endgame's value is 0, and its sign flips COMPLEXITY, no step is downhill.
         let is_taken = matches!(problem.goal, Goal::Moves(it) if it.force.is_some())
             && gradient.iter().any(|element| *element != 0.0);
-        let first_damping = self.damping.clamp(LEAST_DAMPING, MOST_DAMPING);
+        let first_damping = self.damping.clamp(LEAST_DAMPING, MAX_DAMPING);
         self.damping = first_damping;
-        while self.damping <= MOST_DAMPING {
+        while self.damping <= MAX_DAMPING {
             if let Some(step) = system.solve(self.damping, &downhill) {
                 let mut candidate = point.clone();
                 let moves = candidate.0.iter_mut().zip(&step).zip(&self.movable);

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::problem::{Cost, Goal, MOST_TERMS, Point, Problem, ProblemChunk, ProblemError};
+use super::problem::{Cost, Goal, MAX_TERMS, Point, Problem, ProblemChunk, ProblemError};
 use crate::batch::{ChoiceLoss, Choices, TermBatch};
 
 /// The mean loss around a [`Point`]: `loss + gradient * step + step * hessian * step / 2`.
@@ -52,7 +52,7 @@ impl Equations {
     /// Computes the equations around a point. Fails if the loss is not finite.
     pub fn of(problem: &Problem, point: &Point) -> Result<Self, ProblemError> {
         let (terms, mean) = (problem.terms, 1.0 / problem.count);
-        if terms > MOST_TERMS {
+        if terms > MAX_TERMS {
             return Err(ProblemError::Terms(terms));
         }
         let mut hessian = Triangle::zeros(terms);

@@ -40,7 +40,7 @@ pub struct ProblemChunk {
     pub positions: Range<usize>,
 }
 
-/// Loss of a position, and its first and second derivative by the value.
+/// Loss of a position, and its first and second derivative with respect to the value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     pub loss: f64,
@@ -50,7 +50,7 @@ pub struct Cost {
 }
 
 /// Maximum terms of [`Equations`](super::normal::Equations), whose matrix then takes a gigabyte.
-pub const MOST_TERMS: usize = 8192;
+pub const MAX_TERMS: usize = 8192;
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProblemError {
@@ -63,7 +63,7 @@ pub enum ProblemError {
     Weight { number: usize, weight: f64, limit: i32 },
     #[error("the loss is not finite; start from smaller weights")]
     NotFinite,
-    #[error("{0} terms need too much memory, expected at most {MOST_TERMS}; train with adamw")]
+    #[error("{0} terms need too much memory, expected at most {MAX_TERMS}; train with adamw")]
     Terms(usize),
     #[error("position {position} counts term {term} more than 32,767 times")]
     Count { term: usize, position: usize },

@@ -239,7 +239,7 @@ const OTHERS: [&str; 10] = [
     "# A run of nnuance",
     "rustc --edition",
     "{ name = \"first\", size",
-    "piece-square tables, tuned on the results of games",
+    "runs/quickstart/quickstart-hce",
 ];
 
 /// Whether a message names a command or an option, or has a clause that begins with such a verb.

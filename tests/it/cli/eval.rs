@@ -125,7 +125,7 @@ fn floats_are_rounded_to_the_nearest() {
     }
 }
 
-/// Many blocks of positions with an error behind them, in a packed file.
+/// Many blocks of positions with an error after them, in a packed file.
 #[test]
 fn long_files_up_to_the_error() {
     let work = Workdir::empty();

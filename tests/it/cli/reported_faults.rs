@@ -304,7 +304,7 @@ fn games_between_text() {
     ] {
         assert_eq!(read_as(&PGN, text.as_bytes()).expect(&text), same.repeat(2), "{text}");
     }
-    // Without a line end the last game is cut off, and moves behind a result are a game.
+    // Without a line end the last game is cut off, and moves after a result are a game.
     assert!(read_as(&PGN, open.trim_end().as_bytes()).is_err());
     assert!(read_as(&PGN, format!("{one}1. d4 d5 0-1\n").as_bytes()).is_err());
 }
@@ -457,7 +457,7 @@ fn results_in_comments_of_epd() {
 #[test]
 fn games_without_moves() {
     let sound = "[Event \"b\"]\n[Result \"0-1\"]\n\n1. d4 d5 0-1\n\n";
-    // The tag Result, the text behind the tags, and games without a result.
+    // The tag Result, the text after the tags, and games without a result.
     for (result, text, unfinished) in [
         ("1-0", "", 0),
         ("1-0", "{White wins by forfeit}\n\n", 0),

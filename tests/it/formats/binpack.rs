@@ -137,7 +137,7 @@ fn positions_without_moves_and_scores() {
 
 #[test]
 fn malformed_chunks_end_in_an_error() {
-    // The chunk of issue 17: a stem with a number of moves, and no movetext behind it.
+    // The chunk of issue 17: a stem with a number of moves, and no movetext after it.
     let line = samples("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 | 0 | 0.5");
     let sound = write(&binpack::FORMAT, &games()[..20]).unwrap();
     let game = exhaust(&binpack::FORMAT, &sound).0;
@@ -169,7 +169,7 @@ fn malformed_chunks_end_in_an_error() {
         (b"BINP\xff".to_vec(), "ends after 5 of the 8"),
         (b"BINP\xff\xff\xff\x01".to_vec(), "ends within the chunk"),
     ] {
-        // A file that ends early has nothing behind the fault.
+        // A file that ends early has nothing after the fault.
         let after = if reason.contains("ends") && !reason.contains("movetext") { 0 } else { 1 };
         let bytes = [&sound[..], &bytes, &sound.repeat(after)].concat();
         let error = read_as(&binpack::FORMAT, &bytes).unwrap_err().to_string();

@@ -239,7 +239,7 @@ fn cures_end_complaints_about_comments() {
     let small = |score: i16| score.clamp(-2000, 2000);
     let small = |it: &Sample| Sample { score: it.score.map(small).filter(|it| *it != 0), ..*it };
     let games: Vec<Sample> = games.iter().map(small).collect();
-    // What stands before and behind a score, and whether it is White's and follows a move.
+    // What stands before and after a score, and whether it is White's and follows a move.
     for (before, behind, white, follows) in [
         ("{", "/9}", false, false),
         ("{(e2e4) ", " 0s}", false, false),

@@ -3,7 +3,7 @@
 use nnuance::architecture::Inputs;
 use nnuance::batch::plan_first_views_slowly;
 use nnuance::batch::{
-    self, ChunkPlan, FirstPlanner, FirstViews, InputPairs, MOST_IN_CHUNK, expand_lists,
+    self, ChunkPlan, FirstPlanner, FirstViews, InputPairs, MAX_IN_CHUNK, expand_lists,
 };
 use nnuance::loader::select_pairs;
 
@@ -35,7 +35,7 @@ fn plans(net: &Architecture, first: &FirstViews, sizes: &[usize], by: FirstPlann
     // The previous contents of the plan are overwritten.
     let mut plan = ChunkPlan::default();
     for &size in sizes.iter().chain([&usize::MAX]) {
-        let end = first.lists.len().min(start + size.min(MOST_IN_CHUNK));
+        let end = first.lists.len().min(start + size.min(MAX_IN_CHUNK));
         planner.plan_chunk(net, first, start..end, &mut plan);
         plans.push(Arc::new(plan.clone()));
         start = end;

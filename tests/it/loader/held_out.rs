@@ -307,7 +307,7 @@ fn some_held_out_games_are_kept() {
     let all =
         collect_samples(&plan(Path::new(GAMES)), Some(Subset::Validation), &|_| {}).expect("games");
     let mut files = Vec::new();
-    while files.len() * all.len() < 3 * HeldOut::MOST {
+    while files.len() * all.len() < 3 * HeldOut::MAX_POSITIONS {
         let path = folder.path().join(format!("{}.vf", files.len()));
         fs::copy(GAMES, &path).expect("a file");
         files.push(path);
@@ -317,7 +317,7 @@ fn some_held_out_games_are_kept() {
     assert_eq!(validation.total, (files.len() * all.len()) as u64);
     let mut expected: Vec<Sample> = files.iter().flat_map(|_| all.clone()).collect();
     expected.sort_by_key(|sample| mix_hash(1, sample.split_group()));
-    expected.truncate(HeldOut::MOST);
+    expected.truncate(HeldOut::MAX_POSITIONS);
     assert!(validation.samples == expected);
 }
 

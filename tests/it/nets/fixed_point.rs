@@ -102,7 +102,7 @@ const RAPHAEL: FixedHead = FixedHead {
     },
 };
 
-/// Stormphrax, src/eval/nnue/arch/multilayer.h: the first layer is added behind the second.
+/// Stormphrax, src/eval/nnue/arch/multilayer.h: the first layer is added after the second.
 const STORMPHRAX: FixedHead = FixedHead {
     name: "Stormphrax",
     head: r#"
@@ -122,7 +122,7 @@ const STORMPHRAX: FixedHead = FixedHead {
     },
 };
 
-/// Stockfish 15.1 to 18, src/nnue/nnue_architecture.h, squares behind; one neuron is passed on.
+/// Stockfish 15.1 to 18, src/nnue/nnue_architecture.h, squares after; one neuron is passed on.
 const STOCKFISH_15: FixedHead = FixedHead {
     name: "Stockfish 15.1",
     head: r#"
@@ -167,7 +167,7 @@ const STOCKFISH_19: FixedHead = FixedHead {
 pub const HEADS: [FixedHead; 6] =
     [HOBBES, HEIMDALL, RAPHAEL, STORMPHRAX, STOCKFISH_15, STOCKFISH_19];
 
-/// Biases in i32 and f32 behind them, as Halogen has it.
+/// Biases in i32 and f32 after them, as Halogen has it.
 pub const FLOATS_BEHIND: &str = r#"
     { size = 5, activation = "dual", integers = { sums = 8128 } },
     { size = 4, activation = "crelu" }, { size = 1 }"#;

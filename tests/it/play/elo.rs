@@ -303,10 +303,10 @@ fn two_players_are_a_match() {
     assert!((elo.value.unwrap() - found.value.unwrap()).abs() < 1e-6, "{elo} {found}");
     // The interval is that of a step in Elo, not in the score, and nearly as wide.
     assert!((elo.half_width().unwrap() / found.half_width().unwrap() - 1.0).abs() < 0.02);
-    let own = PlayerDifference::of_match(["b", "a"], &pairs);
-    assert_eq!(own, PlayerDifference::of_match(["a", "b"], &pairs.reverse_players()));
+    let own = PlayerDifference::from_match(["b", "a"], &pairs);
+    assert_eq!(own, PlayerDifference::from_match(["a", "b"], &pairs.reverse_players()));
     assert!(own.decided && own.stronger == "b" && both.verdicts[0].decided);
-    let few = PlayerDifference::of_match(["a", "b"], &PairCounts([0, 0, 0, 0, FEW_PAIRS - 1]));
+    let few = PlayerDifference::from_match(["a", "b"], &PairCounts([0, 0, 0, 0, FEW_PAIRS - 1]));
     assert!(!few.decided && few.stronger == "a");
 }
 

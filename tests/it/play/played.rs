@@ -12,7 +12,7 @@ use crate::support::kit::*;
 const NET: &str = "nets/quickstart-32.bin";
 const TERMS: &str = "tests/it/fixtures/pesto.json";
 
-/// A game as tournament programs write it, with these tags behind those of players and result.
+/// A game as tournament programs write it, with these tags after those of players and result.
 pub fn game([white, black]: [&str; 2], result: &str, tags: &[(&str, &str)]) -> String {
     let mut text = format!("[Event \"a match\"]\n[White \"{white}\"]\n[Black \"{black}\"]\n");
     writeln!(text, "[Result \"{result}\"]").unwrap();

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nnuance::score::Score;
 use nnuance::search::{
-    Limits, MOST_DEPTH, SearchGame, SearchResult, SearchSettings, SearchTerms, Searcher,
+    Limits, MAX_DEPTH, SearchGame, SearchResult, SearchSettings, SearchTerms, Searcher,
     static_exchange,
 };
 
@@ -175,7 +175,7 @@ fn limits_are_kept() {
     assert!(found.nodes == 0 && !found.pv.is_empty());
     // A position with few moves reaches the deepest iteration.
     let (found, _) = ask(&self::game("8/8/8/8/8/p1k5/P7/K7 w - - 98 90", ""), Limits::default());
-    assert_eq!(found.depth, MOST_DEPTH);
+    assert_eq!(found.depth, MAX_DEPTH);
 }
 
 /// Pawns, minor pieces, rooks and queens count 100, 300, 500 and 900.

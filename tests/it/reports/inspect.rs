@@ -135,8 +135,8 @@ fn use_is_the_spread_of_contributions() {
         }
         let taken = net.inputs_of_layer(net.head.len());
         let before = taken.iter().take_while(|layer| **layer != number);
-        let start: usize = before.map(|layer| net.width_of_layer(*layer)).sum();
-        let width = layer.map(|_| net.width_of_layer(number));
+        let start: usize = before.map(|layer| net.layer_width(*layer)).sum();
+        let width = layer.map(|_| net.layer_width(number));
         let end = width.map_or(usize::MAX, |width| start + width);
         for neuron in
             last.neurons.iter().filter(|it| it.neuron < net.outputs_of_perspective()).take(3)

@@ -153,7 +153,7 @@ fn few_games_of_training_are_left_out() {
     }
 }
 
-/// Compares material on a binpack of samples, with each of `alone` as a separate chain behind.
+/// Compares material on a binpack of samples, with each of `alone` as a separate chain after.
 fn with_chains_of_one(samples: &[Sample], alone: &[Sample]) -> Value {
     let mut bytes = write(&binpack::FORMAT, samples).expect("games");
     for sample in alone {

@@ -72,7 +72,7 @@ fn sum_learns_evaluates_and_plays() {
         let sum = |it: &Position| f64::from(upper.evaluate_slowly(it)) + below(it);
         let net = open(&out.join("net.bin"));
         let (sums, floats) = (cp(&net, &samples), cp(&open(out), &samples));
-        let mut search = net.in_search().unwrap();
+        let mut search = net.search_evaluation().unwrap();
         for (number, (sample, value)) in samples.iter().zip(&sums).enumerate() {
             assert_eq!(*value, sum(&sample.position));
             search.refresh(&sample.position);

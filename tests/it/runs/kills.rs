@@ -193,7 +193,7 @@ impl Case {
                 (kills, since) = (kills + 1, since + 1);
                 continue;
             };
-            // A job that was killed right behind its end is not done again.
+            // A job that was killed right after its end is not done again.
             let is_done = said.contains("--overwrite");
             assert!(code == 0 || is_done, "{what}");
             // A run without a kill shows nothing.

@@ -158,7 +158,7 @@ impl Progress for Stopper {
     }
 }
 
-/// Starts or resumes a run on `size` ranks; the rank of `stopper` stops it behind a step.
+/// Starts or resumes a run on `size` ranks; the rank of `stopper` stops it after a step.
 fn train(text: &str, out: &Path, size: usize, stopper: Option<(usize, u64)>) {
     let device = DeviceOptions::default();
     let work = |ranks: &dyn Ranks| {

@@ -77,13 +77,13 @@ fn connect(net: &mut Architecture, random: &mut Xoshiro256PlusPlus) {
         if inputs.len() > 1 {
             set(net, number, &|layer| layer.inputs = inputs.clone());
         }
-        let widths = inputs.iter().map(|input| net.width_of_layer(*input));
+        let widths = inputs.iter().map(|input| net.layer_width(*input));
         let width: usize = widths.sum();
         if width > 1 && random.random_range(0..3) == 0 {
             set(net, number, &|layer| layer.columns = Some(1..width));
         }
-        let own = net.width_of_layer(number);
-        let mut alike = (0..number).filter(|other| net.width_of_layer(*other) == own);
+        let own = net.layer_width(number);
+        let mut alike = (0..number).filter(|other| net.layer_width(*other) == own);
         let other = alike.next().filter(|_| random.random());
         let how = random.random_range(0..3);
         set(net, number, &|layer| {

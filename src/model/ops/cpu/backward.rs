@@ -18,7 +18,7 @@ use super::packed::{Aligned, Columns, PackedWeights};
 use super::simd::{Lanes, Task};
 use crate::architecture::Architecture;
 use crate::batch::IndexWord;
-use crate::batch::plan::{FOUR, HolderRun, KeyRange, LINE, STEP};
+use crate::batch::plan::{CACHE_LINE, HolderRun, KeyRange, OFFSET_UNIT, QUAD};
 use crate::batch::{ChunkPlan, InputPairs, RowSet};
 use crate::model::grouped::Grouped;
 use crate::prefetch::prefetch_line;
@@ -344,12 +344,12 @@ fn gather_gradients<
 ) {
     let list_gradients: &[[F::Vector<S>; R]] = F::as_vectors(list_gradients).as_chunks().0;
     let gradients = S::as_mut_simd_f32s(gradients).0.as_chunks_mut::<H>().0.as_chunks_mut::<R>().0;
-    const { assert!(size_of::<[F::Vector<S>; R]>() == LINE) }
+    const { assert!(size_of::<[F::Vector<S>; R]>() == CACHE_LINE) }
     assert!(list_gradients.len() > plan.list_count());
-    let fours: usize = plan.runs.iter().map(|run| usize::from(run.fours)).sum();
-    assert_eq!(fours, plan.holders.len(), "the holders of all runs");
-    let mut four = plan.holders.as_ptr();
-    for (run_index, &HolderRun { row, fours }) in plan.runs.iter().enumerate() {
+    let quads: usize = plan.runs.iter().map(|run| usize::from(run.quads)).sum();
+    assert_eq!(quads, plan.holders.len(), "the holders of all runs");
+    let mut quad = plan.holders.as_ptr();
+    for (run_index, &HolderRun { row, quads }) in plan.runs.iter().enumerate() {
         let mut ahead = plan.runs.get(run_index + AHEAD).map_or(row, |run| run.row) as usize;
         let mut row = row as usize;
         if LARGE {
@@ -360,30 +360,30 @@ fn gather_gradients<
             prefetch_line(lines, ahead * R * H + line, true);
         }
         let mut gradient = gradients[row];
-        // SAFETY: runs are consecutive, and have as many fours in total as `holders`, as asserted.
+        // SAFETY: runs are consecutive, and have as many quads in total as `holders`, as asserted.
         // Offsets come from `Planner` and `FirstPlanner` alone: those of the lists' rows, and of
         // the row after them, which exists, as asserted. Slices would make the loop slower.
         unsafe {
-            let load = |four: *const [u16; FOUR]| {
-                u16::unpack_four(&*four)
-                    .map(|holder| &*list_gradients.as_ptr().byte_add(holder * STEP))
+            let load = |quad: *const [u16; QUAD]| {
+                u16::unpack_quad(&*quad)
+                    .map(|holder| &*list_gradients.as_ptr().byte_add(holder * OFFSET_UNIT))
             };
-            let end = four.add(fours.into());
-            while four < end {
+            let end = quad.add(quads.into());
+            while quad < end {
                 // Several sums, so that an addition need not wait for the previous one.
-                let mut sums = load(four).map(|row| *row);
-                let stop = match F::ADDENDS / FOUR {
-                    fours if fours < usize::from(u16::MAX) => end.min(four.wrapping_add(fours)),
+                let mut sums = load(quad).map(|row| *row);
+                let stop = match F::ADDENDS / QUAD {
+                    quads if quads < usize::from(u16::MAX) => end.min(quad.wrapping_add(quads)),
                     _ => end,
                 };
-                four = four.add(1);
-                while four < stop {
-                    for (sum, row) in sums.iter_mut().zip(load(four)) {
+                quad = quad.add(1);
+                while quad < stop {
+                    for (sum, row) in sums.iter_mut().zip(load(quad)) {
                         for r in 0..R {
                             sum[r] = F::add(simd, sum[r], row[r]);
                         }
                     }
-                    four = four.add(1);
+                    quad = quad.add(1);
                 }
                 for r in 0..R {
                     let left = F::add(simd, sums[0][r], sums[1][r]);
@@ -526,7 +526,7 @@ fn add_shards(
                     for (sums, row) in sums.chunks_exact_mut(width).zip(terms.skip(begin)) {
                         // Prefetches the next tile, if rows exceed the caches.
                         let lines = if touched.is_some() { 0..each } else { 0..0 };
-                        for line in lines.step_by(LINE / size_of::<f32>()) {
+                        for line in lines.step_by(CACHE_LINE / size_of::<f32>()) {
                             prefetch_line(row, ROWS * each + line, true);
                         }
                         add(&mut sums[columns.clone()], row, shard == 0);

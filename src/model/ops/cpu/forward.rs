@@ -13,7 +13,7 @@ use super::head::{LayerBuffers, MapLayers};
 use super::net::Kernel;
 use super::packed::{Aligned, Columns, PackedWeights};
 use super::simd::{Lanes, Task};
-use crate::batch::plan::{ABREAST, FOUR, KeyRange, LINE, Planner, STEP};
+use crate::batch::plan::{CACHE_LINE, KeyRange, LISTS_PER_BUNDLE, OFFSET_UNIT, Planner, QUAD};
 use crate::batch::{ChunkPlan, IndexWord, InputPairs, OneHot, RowSet, with_vector};
 use crate::model::Aim;
 use crate::prefetch::prefetch_line;
@@ -312,10 +312,10 @@ fn accumulate_block<S, const R: usize, const H: usize, F, P, const TOGETHER: usi
     let output = S::as_simd_f32s(block.output).0.as_chunks::<H>().0.as_chunks::<R>().0;
     let output: &[[[[S::f32s; H]; R]; TOGETHER]] = output.as_chunks::<TOGETHER>().0;
     let accumulators = F::vectors_mut(accumulators).as_chunks_mut::<R>().0;
-    let accumulators = accumulators.as_chunks_mut::<ABREAST>().0;
-    let mut logits = S::as_mut_simd_f32s(logits).0.chunks_exact_mut(ABREAST / TOGETHER);
-    let mut keys = plan.weights.chunks_exact(ABREAST / TOGETHER);
-    assert!(size_of_val(block.rows) >= (plan.rows + 1) * LINE);
+    let accumulators = accumulators.as_chunks_mut::<LISTS_PER_BUNDLE>().0;
+    let mut logits = S::as_mut_simd_f32s(logits).0.chunks_exact_mut(LISTS_PER_BUNDLE / TOGETHER);
+    let mut keys = plan.weights.chunks_exact(LISTS_PER_BUNDLE / TOGETHER);
+    assert!(size_of_val(block.rows) >= (plan.rows + 1) * CACHE_LINE);
 
     // Meanwhile the rows of the next block are prefetched, `each` for every bundle of lists.
     let each = plan.runs.len().div_ceil(plan.lengths.len().max(1)).max(1);
@@ -323,15 +323,15 @@ fn accumulate_block<S, const R: usize, const H: usize, F, P, const TOGETHER: usi
     let mut ahead = runs.chunks(each);
     let unit = simd.splat_f32s(P::units_of_rho(F::ONE)[0]);
     let (mut key, mut weights) = (usize::MAX, [[[unit; H]; R]; TOGETHER]);
-    for ((length, fours), accumulators) in plan.bundle_ranges().zip(accumulators) {
+    for ((length, quads), accumulators) in plan.bundle_ranges().zip(accumulators) {
         for run in ahead.next().unwrap_or_default() {
-            prefetch_line(block.next, run.row as usize * (LINE / size_of::<F>()), false);
+            prefetch_line(block.next, run.row as usize * (CACHE_LINE / size_of::<F>()), false);
         }
         // SAFETY: only `Planner` and `FirstPlanner` write entries: offsets of rows up to the blank
-        // one, which exists, as asserted, and `length` entries for each of `ABREAST` lists.
+        // one, which exists, as asserted, and `length` entries for each list of a bundle.
         let sums = unsafe {
             with_vector!(&plan.entries, entries => {
-                sum_rows(simd, &entries.as_chunks().0[fours], length, block)
+                sum_rows(simd, &entries.as_chunks().0[quads], length, block)
             })
         };
         if let (Some(logits), Some(keys)) = (logits.next(), keys.next()) {
@@ -359,51 +359,51 @@ fn accumulate_block<S, const R: usize, const H: usize, F, P, const TOGETHER: usi
     }
 }
 
-/// Sums the bias and the rows of each of [`ABREAST`] lists.
+/// Sums the bias and the rows of each list of a bundle.
 ///
 /// # Safety
 /// Lists must have `length` entries, as [`ChunkPlan::bundle_ranges`] returns them, and entries must
-/// be offsets of the block's rows, in units of [`STEP`] bytes.
+/// be offsets of the block's rows, in units of [`OFFSET_UNIT`] bytes.
 #[inline(always)]
 unsafe fn sum_rows<S: Lanes, const R: usize, const H: usize, F: WeightFormat<H>, E: IndexWord>(
     simd: S,
-    lists: &[[E; FOUR]],
+    lists: &[[E; QUAD]],
     length: usize,
     block: &ForwardBlock<F>,
-) -> [[F::Vector<S>; R]; ABREAST] {
-    const { assert!(size_of::<[F::Vector<S>; R]>() == LINE) }
+) -> [[F::Vector<S>; R]; LISTS_PER_BUNDLE] {
+    const { assert!(size_of::<[F::Vector<S>; R]>() == CACHE_LINE) }
     let bias: [F::Vector<S>; R] = F::as_vectors(block.bias).as_chunks().0[0];
     let weights: &[[F::Vector<S>; R]] = F::as_vectors(block.rows).as_chunks().0;
-    let mut sums = [bias; ABREAST];
+    let mut sums = [bias; LISTS_PER_BUNDLE];
     let add = |sum: &mut [F::Vector<S>; R], entry: usize| {
         // SAFETY: the entry is the offset of a row, as the caller guarantees.
-        let row = unsafe { &*weights.as_ptr().byte_add(entry * STEP) };
+        let row = unsafe { &*weights.as_ptr().byte_add(entry * OFFSET_UNIT) };
         for r in 0..R {
             sum[r] = F::add_saturating(simd, sum[r], row[r]);
         }
     };
     // SAFETY: below `length` there are entries of all lists, as the caller guarantees.
-    let four =
-        |abreast: usize, four: usize| unsafe { lists.get_unchecked(four * ABREAST + abreast) };
-    let fours = length / FOUR;
-    for index in 0..fours {
-        for (abreast, sum) in sums.iter_mut().enumerate() {
-            for entry in E::unpack_four(four(abreast, index)) {
+    let quad =
+        |list: usize, quad: usize| unsafe { lists.get_unchecked(quad * LISTS_PER_BUNDLE + list) };
+    let quads = length / QUAD;
+    for index in 0..quads {
+        for (list, sum) in sums.iter_mut().enumerate() {
+            for entry in E::unpack_quad(quad(list, index)) {
                 add(sum, entry);
             }
         }
     }
-    // The first `$count` of the last four, a number that the compiler knows.
+    // The first `$count` of the last quad, a number that the compiler knows.
     macro_rules! first {
         ($count:literal) => {
-            for (abreast, sum) in sums.iter_mut().enumerate() {
-                for &entry in &E::unpack_four(four(abreast, fours))[..$count] {
+            for (list, sum) in sums.iter_mut().enumerate() {
+                for &entry in &E::unpack_quad(quad(list, quads))[..$count] {
                     add(sum, entry);
                 }
             }
         };
     }
-    match length % FOUR {
+    match length % QUAD {
         1 => first!(1),
         2 => first!(2),
         3 => first!(3),

@@ -454,7 +454,7 @@ impl LayerBuffers {
         for (row, &gradient) in gradients.chunks_exact_mut(stride).zip(logit_gradients) {
             row[0] = gradient;
         }
-        let mut has_gradients = [false; MOST_STEPS];
+        let mut has_gradients = [false; MAX_STEPS];
         for (i, step) in steps.iter().enumerate().rev() {
             let (earlier, rest) = self.gradients.split_at_mut(i);
             let gradients = rows_in_range(rest[0].as_slice(), step.stride, range);
@@ -506,9 +506,9 @@ impl LayerBuffers {
 }
 
 /// Maximum number of steps of a head.
-const MOST_STEPS: usize = 128;
+const MAX_STEPS: usize = 128;
 /// Maximum number of inputs of a step.
-const MOST_INPUTS: usize = 16;
+const MAX_INPUTS: usize = 16;
 
 /// Returns the rows of the values of the steps `inputs`.
 #[inline(always)]
@@ -517,8 +517,8 @@ fn rows_of<'a>(
     values: &'a [Aligned<f32>],
     inputs: &[usize],
     range: &Range<usize>,
-) -> [ValueRows<'a>; MOST_INPUTS] {
-    let mut rows = [ValueRows { values: &[], stride: 1, width: 0 }; MOST_INPUTS];
+) -> [ValueRows<'a>; MAX_INPUTS] {
+    let mut rows = [ValueRows { values: &[], stride: 1, width: 0 }; MAX_INPUTS];
     for (rows, &input) in rows.iter_mut().zip(inputs) {
         let HeadStep { stride, width, .. } = maps.steps[input];
         let values = rows_in_range(values[input].as_slice(), stride, range);

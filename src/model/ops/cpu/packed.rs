@@ -14,7 +14,7 @@ use super::head::Maps;
 use super::net::{FactorRows, Kernel, NO_FACTOR, SliceWeights};
 use super::simd::{Lanes, Task};
 use crate::architecture::Architecture;
-use crate::batch::plan::LINE;
+use crate::batch::plan::CACHE_LINE;
 use crate::batch::{InputPairs, RowSet};
 use crate::prefetch::prefetch_line;
 
@@ -283,7 +283,7 @@ impl<F: WeightNumber> Task for PackedRows<'_, F> {
                         Some(touched) => {
                             let later = touched.get(index + TILE).unwrap_or(&touched[index]);
                             let later = (*later as usize - set.rows.start) * hidden;
-                            for column in neurons.clone().step_by(LINE / size_of::<f32>()) {
+                            for column in neurons.clone().step_by(CACHE_LINE / size_of::<f32>()) {
                                 prefetch_line(weights, later + column, true);
                             }
                             touched[index] as usize - set.rows.start
@@ -421,14 +421,14 @@ impl<T: Copy + Default> Aligned<T> {
     /// Resizes to `len` arbitrary numbers: existing ones may move.
     pub fn resize_unspecified(&mut self, len: usize) {
         self.len = len;
-        let need = len + LINE / size_of::<T>();
+        let need = len + CACHE_LINE / size_of::<T>();
         if self.buffer.len() < need {
             self.buffer.resize(need, T::default());
         }
     }
 
     fn aligned_start(&self) -> usize {
-        if self.len == 0 { 0 } else { self.buffer.as_ptr().align_offset(LINE) }
+        if self.len == 0 { 0 } else { self.buffer.as_ptr().align_offset(CACHE_LINE) }
     }
 
     pub fn as_slice(&self) -> &[T] {

@@ -11,7 +11,7 @@ use crate::batch::{ActiveRows, OneHot};
 /// Bytes of accumulators that fit a thread's caches; memory would cost as much as all the rest.
 const CACHE: usize = 2 << 20;
 /// Maximum number of positions in a chunk.
-const MOST: usize = 512;
+const MAX_POSITIONS: usize = 512;
 /// Maximum chunks of a group: a block's weights and gradients are loaded once for all of them.
 const CHUNKS_PER_GROUP: usize = 2;
 /// Maximum in nets of many rows, where a block's gradients exceed the accumulators of a chunk.
@@ -31,7 +31,7 @@ impl Partition {
     pub fn split_batch(&mut self, kernel: &Kernel, positions: OneHot, bytes: usize) {
         let batch = positions.len();
         // A power of two; more positions share the cost of loading a block's weights and gradients.
-        let size = 1 << (CACHE / bytes).clamp(64, MOST).ilog2();
+        let size = 1 << (CACHE / bytes).clamp(64, MAX_POSITIONS).ilog2();
         self.bytes = bytes;
         self.ends.clear();
         self.order.clear();

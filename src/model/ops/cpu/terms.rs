@@ -12,10 +12,12 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use self::block::{BLOCK, TermBlock};
+use self::block::{BLOCK, PerSum, TermBlock};
 use super::SimdLevel;
 use super::simd::{Lanes, Task};
-use crate::batch::{COLUMN, FrozenSums, SUMS, TermBatch, TermColumn, TermRows};
+use crate::batch::{
+    FrozenSums, POSITIONS_PER_COLUMN, SUMS_PER_POSITION, TermBatch, TermColumn, TermRows,
+};
 use crate::model::Aim;
 
 #[derive(Clone, Copy, Debug)]
@@ -77,15 +79,15 @@ impl TermsJob<'_> {
         assert!(rest.is_empty(), "weights are not pairs");
         let (mut units, mut first) = (Vec::new(), 0);
         for piece in self.pieces {
-            for start in (0..piece.len()).step_by(COLUMN) {
-                let rows = start..piece.len().min(start + COLUMN);
+            for start in (0..piece.len()).step_by(POSITIONS_PER_COLUMN) {
+                let rows = start..piece.len().min(start + POSITIONS_PER_COLUMN);
                 units.push(TermsUnit { piece, first: first + start, rows });
             }
             first += piece.len();
         }
         let shards = units.par_chunks(units.len().div_ceil(SHARDS).max(1)).with_max_len(1);
         let workspace = || TermsWorkspace {
-            sums: Box::new([[[0.0; 2]; COLUMN]; SUMS]),
+            sums: Box::new([[[0.0; 2]; POSITIONS_PER_COLUMN]; SUMS_PER_POSITION]),
             block: TermBlock::new(),
             gradients: vec![[0.0; 2]; weights.len()],
         };
@@ -103,6 +105,7 @@ impl TermsJob<'_> {
 }
 
 type Pair = [f32; 2];
+type ColumnSums = [Pair; SUMS_PER_POSITION * POSITIONS_PER_COLUMN];
 
 struct TermsUnit<'a> {
     piece: &'a TermBatch,
@@ -115,16 +118,16 @@ struct TermsUnit<'a> {
 #[derive(Default)]
 struct Shard {
     loss: f64,
-    /// Derivative by the tempo, times `scale`.
+    /// Derivative with respect to the tempo, times `scale`.
     tempo: f64,
-    /// `[terms, 2]`, the derivatives by the weights, times `scale`.
+    /// `[terms, 2]`, the derivatives with respect to the weights, times `scale`.
     gradients: Vec<[f64; 2]>,
     logits: Vec<f32>,
 }
 
 struct TermsWorkspace {
-    /// Sums of each kind of the positions of a unit, then the derivatives by them.
-    sums: Box<[[Pair; COLUMN]; SUMS]>,
+    /// Sums of each kind of the positions of a unit, then the derivatives with respect to them.
+    sums: Box<PerSum<[Pair; POSITIONS_PER_COLUMN]>>,
     block: TermBlock,
     /// `[terms]`, zero between units.
     gradients: Vec<Pair>,
@@ -152,7 +155,7 @@ impl Task for TermsPass<'_> {
         } = self;
         let (TermsWorkspace { sums, block, gradients }, shard) = (self.work, self.shard);
         let loss_inputs = job.aim.loss_inputs();
-        let column = piece.columns.get(rows.start / COLUMN);
+        let column = piece.columns.get(rows.start / POSITIONS_PER_COLUMN);
         if let Some(column) = column {
             sums.as_flattened_mut().fill([0.0; 2]);
             by_term(column, weights, sums.as_flattened_mut());
@@ -224,7 +227,7 @@ fn sum_in_order(numbers: &[f32]) -> f64 {
 
 /// Adds the sums of frozen terms, which have no entries.
 #[inline(always)]
-fn add_frozen(frozen: &FrozenSums, rows: &Range<usize>, sums: &mut [&mut [Pair; BLOCK]; SUMS]) {
+fn add_frozen(frozen: &FrozenSums, rows: &Range<usize>, sums: &mut PerSum<&mut [Pair; BLOCK]>) {
     let plus = |sum: &mut Pair, mg: f32, eg: f32| *sum = [sum[0] + mg, sum[1] + eg];
     for (i, row) in rows.clone().enumerate() {
         if let Some([mg, eg]) = frozen.normal.get(row) {
@@ -286,16 +289,16 @@ fn add_gradients<C: Copy, const SIDES: usize>(
 }
 
 /// Mask of offsets, so that none exceeds the array.
-const WRAP: usize = SUMS * COLUMN - 1;
+const WRAP: usize = SUMS_PER_POSITION * POSITIONS_PER_COLUMN - 1;
 
 /// Adds the weight of each run's term, times the count, to the sums of its positions.
 #[inline(always)]
 fn by_term(column: &TermColumn, weights: &[Pair], sums: &mut [Pair]) {
-    let sums: &mut [Pair; SUMS * COLUMN] = sums.try_into().expect("all sums of a column");
+    let sums: &mut ColumnSums = sums.try_into().expect("all sums of a column");
     let mut rest = &column.offsets[..];
-    for head in &column.heads {
-        let offsets = rest.split_off(..head.size as usize).expect("entries of all runs");
-        let add = weights[usize::from(head.term)].map(|weight| weight * f32::from(head.count));
+    for run in &column.runs {
+        let offsets = rest.split_off(..run.size as usize).expect("entries of all runs");
+        let add = weights[usize::from(run.term)].map(|weight| weight * f32::from(run.count));
         for offset in offsets {
             let sum = &mut sums[usize::from(*offset) & WRAP];
             // A copy: otherwise the compiler stores its halves one by one.
@@ -308,10 +311,10 @@ fn by_term(column: &TermColumn, weights: &[Pair], sums: &mut [Pair]) {
 /// Adds the derivatives of each run's positions, times the count, to the gradient of its term.
 #[inline(always)]
 fn back_by_term(column: &TermColumn, derivatives: &[Pair], gradients: &mut [Pair]) {
-    let derivatives: &[Pair; SUMS * COLUMN] = derivatives.try_into().expect("all sums of a column");
+    let derivatives: &ColumnSums = derivatives.try_into().expect("all sums of a column");
     let mut rest = &column.offsets[..];
-    for head in &column.heads {
-        let offsets = rest.split_off(..head.size as usize).expect("entries of all runs");
+    for run in &column.runs {
+        let offsets = rest.split_off(..run.size as usize).expect("entries of all runs");
         // Four independent sums.
         let mut sums = [[0f32; 2]; 4];
         let (fours, offsets) = offsets.as_chunks::<4>();
@@ -325,10 +328,10 @@ fn back_by_term(column: &TermColumn, derivatives: &[Pair], gradients: &mut [Pair
             let [mg, eg] = derivatives[usize::from(*offset) & WRAP];
             *sum = [sum[0] + mg, sum[1] + eg];
         }
-        let gradient = &mut gradients[usize::from(head.term)];
+        let gradient = &mut gradients[usize::from(run.term)];
         for k in 0..2 {
             let sum = (sums[0][k] + sums[1][k]) + (sums[2][k] + sums[3][k]);
-            gradient[k] += sum * f32::from(head.count);
+            gradient[k] += sum * f32::from(run.count);
         }
     }
 }

@@ -11,11 +11,11 @@ use super::super::GradientMemory;
 use super::form::{UNITS, launch_grid};
 use super::gpu::{Buffer, Gpu};
 use super::pairs::PairSums;
-use crate::architecture::MOST_PIECES;
+use crate::architecture::MAX_PIECES;
 use crate::batch::{ChunkPlan, InputPairs, ListShape, expand_lists};
 
 /// Words of a cached list, of any length.
-const WORDS: usize = MOST_PIECES / 2;
+const WORDS: usize = MAX_PIECES / 2;
 
 /// The lists of chunks on their device, `[positions, perspectives, 32]`, two rows a word.
 pub(super) struct DeviceChunks {
@@ -100,7 +100,7 @@ impl DeviceChunks {
             if self.cached.contains_key(&plan_address(plan)) {
                 continue;
             }
-            if !plan.stays || self.taken + plan.len() > max_positions {
+            if !plan.is_cached || self.taken + plan.len() > max_positions {
                 passing.push(plan.clone());
                 continue;
             }
@@ -113,7 +113,7 @@ impl DeviceChunks {
         if !fresh.is_empty() {
             let end = present + fresh.iter().map(|plan| plan.len()).sum::<usize>();
             self.make_room(present, end, max_positions);
-            let words = Bytes::from_elems(expand_lists(&fresh, MOST_PIECES));
+            let words = Bytes::from_elems(expand_lists(&fresh, MAX_PIECES));
             self.gpu.write_words(&self.buffer, present * self.perspectives * WORDS, words);
         }
         let first = |plan: &Arc<ChunkPlan>| match self.cached.get(&plan_address(plan)) {

@@ -138,7 +138,7 @@ impl HeadTable {
                 Operation::PieceSquares => {
                     table.append_step(PIECE_SQUARES, [0, to, width, 0, 0, 0, 0]);
                 }
-                Operation::Neurons | Operation::Product => {
+                Operation::Neurons | Operation::Pairwise => {
                     unreachable!("{:?} comes before the first map", node.operation)
                 }
             }

@@ -281,7 +281,7 @@ pub(super) fn positions(
     }
 }
 
-/// Loss of a position, and its derivative by the logit.
+/// Loss of a position, and its derivative with respect to the logit.
 #[derive(CubeType, Clone, Copy)]
 pub(super) struct LossGradient {
     pub loss: f32,

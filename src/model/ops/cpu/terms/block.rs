@@ -1,13 +1,14 @@
 //! Formula of [`crate::sums`] for a block of positions, one per lane: from sums to losses, and to
-//! derivatives by the sums.
+//! derivatives with respect to the sums.
 
 use super::Pair;
-use crate::batch::SUMS;
+use crate::batch::SUMS_PER_POSITION;
 use crate::loss::{Loss, LossShape};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 
 pub(super) const BLOCK: usize = 128;
 type BlockNumbers = [f32; BLOCK];
+pub(super) type PerSum<T> = [T; SUMS_PER_POSITION];
 
 /// Numbers of positions; numbers after the last position are stale.
 pub(super) struct TermBlock {
@@ -46,7 +47,7 @@ impl TermBlock {
 
     /// Computes the logits, in units of `scale` centipawns.
     #[inline(always)]
-    pub fn evaluate_block(&mut self, sums: [&[Pair; BLOCK]; SUMS], scale: f32, tempo: f32) {
+    pub fn evaluate_block(&mut self, sums: PerSum<&[Pair; BLOCK]>, scale: f32, tempo: f32) {
         for i in 0..BLOCK {
             let [normal, [white, _], [black, _], complexity] = sums.map(|sums| sums[i]);
             let safety = (black * positive_part(black) - white * positive_part(white)) / MIDDLEGAME;
@@ -69,7 +70,7 @@ impl TermBlock {
             return;
         };
         let power = loss.power as f32;
-        // The loss and its derivative by the logit, with that of the sigmoid.
+        // The loss and its derivative with respect to the logit, with that of the sigmoid.
         match loss.shape {
             LossShape::Squared => self.compare_by(loss, |it| {
                 (it.error * it.error, 2.0 * it.error * it.sigmoid_derivative)
@@ -108,7 +109,7 @@ impl TermBlock {
 
     /// Converts the sums to the derivatives of the losses by them, times centipawns per logit.
     #[inline(always)]
-    pub fn differentiate_sums(&self, sums: [&mut [Pair; BLOCK]; SUMS]) {
+    pub fn differentiate_sums(&self, sums: PerSum<&mut [Pair; BLOCK]>) {
         let [normal, white, black, complexity] = sums;
         for i in 0..BLOCK {
             let (value, crossed) =
@@ -130,7 +131,7 @@ impl TermBlock {
 
 /// Returns the endgame value before COMPLEXITY, and whether COMPLEXITY would move it across zero.
 #[inline(always)]
-fn endgame_value([normal, white, black, complexity]: [f32; SUMS]) -> (f32, bool) {
+fn endgame_value([normal, white, black, complexity]: PerSum<f32>) -> (f32, bool) {
     let value = normal + (positive_part(black) - positive_part(white)) / ENDGAME;
     // Not `&&`, which would be a branch.
     (value, (value != 0.0) & (value.abs() + complexity < 0.0))
