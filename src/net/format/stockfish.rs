@@ -233,7 +233,7 @@ impl StockfishGeneration {
                 true => (31 - (bucket ^ 3), 2 * (kind % 6) + kind / 6),
                 false => (bucket, kind),
             };
-            64 * (planes * block + plane) + (row % 64 ^ 7)
+            64 * (planes * block + plane) + ((row % 64) ^ 7)
         };
         (0..64 * buckets * planes).map(row).collect()
     }

@@ -125,10 +125,10 @@ impl Newton {
 }
 
 /// Computes standard errors of `movable` weights in centipawns: `None` for the others, infinite for
-/// weights that neither data nor prior determine. They are the roots of the diagonal of `(J J / s^2
-/// + 1 / prior^2)^-1`, where `J` holds the derivatives of the errors and `s^2` is the mean squared
-/// error. Errors of positions are assumed to be independent and equally spread; within a game they
-/// are not, so true standard errors are larger.
+/// weights that neither data nor prior determine. They are the roots of the diagonal of
+/// `(J J / s^2 + 1 / prior^2)^-1`, where `J` holds the derivatives of the errors and `s^2` is the
+/// mean squared error. Errors of positions are assumed to be independent and equally spread; within
+/// a game they are not, so true standard errors are larger.
 pub fn standard_errors(
     problem: &Problem,
     equations: &Equations,
