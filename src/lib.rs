@@ -11,7 +11,7 @@
 //! - [`config`]: a run in TOML; [`run`]: all that is done with it, from training to a page;
 //! - [`sample`], [`mod@format`]: positions, and the files that hold them;
 //! - [`features`]: positions to inputs of a net; [`App`]: a program that adds inputs and more;
-//! - [`train`], [`log`], [`progress`]: the loop and what it reports;
+//! - [`mod@train`], [`log`], [`progress`]: the loop and what it reports;
 //! - [`export`], [`net`]: integers, proved not to overflow, evaluated as an engine does.
 //!
 //! Score and result are the side to move's unless a name has `white`.
