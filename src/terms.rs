@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::input;
+use crate::words::find_nearest;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TermKind {
@@ -92,7 +93,7 @@ impl TermList {
     }
 
     pub fn nearest(&self, text: &str) -> &str {
-        self.names().max_by_key(|name| (1e6 * strsim::jaro(name, text)) as u32).unwrap_or_default()
+        find_nearest(text, self.names()).unwrap_or_default()
     }
 }
 

@@ -9,6 +9,7 @@ use super::{Config, ConfigFile};
 use crate::format::SampleSource;
 use crate::input;
 use crate::net::format::stockfish;
+use crate::words::find_nearest;
 
 /// Maximum size of a config; larger files are something else.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
@@ -95,7 +96,13 @@ impl Config {
                 check(&table)?;
                 stockfish::complete_config(&mut table)
                     .map_err(|reason| config_error(ConfigError::for_key("net.format", reason).0))?;
-                ConfigFile::deserialize(table).map_err(|error| config_error(toml_reason(&error)))?
+                ConfigFile::deserialize(table).map_err(|error| {
+                    let is_unknown =
+                        |key: &str| error.message().contains(&format!("unknown field `{key}`"));
+                    let mut keys = overrides.iter().filter_map(|set| set.split('=').next());
+                    let hint = if keys.any(is_unknown) { TABLE_HINT } else { "" };
+                    config_error(toml_reason(&error) + hint)
+                })?
             }
         };
         Self::resolve_file(file).map_err(|error| config_error(error.0))
@@ -110,6 +117,9 @@ pub(super) fn toml_reason(error: &toml::de::Error) -> String {
     if let Some((_, keys)) = RENAMED.iter().find(|(old, _)| message.contains(&format!("`{old}`"))) {
         return format!("{text}; it is now {keys}");
     }
+    if let Some(text) = suggest_name(text, message) {
+        return text;
+    }
     let unlisted = message.strip_suffix(", expected a sequence");
     let value = unlisted.and_then(|it| Some(it[it.find(['"', '`'])?..].trim_matches('`')));
     let Some(value) = value else {
@@ -120,6 +130,28 @@ pub(super) fn toml_reason(error: &toml::de::Error) -> String {
         None => text.replace(message, &format!("expected a list, `[{value}]`")),
     }
 }
+
+/// In an error about an unknown key or word, names the known one that is most like it. Where none
+/// is, the error lists all.
+fn suggest_name(text: &str, message: &str) -> Option<String> {
+    let is_key = message.starts_with("unknown field");
+    let unknown =
+        message.strip_prefix(if is_key { "unknown field `" } else { "unknown variant `" })?;
+    let (unknown, known) = unknown.split_once('`')?;
+    let kind = if is_key { "key" } else { "word" };
+    let near = find_nearest(unknown, known.split('`').skip(1).step_by(2));
+    let rest = match near.filter(|near| strsim::jaro(near, unknown) > LIKE) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => known.to_string(),
+    };
+    Some(text.replace(message, &format!("unknown {kind} `{unknown}`{rest}")))
+}
+
+/// The remedy for an unknown key without a table.
+const TABLE_HINT: &str = "; write the table with a key, as `net.hidden`";
+
+/// The similarity, by Jaro, above which a known name is meant by a misspelt one.
+const LIKE: f64 = 0.8;
 
 /// The keys of earlier versions, and the keys that replace them.
 const RENAMED: [(&str, &str); 1] =

@@ -1,10 +1,12 @@
 //! Engines under UCI, the Universal Chess Interface (Meyer-Kahlen and Huber, 2000).
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Move, Position as _, fen::Fen};
@@ -17,6 +19,7 @@ use super::player::{
 use crate::digits::group_digits;
 use crate::sample::Position;
 use crate::score::Score;
+use crate::words::find_nearest;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineSettings {
@@ -43,13 +46,19 @@ const CHESS960: &str = "UCI_Chess960";
 
 /// The failure of an engine, with the command and the position.
 #[derive(Debug, thiserror::Error)]
-#[error("{engine} {what} after `{command}`{}{fen}", if fen.is_empty() { "" } else { " on " })]
+#[error(
+    "{engine} {what} after `{command}`{on}{fen}{wrote}{message}",
+    on = if fen.is_empty() { "" } else { " on " },
+    wrote = if message.is_empty() { "" } else { "; it wrote: " }
+)]
 pub struct EngineFault {
     pub engine: String,
     pub command: String,
     /// FEN of the position; empty if none was searched.
     pub fen: String,
     pub what: String,
+    /// The last lines that an engine wrote for people before it exited; else empty.
+    pub message: String,
     /// Whether the engine ignores the limit in nodes, so that no search can be used.
     pub ignores_nodes: bool,
 }
@@ -104,6 +113,9 @@ pub struct Uci {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<io::Result<String>>,
+    messages: Arc<Messages>,
+    /// The thread that reads standard error.
+    errors: JoinHandle<()>,
     /// Name of the program without its folder, for messages.
     name: String,
     id: String,
@@ -122,6 +134,9 @@ pub struct Uci {
 const LONGEST: u64 = 1 << 16;
 /// Number of lines that may wait to be read. A program that sends more is blocked.
 const WAITING: usize = 256;
+/// Number of lines, and their letters, that an error quotes.
+const MESSAGES: usize = 3;
+const MESSAGE_LENGTH: usize = 300;
 /// Largest number of options that are stored.
 const MAX_OPTIONS: usize = 4096;
 /// Milliseconds in which a program exits after it closed its output.
@@ -139,7 +154,7 @@ impl Uci {
         let program = settings.program.clone();
         let mut command = Command::new(&program);
         command.args(&settings.arguments);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
         {
             // Ctrl-C in a terminal reaches the whole group, but engines should finish their item.
@@ -148,15 +163,25 @@ impl Uci {
         }
         let started = command.spawn();
         let mut child = started.map_err(|error| EngineError::Start { program, error })?;
-        let (input, output) = (child.stdin.take(), child.stdout.take());
-        let output = output.expect("the output was piped");
+        let input = child.stdin.take();
+        let output = child.stdout.take().expect("the output was piped");
+        let mut errors = child.stderr.take().expect("errors were piped");
         let (sender, lines) = sync_channel(WAITING);
-        thread::spawn(move || read_lines(output, &sender));
+        thread::spawn(move || read_lines(output, |line| sender.send(line).is_ok()));
+        let messages = Arc::new(Messages::default());
+        let kept = messages.clone();
+        let errors = thread::spawn(move || {
+            read_lines(&mut errors, |line| line.map(|line| kept.keep_line(&line)).is_ok());
+            // A full pipe would block the engine.
+            let _ = io::copy(&mut errors, &mut io::sink());
+        });
         let (name, id) = (settings.player_name(), settings.player_name());
         let mut engine = Self {
             child,
             input,
             lines,
+            messages,
+            errors,
             id,
             name,
             options: Vec::new(),
@@ -176,9 +201,7 @@ impl Uci {
         }
         for (name, value) in &settings.options {
             if !engine.has_option(name) {
-                let similarity = |option: &&String| strsim::jaro(option, name);
-                let near =
-                    engine.options.iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
+                let near = find_nearest(name, engine.options.iter().map(String::as_str));
                 let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
                 let (engine, name) = (engine.name.clone(), name.clone());
                 return Err(EngineError::Option { engine, name, near });
@@ -229,20 +252,29 @@ impl Uci {
         let input = self.input.as_mut().expect("the input is open until the drop");
         let sent = input.write_all(format!("{command}\n").as_bytes()).and_then(|()| input.flush());
         sent.map_err(|error| {
-            let what = match error.kind() {
-                io::ErrorKind::BrokenPipe => self.exit_reason(),
-                _ => format!("cannot be written to ({error})"),
-            };
-            self.describe_fault(command, &what)
+            match error.kind() {
+                io::ErrorKind::BrokenPipe => {
+                    // Its last lines are in the pipe.
+                    while self.read_line(Deadline::after_milliseconds(EXIT_TIME), command).is_ok() {
+                    }
+                    self.describe_exit(command)
+                }
+                _ => self.describe_fault(command, &format!("cannot be written to ({error})")),
+            }
         })
     }
 
     /// Reads the next line of the answer to a command, without its end.
     fn read_line(&mut self, deadline: Deadline, command: &str) -> Result<String, EngineFault> {
         let what = match self.lines.recv_timeout(deadline.time_left()) {
-            Ok(Ok(line)) if !deadline.time_left().is_zero() => return Ok(line),
+            Ok(Ok(line)) if !deadline.time_left().is_zero() => {
+                if let Some(text) = line.strip_prefix("info string ") {
+                    self.messages.keep_line(text);
+                }
+                return Ok(line);
+            }
             Ok(Err(error)) => format!("cannot be read ({error})"),
-            Err(RecvTimeoutError::Disconnected) => self.exit_reason(),
+            Err(RecvTimeoutError::Disconnected) => return Err(self.describe_exit(command)),
             Ok(Ok(_)) | Err(RecvTimeoutError::Timeout) => {
                 format!("did not answer within {} ms", deadline.patience_ms)
             }
@@ -250,11 +282,14 @@ impl Uci {
         Err(self.describe_fault(command, &what))
     }
 
-    fn exit_reason(&mut self) -> String {
+    fn describe_exit(&mut self, command: &str) -> EngineFault {
         let deadline = Deadline::after_milliseconds(EXIT_TIME);
         let how = loop {
             match self.child.try_wait() {
-                Ok(None) if !deadline.time_left().is_zero() => {
+                Ok(status)
+                    if (status.is_none() || !self.errors.is_finished())
+                        && !deadline.time_left().is_zero() =>
+                {
                     thread::sleep(Duration::from_millis(5))
                 }
                 Ok(None) => break "it closed its output".to_string(),
@@ -262,7 +297,8 @@ impl Uci {
                 Err(error) => break error.to_string(),
             }
         };
-        format!("exited ({how})")
+        let message = self.messages.join_lines();
+        EngineFault { message, ..self.describe_fault(command, &format!("exited ({how})")) }
     }
 
     /// Returns whether the engine searches as many nodes for a small limit as for a large one. It
@@ -303,7 +339,8 @@ impl Uci {
         // A long game would hide the message.
         let command = command.split(" moves ").next().unwrap_or(command).to_string();
         let (engine, fen) = (self.name.clone(), self.fen.clone());
-        EngineFault { engine, command, fen, what: what.to_string(), ignores_nodes: false }
+        let (what, message) = (what.to_string(), String::new());
+        EngineFault { engine, command, fen, what, message, ignores_nodes: false }
     }
 }
 
@@ -317,8 +354,27 @@ impl Drop for Uci {
     }
 }
 
-/// Sends lines until the program closes its output or the receiver is gone.
-fn read_lines(output: impl Read, sender: &SyncSender<io::Result<String>>) {
+/// The last lines that an engine wrote for people: by `info string`, and to standard error.
+#[derive(Default)]
+struct Messages(Mutex<VecDeque<String>>);
+
+impl Messages {
+    fn keep_line(&self, line: &str) {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.push_back(line.chars().take(MESSAGE_LENGTH).collect());
+        if lines.len() > MESSAGES {
+            lines.pop_front();
+        }
+    }
+
+    fn join_lines(&self) -> String {
+        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().map(String::as_str).collect::<Vec<_>>().join(" / ")
+    }
+}
+
+/// Passes on lines until the program closes its output, or nobody takes them.
+fn read_lines(output: impl Read, mut take_line: impl FnMut(io::Result<String>) -> bool) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
     loop {
@@ -336,7 +392,7 @@ fn read_lines(output: impl Read, sender: &SyncSender<io::Result<String>>) {
             Err(error) => Err(error),
         };
         let broken = read.is_err();
-        if sender.send(read).is_err() || broken {
+        if !take_line(read) || broken {
             return;
         }
     }

@@ -38,7 +38,9 @@ pub enum ReadError {
         "{path} is {format}, which does not store which side is White; set {key} to side-to-move"
     )]
     View { path: PathBuf, format: &'static str, key: &'static str },
-    #[error("{path}, {bad} (data.bad_records or --bad-records allows {limit} of them)")]
+    #[error(
+        "{path}, {bad} (allowed: {limit}; data.bad_records of a config, or --bad-records of a command, allows more)"
+    )]
     Bad { path: PathBuf, bad: BadRecord, limit: u64 },
 }
 

@@ -157,8 +157,9 @@ fn open_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
     }
     if let Some(engine) = loaded.net.engine_name() {
         let path = path.display();
-        listener
-            .report_remark(&format!("{path} is a net of {engine}; values are its internal units"));
+        listener.report_remark(&format!(
+            "{path} has the layout of {engine}'s nets; values are in its internal units"
+        ));
     }
     let (mut recipe, mut base, mut fitted) = (None, None, None);
     if let Some(Manifest { provenance, fitted_scale, .. }) = &loaded.manifest {

@@ -396,7 +396,7 @@ impl<'a> Tokens<'a> {
         let rest = &self.text[self.offset + 1..];
         let Some(end) = rest.iter().position(|&byte| byte == b'}') else {
             self.offset = self.text.len();
-            return Err("a comment is not closed".into());
+            return Err("a comment is not closed; the game or the file is cut off".into());
         };
         self.offset += end + 2;
         Ok(&rest[..end])
@@ -424,7 +424,7 @@ impl<'a> Tokens<'a> {
                 return Ok(());
             }
         }
-        Err("a variation is not closed".into())
+        Err("a variation is not closed; the game or the file is cut off".into())
     }
 
     /// Reads a move or the end of the game; none for separate dots and marks.

@@ -16,7 +16,7 @@ batch: architecture resume_point sums
 digest: input
 floats: architecture features sample weights
 model: architecture batch loss prefetch sums weights
-terms: input
+terms: input words
 format: digits input output point_of_view registry sample score sums terms
 hce: batch sample scales sums terms weights
 net: architecture features floats prefetch sample scales weights
@@ -26,13 +26,13 @@ search: evaluation features hce net prefetch sample score
 interface: score search
 train: batch input linear log loss model output resume_point progress sums terms weights
 data: data_file digits format loss sample
-engine: digest digits format interface output progress sample score
+engine: digest digits format interface output progress sample score words
 export: architecture data_file digest digits features floats input linear net output report sample scales
     sums terms weights
 inspect: architecture digits draw features floats hce report sample scales weights
 loader: architecture batch data_file digest evaluation features format hce input resume_point point_of_view
     registry sample sketch terms
-config: architecture format input loader loss model net point_of_view scales train
+config: architecture format input loader loss model net point_of_view scales train words
 run: architecture batch config data_file digest digits draw engine evaluation export format hce input
     inspect interface loader log loss model net output resume_point point_of_view progress report sample
     scales score search sketch terms train weights

@@ -105,7 +105,7 @@ fn failure_spoils_one_position() {
     let bad: Vec<_> = samples.iter().filter(is_bad).collect();
     assert!(bad.len() > 2 && bad.len() < 12, "{}", bad.len());
     for (way, said) in [
-        ("Crash", "exit status: 3"),
+        ("Crash", "; it wrote: no network"),
         ("Hang", "700 ms"),
         ("Nonsense", "`banana`"),
         ("Illegal", "`a1a1`"),

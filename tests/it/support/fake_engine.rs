@@ -108,7 +108,13 @@ fn fake_engine() {
                     }
                     Some("Silent") => {}
                     Some("Endless") => writeln!(out, "info depth 30 nodes 9000000").unwrap(),
-                    Some("Crash") => std::process::exit(3),
+                    Some("Crash") => {
+                        match hash % 2 {
+                            0 => writeln!(out, "info string no network").unwrap(),
+                            _ => writeln!(std::io::stderr(), "no network").unwrap(),
+                        }
+                        std::process::exit(3)
+                    }
                     Some("Hang") => thread::sleep(Duration::from_secs(3600)),
                     Some("Nonsense") => {
                         out.write_all(b"\xff\xfe info score cp\n\ninfo score mate x pv\n").unwrap();
