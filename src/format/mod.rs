@@ -87,7 +87,7 @@ impl Facts {
     };
 }
 
-/// A file format. `src/format/epd.rs` is a short example.
+/// A file format. `src/format/text.rs` is a short example.
 pub struct Format {
     /// The name in configs and options.
     pub name: &'static str,
