@@ -135,7 +135,7 @@ const LONGEST: u64 = 1 << 16;
 /// Number of lines that may wait to be read. A program that sends more is blocked.
 const WAITING: usize = 256;
 /// Number of lines, and their letters, that an error quotes.
-const MESSAGES: usize = 3;
+const MESSAGES: usize = 5;
 const MESSAGE_LENGTH: usize = 300;
 /// Largest number of options that are stored.
 const MAX_OPTIONS: usize = 4096;
