@@ -155,12 +155,7 @@ fn remove_pieces(
     removed_pieces: &mut Vec<RemovedPiece>,
     mut value: impl FnMut(usize) -> f64,
 ) {
-    let pieces = |color: Color, role: Role| {
-        position.bitboards()[usize::from(color.is_black())][role as usize - 1].count_ones() as u8
-    };
-    let both = |role| pieces(Color::White, role) + pieces(Color::Black, role);
-    let phase =
-        both(Role::Knight) + both(Role::Bishop) + 2 * both(Role::Rook) + 4 * both(Role::Queen);
+    let phase = Phase::piece_phase(position);
     let band = BANDS.iter().position(|(_, lowest)| phase >= *lowest).expect("the last begins at 0");
     let middlegame = Phase::from_position(position).phase_shares()[0] >= 0.5;
     for (index, piece) in position.pieces().enumerate().filter(|(_, it)| it.role != Role::King) {
