@@ -371,7 +371,7 @@ pub struct PositionFacts {
 
 impl PositionFacts {
     pub(super) fn group_games(&self) -> Groups {
-        Groups::new(self.groups.iter().copied()).with_known_groups(self.games_known)
+        Groups::new(self.groups.iter().copied(), self.games_known)
     }
 }
 
