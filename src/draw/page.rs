@@ -65,7 +65,6 @@ svg { width: 100%; height: auto; display: block; margin-top: .3rem; }
   margin-right: .35rem; vertical-align: middle; background: var(--c); }
 .legend span.dashed::before { background: repeating-linear-gradient(90deg, var(--c) 0 .35rem,
   transparent .35rem .55rem); }
-pre { overflow-x: auto; font-size: .8rem; line-height: 1.35; }
 summary { cursor: pointer; color: var(--soft); font-size: .9rem; margin-top: .5rem; }
 img.pixels { image-rendering: pixelated; width: 100%; height: auto; display: block; }
 @media (max-width: 40rem) { table { font-size: .8rem; }

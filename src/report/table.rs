@@ -144,8 +144,7 @@ pub(super) fn format_loss(value: f64) -> String {
 
 /// Formats a number from 0 to 1 as `.0859`.
 pub(super) fn format_share(value: f64) -> String {
-    let text = format!("{value:.4}");
-    text.strip_prefix('0').map_or(text.clone(), str::to_string)
+    format!("{value:.4}").trim_start_matches('0').to_string()
 }
 
 /// Formats a loss and half of its 95 % interval; a dash if there is none.
