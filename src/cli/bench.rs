@@ -346,10 +346,7 @@ impl Bench<'_> {
                 let seconds = clock.replace(Instant::now()).elapsed().as_secs_f64();
                 lap.borrow_mut()[stage] += 1000.0 * seconds;
             };
-            let end_kernel = |stage: KernelStage| {
-                let index = STAGES.iter().position(|(it, _)| *it == Some(stage));
-                end_stage(index.unwrap_or(0));
-            };
+            let end_kernel = |stage: KernelStage| end_stage(stage as usize);
             let Model::Net(net) = &model else { bail!("the bench is for nets") };
             let LossGradients { gradients, touched, .. } =
                 net.loss_gradients(&batch.inputs, Aim::Targets(&batch.results), Some(&end_kernel));
@@ -362,9 +359,9 @@ impl Bench<'_> {
                 times.iter_mut().zip(lap.into_inner()).for_each(|(times, time)| times.push(time));
             }
         }
-        let stages = STAGES.iter().zip(&mut times).map(|((_, stage), times)| {
+        let stages = STAGES.into_iter().zip(&mut times).map(|(stage, times)| {
             times.sort_by(f64::total_cmp);
-            (*stage, times[TIMED / 2])
+            (stage, times[TIMED / 2])
         });
         let net = net_architecture(&self.config)?;
         let lists = self.batches[0].inputs.one_hot().lists();
@@ -413,15 +410,9 @@ fn copy_rate(device: &Device) -> Result<f64> {
 const TIMED: usize = 9;
 /// Learning rate; no figure depends on it.
 const RATE: f64 = 1e-3;
-/// All stages in order. The last two come after those of the model.
-const STAGES: [(Option<KernelStage>, &str); 6] = [
-    (Some(KernelStage::Upload), "upload of positions"),
-    (Some(KernelStage::Forward), "forward"),
-    (Some(KernelStage::Index), "index"),
-    (Some(KernelStage::Backward), "backward"),
-    (None, "gradients handed on"),
-    (None, "optimiser"),
-];
+/// All stages in order: each [`KernelStage`], then the two that follow the kernels.
+const STAGES: [&str; 6] =
+    ["upload of positions", "forward", "index", "backward", "gradients handed on", "optimiser"];
 
 /// Number of batches that the steps repeat: more positions than most caches hold.
 const BATCHES: usize = 4;
