@@ -111,7 +111,7 @@ pub fn render_document(title: &str, lead: &Markup, sections: &[Section], reloads
                 }
                 @for (i, section) in sections.iter().enumerate() {
                     section id={ "part-" (i) } {
-                        @if !section.title.is_empty() { h2 { (section.title) } }
+                        h2 { (section.title) }
                         (section.body)
                     }
                 }

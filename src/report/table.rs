@@ -21,12 +21,13 @@ pub const NO_BREAK: char = '\u{a0}';
 
 impl TextTable {
     /// Creates a table of these columns. Titles have the units; `<` before a title aligns left.
-    pub fn with_titles(titles: &[&str]) -> Self {
-        let column = |title: &&str| match title.strip_prefix('<') {
+    pub fn with_titles(titles: &[impl AsRef<str>]) -> Self {
+        let column = |title: &str| match title.strip_prefix('<') {
             Some(title) => (title.to_string(), true),
             None => (title.to_string(), false),
         };
-        Self { columns: titles.iter().map(column).collect(), rows: Vec::new() }
+        let columns = titles.iter().map(|title| column(title.as_ref())).collect();
+        Self { columns, rows: Vec::new() }
     }
 
     /// Creates a table of facts without a header; a row is a name and a value.
@@ -99,18 +100,14 @@ impl fmt::Display for TextTable {
         let last = titles.len() - 1;
         for row in header.into_iter().chain(&self.rows) {
             let mut line = String::new();
-            for ((cell, &width), (_, is_left)) in
-                row.iter().zip(&widths).zip(&self.columns).take(last)
-            {
-                line += &match is_left {
-                    true => format!("{:<width$}{GAP}", truncate_cell(cell, width)),
-                    false => format!("{:>width$}{GAP}", truncate_cell(cell, width)),
-                };
+            for (column, cell) in row[..last].iter().enumerate() {
+                line += &fit_cell(cell, widths[column], self.columns[column].1);
+                line += GAP;
             }
             let indent = format!("\n{}", " ".repeat(line.chars().count()));
             line += &match self.columns[last].1 {
                 true => join_lines(row[last].split(' '), widths[last]).join(&indent),
-                false => format!("{:>1$}", truncate_cell(&row[last], widths[last]), widths[last]),
+                false => fit_cell(&row[last], widths[last], false),
             };
             writeln!(f, "{}", line.trim_end().replace(NO_BREAK, " "))?;
         }
@@ -172,11 +169,12 @@ pub(super) fn legend_lines<'a>(
     lines
 }
 
-fn truncate_cell(cell: &str, width: usize) -> String {
-    if cell.chars().count() <= width {
-        return cell.to_string();
+/// Cuts a cell to the width of its column, or fills it up with spaces.
+fn fit_cell(cell: &str, width: usize, is_left: bool) -> String {
+    if cell.chars().count() > width {
+        return cell.chars().take(width.saturating_sub(1)).chain(['…']).collect();
     }
-    cell.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+    if is_left { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
 }
 
 /// Joins lines of text, each [wrapped](wrap_sentence).
