@@ -149,11 +149,8 @@ pub(super) fn measure_fitted(
                 let name = &fit.evaluation.name;
                 format!("the best scale of {name} lies at the border of the search")
             });
-            let why = match rounding {
-                _ if general.is_some() => general.clone(),
-                true => Some("they differ by rounding".to_string()),
-                false => at_border,
-            };
+            let rounded = rounding.then(|| "they differ by rounding".to_string());
+            let why = general.clone().or(rounded).or(at_border);
             pairs.push(EvaluationPair {
                 better: better.name.clone(),
                 worse: worse.name.clone(),

@@ -152,8 +152,8 @@ pub fn compare_deeply(
         .collect();
     let disagreement = |compared: usize| {
         // The better one comes first.
-        let first = *order.iter().find(|index| [reference, compared].contains(index))?;
-        let pair = [first, if first == compared { reference } else { compared }];
+        let mut pair = [reference, compared];
+        pair.sort_by_key(|index| order.iter().position(|it| it == index));
         let both = pair.map(|index| &evaluations[index]);
         if compared == reference || (both[0].net.is_some() && both[0].net == both[1].net) {
             return None;

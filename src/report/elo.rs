@@ -418,8 +418,8 @@ pub fn rate_players(names: &[String], meetings: &[PairedGames], zero: Option<usi
                     let mut verdict =
                         PlayerDifference::open_unless_few(names, difference, p, fewest);
                     if mutual.mean_score().is_some_and(|score| score < 0.5) {
-                        let why = "their own games point the other way".to_string();
-                        verdict.why = verdict.why.or(Some(why));
+                        let why = || "their own games point the other way".to_string();
+                        verdict.why.get_or_insert_with(why);
                     }
                     verdict
                 }
