@@ -152,10 +152,7 @@ pub fn run_command(args: Args) -> Result<()> {
         return write_raw(&args, &path, &output);
     }
     require_distinct(&path, &output)?;
-    out::require_new(
-        &export::output_paths(&output)?.each_ref().map(PathBuf::as_path),
-        args.overwrite,
-    )?;
+    out::require_new(&export::output_paths(&output)?, args.overwrite)?;
     // Opened and dropped, so that an unwritable net fails before the long work.
     Output::create_file(&output)?;
     let (mut source, mut origin) = open_weights(&args, &path)?;

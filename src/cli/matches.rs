@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail, ensure};
 use serde_json::json;
 
-use super::data::{open_engine, open_searcher, parse_option, start_or_resume};
+use super::data::engine::{open_engine, open_searcher, parse_option, start_or_resume};
 use super::options::{Beginning, DeviceArgs, Rules};
 use super::terminal::Terminal;
 use super::{INTERRUPTED, out};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
 
-use super::data::Reading;
+use super::data::io::Reading;
 use crate::engine::game::Adjudication;
 use crate::engine::opening::{Openings, StartPosition};
 use crate::loader::ReadPlan;

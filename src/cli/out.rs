@@ -62,10 +62,10 @@ pub fn print_note(text: Arguments) {
 }
 
 /// Fails if a file exists, unless `overwrite`.
-pub fn require_new(paths: &[&Path], overwrite: bool) -> Result<()> {
-    let is_taken = |path: &&&Path| path.exists() && !output::is_device(path);
-    let taken: Vec<String> =
-        paths.iter().filter(is_taken).map(|path| path.display().to_string()).collect();
+pub fn require_new(paths: &[impl AsRef<Path>], overwrite: bool) -> Result<()> {
+    let is_taken = |path: &&Path| path.exists() && !output::is_device(path);
+    let taken = paths.iter().map(AsRef::as_ref).filter(is_taken);
+    let taken: Vec<String> = taken.map(|path| path.display().to_string()).collect();
     ensure!(
         overwrite || taken.is_empty(),
         "{} exist{} already; replace {} with --overwrite, or choose another name",

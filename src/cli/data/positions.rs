@@ -88,10 +88,10 @@ fn label_without_search(args: LabelArgs) -> Result<ExitCode> {
                 print_losses(source.format(), format);
             }
             batch.extend_from_slice(samples);
-            let is_full = batch.len() >= STATIC_BATCH;
-            // If the receiver is gone, its error is returned below.
-            let is_open = !is_full || sender.send(take(&mut batch)).is_ok();
-            ensure!(is_open, "the output failed");
+            if batch.len() >= STATIC_BATCH {
+                // If the receiver is gone, its error is returned below.
+                sender.send(take(&mut batch)).context("the output failed")?;
+            }
             Ok(())
         });
         let _ = sender.send(batch);
