@@ -186,9 +186,5 @@ fn neuron_sprite(map: &NeuronMap) -> Sprite {
 }
 
 pub(super) fn draw_board(title: &str, values: &[Option<f64>]) -> Markup {
-    let values: [Option<f64>; 64] = std::array::from_fn(|square| values[square]);
-    let known = || values.iter().flatten();
-    let mean = known().sum::<f64>() / known().count().max(1) as f64;
-    let span = known().fold(0.0, |span: f64, value| span.max((value - mean).abs()));
-    render_figure(title, "", "board", &heat_board(title, &values, mean, span))
+    render_figure(title, "", "board", &heat_board(title, values))
 }
