@@ -156,15 +156,15 @@ pub fn run_command(args: Args) -> Result<()> {
     // Opened and dropped, so that an unwritable net fails before the long work.
     Output::create_file(&output)?;
     let (mut source, mut origin) = open_weights(&args, &path)?;
-    let Scales { qa, qb, scale, head_format, head_shift, head_round } = source.scales;
-    source.scales = Scales {
-        qa: args.qa.unwrap_or(qa),
-        qb: args.qb.unwrap_or(qb),
-        scale: args.scale.unwrap_or(scale),
-        head_format: args.head.unwrap_or(head_format),
-        head_shift: args.head_shift.or(head_shift.filter(|_| args.head != Some(HeadFormat::Float))),
-        head_round: head_round && args.head != Some(HeadFormat::Float),
-    };
+    let scales = &mut source.scales;
+    scales.qa = args.qa.unwrap_or(scales.qa);
+    scales.qb = args.qb.unwrap_or(scales.qb);
+    scales.scale = args.scale.unwrap_or(scales.scale);
+    scales.head_format = args.head.unwrap_or(scales.head_format);
+    if args.head == Some(HeadFormat::Float) {
+        (scales.head_shift, scales.head_round) = (None, false);
+    }
+    scales.head_shift = args.head_shift.or(scales.head_shift);
     if export::is_stockfish(&output) {
         if let Some(base) = &origin.provenance.base {
             bail!(

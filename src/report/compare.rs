@@ -252,13 +252,12 @@ impl Comparison {
             let half = evaluation.loss.half_width().map_or("-".to_string(), format_share);
             let mut cells = vec![evaluation.name.clone(), format_share(evaluation.loss.mean), half];
             cells.push(self.vs_next(rank).to_string());
-            cells.extend(
-                elo.as_ref()
-                    .map(|_| evaluation.elo.map_or("-".to_string(), |elo| elo.format_cell())),
-            );
+            if elo.is_some() {
+                cells.push(evaluation.elo.map_or("-".to_string(), |elo| elo.format_cell()));
+            }
             cells.push(scale + mark);
-            cells
-                .extend(evaluation.loss_target.filter(|_| targets).map(|it| format_share(it.mean)));
+            // A cell without a column is dropped.
+            cells.extend(evaluation.loss_target.map(|it| format_share(it.mean)));
             table.add_row(cells);
         }
         table
