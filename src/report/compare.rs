@@ -223,11 +223,9 @@ impl Comparison {
         text
     }
 
-    /// Formats the difference of the first pair with its interval, as a sentence.
+    /// Formats the difference of the first two evaluations with its interval, as a sentence.
     pub fn gain_sentence(&self) -> String {
-        let Some(EvaluationPair { better, worse, difference, .. }) = self.pairs.first() else {
-            return String::new();
-        };
+        let EvaluationPair { better, worse, difference, .. } = &self.pairs[0];
         if difference.mean == 0.0 {
             return format!("{better} and {worse} have the same loss.");
         }
