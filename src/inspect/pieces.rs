@@ -4,13 +4,13 @@ use rayon::prelude::*;
 use serde::Serialize;
 use shakmaty::{Color, Role};
 
+use super::ROLES;
 use crate::draw::board::format_whole;
 use crate::features::Rows;
 use crate::floats::Float;
 use crate::hce::Phase;
 use crate::sample::{Position, Sample};
 
-pub const ROLES: [&str; 5] = ["pawn", "knight", "bishop", "rook", "queen"];
 /// Ranges of knights + bishops + 2 rooks + 4 queens of both sides, each with its lower bound.
 pub const BANDS: [(&str, u8); 3] = [("opening", 17), ("middlegame", 9), ("endgame", 0)];
 /// The fewest pieces for a mean on a square.

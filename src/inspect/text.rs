@@ -169,14 +169,10 @@ impl Inspection {
 fn neuron_sprite(map: &NeuronMap) -> Sprite {
     let rows = map.boards.len().div_ceil(ROW);
     let mut sprite = Sprite::new(ROW * STEP - 1, rows * STEP - 1);
-    let weight = |board: usize, square: usize| {
-        let back = matches!(square / 8, 0 | 7);
-        let pawn = board.is_multiple_of(ROW);
-        if pawn && back { f32::NAN } else { map.boards[board][square] }
-    };
-    let boards: Vec<[f32; 64]> = (0..map.boards.len())
-        .map(|board| std::array::from_fn(|square| weight(board, square)))
-        .collect();
+    let mut boards = map.boards.clone();
+    for pawns in boards.iter_mut().step_by(ROW) {
+        (0..8).chain(56..64).for_each(|square| pawns[square] = f32::NAN);
+    }
     // `max` ignores NaN.
     let span = boards.iter().flatten().fold(0.0, |span: f32, it| span.max(it.abs()));
     for (board, weights) in boards.iter().enumerate() {

@@ -52,7 +52,8 @@ pub struct EffectiveValue {
     pub tuned: [f64; 2],
 }
 
-const ROLES: [&str; 5] = ["pawn", "knight", "bishop", "rook", "queen"];
+/// The roles whose pieces have values.
+pub const ROLES: [&str; 5] = ["pawn", "knight", "bishop", "rook", "queen"];
 
 /// Returns the effective values of the roles that have material. Each term comes with the number of
 /// times it was counted, for both sides together.
