@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -290,10 +290,6 @@ impl Bench<'_> {
         Ok(Model::new(&ModelKind::Net(net.clone()), &weights, &device, compute)?)
     }
 
-    fn wait_for_device(&self) -> Result<()> {
-        self.device.sync().map_err(|error| anyhow!("the device failed: {error}"))
-    }
-
     fn measure_step(&self, compute: Compute) -> Result<Figure> {
         let mut model = Some(self.build_model(compute)?);
         let mut batches = self.batches.iter().cycle();
@@ -309,7 +305,7 @@ impl Bench<'_> {
                 model = Some(optimizer.step_model(RATE, before, loss.gradients, &loss.touched));
                 positions += batch.len() as u64;
             }
-            self.wait_for_device()?;
+            wait_for(self.device)?;
             Ok(positions)
         };
         let start = Instant::now();
@@ -350,25 +346,22 @@ impl Bench<'_> {
                 let seconds = clock.replace(Instant::now()).elapsed().as_secs_f64();
                 lap.borrow_mut()[stage] += 1000.0 * seconds;
             };
-            let end_kernel = |stage: KernelStage| {
-                let index = STAGES.iter().position(|(it, _)| *it == Some(stage));
-                end_stage(index.unwrap_or(0));
-            };
+            let end_kernel = |stage: KernelStage| end_stage(stage as usize);
             let Model::Net(net) = &model else { bail!("the bench is for nets") };
             let LossGradients { gradients, touched, .. } =
                 net.loss_gradients(&batch.inputs, Aim::Targets(&batch.results), Some(&end_kernel));
-            self.wait_for_device()?;
+            wait_for(self.device)?;
             end_stage(4);
             model = optimizer.step_model(RATE, model, gradients, &touched);
-            self.wait_for_device()?;
+            wait_for(self.device)?;
             end_stage(5);
             if step > 0 {
                 times.iter_mut().zip(lap.into_inner()).for_each(|(times, time)| times.push(time));
             }
         }
-        let stages = STAGES.iter().zip(&mut times).map(|((_, stage), times)| {
+        let stages = STAGES.into_iter().zip(&mut times).map(|(stage, times)| {
             times.sort_by(f64::total_cmp);
-            (*stage, times[TIMED / 2])
+            (stage, times[TIMED / 2])
         });
         let net = net_architecture(&self.config)?;
         let lists = self.batches[0].inputs.one_hot().lists();
@@ -391,6 +384,10 @@ impl Bench<'_> {
     }
 }
 
+fn wait_for(device: &Device) -> Result<()> {
+    device.sync().map_err(|error| anyhow!("the device failed: {error}"))
+}
+
 /// Measures the bytes that a GPU reads and writes in a second.
 fn copy_rate(device: &Device) -> Result<f64> {
     const COPIES: usize = 8;
@@ -401,11 +398,11 @@ fn copy_rate(device: &Device) -> Result<f64> {
     for copy in 0..=COPIES {
         copies.count_copy();
         if copy == 0 {
-            device.sync().map_err(|error| anyhow!("the device failed: {error}"))?;
+            wait_for(device)?;
             start = Instant::now();
         }
     }
-    device.sync().map_err(|error| anyhow!("the device failed: {error}"))?;
+    wait_for(device)?;
     Ok((2 * COPIES * numbers * size_of::<f32>()) as f64 / start.elapsed().as_secs_f64())
 }
 
@@ -413,15 +410,9 @@ fn copy_rate(device: &Device) -> Result<f64> {
 const TIMED: usize = 9;
 /// Learning rate; no figure depends on it.
 const RATE: f64 = 1e-3;
-/// All stages in order. The last two come after those of the model.
-const STAGES: [(Option<KernelStage>, &str); 6] = [
-    (Some(KernelStage::Upload), "upload of positions"),
-    (Some(KernelStage::Forward), "forward"),
-    (Some(KernelStage::Index), "index"),
-    (Some(KernelStage::Backward), "backward"),
-    (None, "gradients handed on"),
-    (None, "optimiser"),
-];
+/// All stages in order: each [`KernelStage`], then the two that follow the kernels.
+const STAGES: [&str; 6] =
+    ["upload of positions", "forward", "index", "backward", "gradients handed on", "optimiser"];
 
 /// Number of batches that the steps repeat: more positions than most caches hold.
 const BATCHES: usize = 4;
@@ -577,7 +568,7 @@ struct Laps {
     marks: Mutex<Vec<(f64, u64)>>,
     /// Positions of a pass, and below seconds and positions at the end of the first one.
     pass: u64,
-    passed: Mutex<Option<(f64, u64)>>,
+    passed: OnceLock<(f64, u64)>,
 }
 
 impl Laps {
@@ -587,8 +578,8 @@ impl Laps {
 
     /// Returns the positions per second between the first step and the end of the first pass.
     fn first_pass(&self) -> Option<f64> {
-        let passed = *self.passed.lock().unwrap_or_else(PoisonError::into_inner);
-        let ((end, positions), &(start, before)) = passed.zip(self.lock_marks().first())?;
+        let (end, positions) = *self.passed.get()?;
+        let (start, before) = *self.lock_marks().first()?;
         (positions > before).then(|| (positions - before) as f64 / (end - start))
     }
 
@@ -604,8 +595,7 @@ impl Laps {
         let now = self.elapsed_seconds();
         let mut marks = self.lock_marks();
         if positions >= self.pass {
-            let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
-            passed.get_or_insert((now, positions));
+            self.passed.get_or_init(|| (now, positions));
         }
         let due = match marks[..] {
             // The first step waits until the data are read.

@@ -8,7 +8,6 @@ use super::data::select::FilterKeys;
 use super::options::{DataFiles, DeviceArgs};
 use super::out;
 use super::terminal::Terminal;
-use crate::model::Precision;
 use crate::run::evaluation_names::{make_names_distinct, require_distinct_evaluations};
 use crate::run::evaluator::Evaluator;
 use crate::run::honest::select_positions;
@@ -70,7 +69,7 @@ const OPENING: u16 = 16;
 pub fn run_command(args: Args) -> Result<()> {
     require_distinct_evaluations(&args.evaluations)?;
     let terminal = Terminal::default();
-    let device = args.device.to_options().open_device(Precision::F32)?;
+    let device = args.device.open_device()?;
     let mut evaluators: Vec<Evaluator> = args
         .evaluations
         .iter()

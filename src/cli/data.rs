@@ -1,15 +1,12 @@
 //! `nnuance data`: preparation of files of positions for training.
 
 mod doctor;
-mod engine;
-mod io;
+pub mod engine;
+pub mod io;
 mod positions;
 pub mod select;
 mod shuffle;
 mod stats;
-
-pub use engine::{open_engine, open_searcher, parse_option, start_or_resume};
-pub use io::Reading;
 
 use std::process::ExitCode;
 

@@ -9,7 +9,6 @@ use super::out;
 use super::terminal::Terminal;
 use crate::format::lines::{LONGEST, Text};
 use crate::format::{fen_of_line, unpack};
-use crate::model::Precision;
 use crate::run::Evaluator;
 use crate::run::path::evaluated_file;
 use crate::sample::{Position, Sample};
@@ -53,7 +52,7 @@ pub type GivenPosition = (String, Position);
 
 pub fn run_command(args: Args) -> Result<()> {
     let terminal = Terminal::default();
-    let device = args.device.to_options().open_device(Precision::F32)?;
+    let device = args.device.open_device()?;
     let evaluator =
         Evaluator::open_evaluation(&evaluated_file(&args.evaluation), &device, &terminal)?;
     evaluator.ensure_needs_only_position()?;

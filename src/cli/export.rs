@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use super::options::{DataFiles, parse_choice};
+use super::options::DataFiles;
 use super::out;
 use super::terminal::Terminal;
 use crate::digits::{count_noun, group_digits};
@@ -49,7 +49,7 @@ pub struct Args {
     #[arg(short, long = "out", value_name = "FILE", required_unless_present = "snippet")]
     output: Option<PathBuf>,
     /// Write inference code of a net with its own test: rust, or c for C and C++
-    #[arg(long, value_name = "LANGUAGE", value_parser = parse_choice(LANGUAGES))]
+    #[arg(long, value_name = "LANGUAGE", value_parser = parse_language)]
     #[arg(conflicts_with_all = ["match_scale", "largest_scales", "licence"])]
     #[arg(conflicts_with_all = ["qa", "qb", "scale", "head", "head_shift"])]
     snippet: Option<Language>,
@@ -76,7 +76,7 @@ pub struct Args {
     /// First layer after the accumulators of deep nets: float, or int8 [default: the checkpoint's
     /// or float]
     #[arg(help_heading = "Integers")]
-    #[arg(long, value_name = "FORMAT", value_parser = parse_choice(HEADS))]
+    #[arg(long, value_name = "FORMAT", value_parser = parse_head)]
     head: Option<HeadFormat>,
     /// Bits by which the inputs of an int8 head are shifted to the right [default: the checkpoint's,
     /// or as few as leave 127]
@@ -114,6 +114,18 @@ pub struct Args {
     data: DataFiles,
 }
 
+fn parse_language(name: &str) -> Result<Language, String> {
+    match name {
+        "rust" => Ok(Language::Rust),
+        "c" => Ok(Language::C),
+        _ => Err("expected one of rust, c".to_string()),
+    }
+}
+
+fn parse_head(name: &str) -> Result<HeadFormat, String> {
+    HeadFormat::named(name).ok_or_else(|| "expected one of float, int8".to_string())
+}
+
 fn parse_licence(name: &str) -> Result<String, String> {
     match name.trim() {
         "" => Err("expected a name, such as CC0-1.0".to_string()),
@@ -140,22 +152,19 @@ pub fn run_command(args: Args) -> Result<()> {
         return write_raw(&args, &path, &output);
     }
     require_distinct(&path, &output)?;
-    out::require_new(
-        &export::output_paths(&output)?.each_ref().map(PathBuf::as_path),
-        args.overwrite,
-    )?;
+    out::require_new(&export::output_paths(&output)?, args.overwrite)?;
     // Opened and dropped, so that an unwritable net fails before the long work.
     Output::create_file(&output)?;
     let (mut source, mut origin) = open_weights(&args, &path)?;
-    let Scales { qa, qb, scale, head_format, head_shift, head_round } = source.scales;
-    source.scales = Scales {
-        qa: args.qa.unwrap_or(qa),
-        qb: args.qb.unwrap_or(qb),
-        scale: args.scale.unwrap_or(scale),
-        head_format: args.head.unwrap_or(head_format),
-        head_shift: args.head_shift.or(head_shift.filter(|_| args.head != Some(HeadFormat::Float))),
-        head_round: head_round && args.head != Some(HeadFormat::Float),
-    };
+    let scales = &mut source.scales;
+    scales.qa = args.qa.unwrap_or(scales.qa);
+    scales.qb = args.qb.unwrap_or(scales.qb);
+    scales.scale = args.scale.unwrap_or(scales.scale);
+    scales.head_format = args.head.unwrap_or(scales.head_format);
+    if args.head == Some(HeadFormat::Float) {
+        (scales.head_shift, scales.head_round) = (None, false);
+    }
+    scales.head_shift = args.head_shift.or(scales.head_shift);
     if export::is_stockfish(&output) {
         if let Some(base) = &origin.provenance.base {
             bail!(
@@ -204,7 +213,7 @@ pub fn run_command(args: Args) -> Result<()> {
     let net = output.display().to_string();
     let next =
         [vec!["verify", &net], vec!["match", &net, "material"], for_an_engine(&net, &written)];
-    let text = format!("{table}\n{}", out::next(&next));
+    let text = format!("{table}\n{}", out::list_next_steps(None, &next));
     out::print_result(args.json, &written.exported.manifest, text)
 }
 
@@ -227,9 +236,6 @@ pub fn for_an_engine<'a>(name: &'a str, written: &WrittenNet) -> Vec<&'a str> {
         false => vec!["uci", name],
     }
 }
-
-const LANGUAGES: &[(&str, Language)] = &[("rust", Language::Rust), ("c", Language::C)];
-const HEADS: &[(&str, HeadFormat)] = &[("float", HeadFormat::Float), ("int8", HeadFormat::Int8)];
 
 fn add_matched(table: &mut TextTable, name: &str, matched: &MatchedScale) {
     let MatchedScale { factor, scale_before, scale_after, fitted: [old, new] } = matched;
@@ -278,14 +284,19 @@ fn add_written(table: &mut TextTable, written: &WrittenNet) {
     }
 }
 
+/// Fails if the output is the source, or exists and is not to be replaced.
+fn require_free(args: &Args, source: &Path, output: &Path) -> Result<()> {
+    ensure!(
+        !output::is_same(source, output),
+        "the export would overwrite {}, which it is made from",
+        source.display()
+    );
+    out::require_new(&[output], args.overwrite)
+}
+
 /// Writes the merged floats of a net, array after array in the order of bullet's layers.
 fn write_raw(args: &Args, path: &Path, output: &Path) -> Result<()> {
-    ensure!(
-        !output::is_same(path, output),
-        "the export would overwrite {}, which it is made from",
-        path.display()
-    );
-    out::require_new(&[output], args.overwrite)?;
+    require_free(args, path, output)?;
     let (mut source, origin) = open_weights(args, path)?;
     let mut table = TextTable::of_facts();
     if args.permute {
@@ -310,13 +321,7 @@ fn write_raw(args: &Args, path: &Path, output: &Path) -> Result<()> {
 /// Writes handcrafted terms in the language of the output's ending.
 fn write_terms(args: &Args, output: &Path) -> Result<()> {
     let path = &args.checkpoint;
-    let weights_path = weights_file(path);
-    ensure!(
-        !output::is_same(&weights_path, output),
-        "the export would overwrite {}, which it is made from",
-        weights_path.display()
-    );
-    out::require_new(&[output], args.overwrite)?;
+    require_free(args, &weights_file(path), output)?;
     let (weights, units) = read_weights(path).with_context(|| path.display().to_string())?;
     let origin = weights.source.clone().unwrap_or_else(|| path.display().to_string());
     let (list, values) = weights.used_terms();

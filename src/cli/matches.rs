@@ -6,14 +6,13 @@ use std::process::ExitCode;
 use anyhow::{Result, bail, ensure};
 use serde_json::json;
 
-use super::data::{open_engine, open_searcher, parse_option, start_or_resume};
+use super::data::engine::{open_engine, open_searcher, parse_option, start_or_resume};
 use super::options::{Beginning, DeviceArgs, Rules};
 use super::terminal::Terminal;
 use super::{INTERRUPTED, out};
 use crate::digits::count_noun;
 use crate::engine::{EngineError, JobPart, PlayerFactory, journal};
 use crate::interface::Clock;
-use crate::model::Precision;
 use crate::progress::Progress as _;
 use crate::report::elo::{PlayerDifference, Sprt, meetings_table, rate_players};
 use crate::report::wrap_all;
@@ -140,7 +139,7 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
     let count = args.evaluations.len() + args.engines.len();
     ensure!(count >= 2, "a match is between two at least; name another evaluation, or an --engine");
     ensure!(args.sprt.is_none() || count == 2, "--sprt is for two players, not {count}");
-    let device = args.device.to_options().open_device(Precision::F32)?;
+    let device = args.device.open_device()?;
     let mut players: Vec<Box<dyn PlayerFactory>> = Vec::new();
     for name in &args.evaluations {
         players.push(Box::new(open_searcher(name, &device, args.hash)?));

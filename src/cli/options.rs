@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
 
-use super::data::Reading;
+use super::data::io::Reading;
 use crate::engine::game::Adjudication;
 use crate::engine::opening::{Openings, StartPosition};
 use crate::loader::ReadPlan;
+use crate::model::{Compute, Device, Precision};
 use crate::run;
 
 /// Options of all commands that compute with floats.
@@ -31,6 +32,11 @@ impl DeviceArgs {
     pub fn to_options(&self) -> run::DeviceOptions {
         let Self { device, simd, plain } = self;
         run::DeviceOptions { device: device.clone(), level: simd.clone(), plain: *plain }
+    }
+
+    /// Opens the device of a command that does not train.
+    pub fn open_device(&self) -> Result<(Device, Compute)> {
+        self.to_options().open_device(Precision::F32)
     }
 }
 
@@ -73,7 +79,7 @@ pub struct Beginning {
     chess960: Chess960,
     /// Skip openings that a first search scores above this for a side, in centipawns [default: 400];
     /// a match plays a book without random half-moves as it is
-    #[arg(long, value_name = "CP", value_parser = score_parser(0))]
+    #[arg(long, value_name = "CP", value_parser = clap::value_parser!(i16).range(0..))]
     bound: Option<i16>,
 }
 
@@ -89,7 +95,7 @@ enum Chess960 {
 pub struct Rules {
     /// Win when all last scores are at least this for one side, in centipawns
     #[arg(long, value_name = "CP", default_value_t = Adjudication::default().win_score)]
-    #[arg(value_parser = score_parser(1))]
+    #[arg(value_parser = clap::value_parser!(i16).range(1..))]
     win_score: i16,
     /// Half-moves in a row beyond --win-score
     #[arg(long, value_name = "N", default_value_t = Adjudication::default().win_plies)]
@@ -97,7 +103,7 @@ pub struct Rules {
     win_plies: u32,
     /// Draw when no last score exceeds this for a side, in centipawns
     #[arg(long, value_name = "CP", default_value_t = Adjudication::default().draw_score)]
-    #[arg(value_parser = score_parser(0))]
+    #[arg(value_parser = clap::value_parser!(i16).range(0..))]
     draw_score: i16,
     /// Half-moves in a row within --draw-score
     #[arg(long, value_name = "N", default_value_t = Adjudication::default().draw_plies)]
@@ -110,10 +116,6 @@ pub struct Rules {
     #[arg(long, value_name = "N", default_value_t = Adjudication::default().max_plies)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     max_plies: u32,
-}
-
-fn score_parser(lowest: i64) -> clap::builder::RangedI64ValueParser<i16> {
-    clap::value_parser!(i16).range(lowest..)
 }
 
 fn parse_range(text: &str) -> Result<(u32, u32), String> {
@@ -153,18 +155,5 @@ impl Rules {
     pub fn to_adjudication(&self) -> Adjudication {
         let &Self { win_score, win_plies, draw_score, draw_plies, draw_from, max_plies } = self;
         Adjudication { win_score, win_plies, draw_score, draw_plies, draw_from, max_plies }
-    }
-}
-
-/// Parses one of several names.
-pub fn parse_choice<T: Copy + Send + Sync>(
-    names: &'static [(&'static str, T)],
-) -> impl Fn(&str) -> Result<T, String> + Clone {
-    move |text| match names.iter().find(|(name, _)| *name == text) {
-        Some((_, value)) => Ok(*value),
-        None => {
-            let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-            Err(format!("expected one of {}", names.join(", ")))
-        }
     }
 }

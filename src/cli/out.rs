@@ -62,10 +62,10 @@ pub fn print_note(text: Arguments) {
 }
 
 /// Fails if a file exists, unless `overwrite`.
-pub fn require_new(paths: &[&Path], overwrite: bool) -> Result<()> {
-    let is_taken = |path: &&&Path| path.exists() && !output::is_device(path);
-    let taken: Vec<String> =
-        paths.iter().filter(is_taken).map(|path| path.display().to_string()).collect();
+pub fn require_new(paths: &[impl AsRef<Path>], overwrite: bool) -> Result<()> {
+    let is_taken = |path: &&Path| path.exists() && !output::is_device(path);
+    let taken = paths.iter().map(AsRef::as_ref).filter(is_taken);
+    let taken: Vec<String> = taken.map(|path| path.display().to_string()).collect();
     ensure!(
         overwrite || taken.is_empty(),
         "{} exist{} already; replace {} with --overwrite, or choose another name",
@@ -123,28 +123,18 @@ fn program_name() -> String {
     if is_relative { called } else { "nnuance".to_string() }
 }
 
-/// Lists next steps: commands of this program, one after the other.
-pub fn next(commands: &[Vec<&str>]) -> String {
-    let program = program_name();
-    list_next(commands.iter().map(|words| [&[&program[..]], &words[..]].concat()))
-}
-
-/// Lists next steps in a folder within the current one.
-pub fn next_in(folder: &str, commands: &[Vec<&str>]) -> String {
-    let program = match program_name() {
-        name if name == "nnuance" => name,
-        path => format!("../{path}"),
-    };
-    let commands = commands.iter().map(|words| [&[&program[..]], &words[..]].concat());
-    list_next(std::iter::once(vec!["cd", folder]).chain(commands))
-}
-
-fn list_next<S: AsRef<str>>(commands: impl Iterator<Item = Vec<S>>) -> String {
-    let line = |(number, words): (usize, Vec<S>)| {
-        let title = if number == 0 { "next" } else { "" };
-        format!("{title:<6}{}", format_command(&words))
-    };
-    commands.enumerate().map(line).collect::<Vec<_>>().join("\n")
+/// Lists next steps: commands of this program, one after the other. Those in a `folder` within the
+/// current one begin with a `cd`.
+pub fn list_next_steps(folder: Option<&str>, commands: &[Vec<&str>]) -> String {
+    let mut program = program_name();
+    if folder.is_some() && program != "nnuance" {
+        program.insert_str(0, "../");
+    }
+    let mut lines: Vec<String> = folder.map(|folder| format!("cd {folder}")).into_iter().collect();
+    for words in commands {
+        lines.push(format_command(&[&[&program[..]], &words[..]].concat()));
+    }
+    format!("next  {}", lines.join("\n      "))
 }
 
 pub fn print_result(json: bool, value: &impl Serialize, text: impl Display) -> Result<()> {
@@ -160,7 +150,7 @@ pub fn print_line(text: impl Display) -> Result<()> {
 }
 
 /// Writes lines up to the first error, or until the pipe is closed; the rest is not computed.
-pub fn print_lines<T: Display>(lines: impl IntoIterator<Item = Result<T>>) -> Result<()> {
+pub fn print_lines(lines: impl IntoIterator<Item = Result<String>>) -> Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut failed = Ok(());
     for line in lines {

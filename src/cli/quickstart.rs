@@ -90,7 +90,7 @@ const NEXT: [&str; 3] = [
 ];
 
 pub fn run_command(args: Args) -> Result<ExitCode> {
-    let in_kit = enter_kit()?;
+    let folder = enter_kit()?.then_some(KIT);
     prepare_folder()?;
     let mut printed = String::new();
     for (number, (title, command)) in (1..).zip(STEPS) {
@@ -122,7 +122,8 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
         };
         eprintln!("{}\n", format!("   {seconds:.1} s  {fact}").trim_end());
     }
-    out::print_line(printed + MADE + &format_next_commands(in_kit))?;
+    let next = NEXT.map(|it| it.split(' ').collect());
+    out::print_line(printed + MADE + &out::list_next_steps(folder, &next))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -131,12 +132,6 @@ fn output_file_of(printed: &str) -> String {
     let mut lines = printed.lines().filter_map(|line| line.split_once(' '));
     let line = lines.find(|(name, _)| matches!(*name, "net" | "terms"));
     line.map_or(String::new(), |(_, file)| file.trim().to_string())
-}
-
-/// Formats the next commands, to be run in the folder of the user.
-fn format_next_commands(in_kit: bool) -> String {
-    let commands: Vec<Vec<&str>> = NEXT.iter().map(|it| it.split(' ').collect()).collect();
-    if in_kit { out::next_in(KIT, &commands) } else { out::next(&commands) }
 }
 
 /// Folder of all outputs, replaced each time.

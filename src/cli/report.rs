@@ -7,7 +7,6 @@ use anyhow::Result;
 use super::options::{DataFiles, DeviceArgs};
 use super::out;
 use super::terminal::Terminal;
-use crate::model::Precision;
 use crate::output;
 use crate::run::report::{ShownRun, compare_runs};
 use crate::run::{Host, played};
@@ -41,7 +40,7 @@ pub struct Args {
 
 pub fn run_command(args: Args) -> Result<()> {
     out::require_page(&args.output)?;
-    let device = args.device.to_options().open_device(Precision::F32)?;
+    let device = args.device.open_device()?;
     let host = Host { device, listener: &Terminal::default() };
     let runs: Vec<ShownRun> =
         args.runs.iter().map(|folder| ShownRun::read_folder(folder)).collect::<Result<_>>()?;

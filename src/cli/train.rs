@@ -161,5 +161,5 @@ fn format_finished(finished: &FinishedRun) -> String {
         RunResult::Terms(_, true) => drop(next.remove(1)),
         RunResult::Terms(_, false) => {}
     }
-    format!("{text}{table}{}", out::next(&next))
+    format!("{text}{table}{}", out::list_next_steps(None, &next))
 }

@@ -16,7 +16,6 @@ use super::terminal::Terminal;
 use crate::engine::{PlayerFactory as _, clock::Alarm};
 use crate::format::lines::Text;
 use crate::interface::{self, GoCommand, UciCommand};
-use crate::model::Precision;
 use crate::run::SearchPlayer;
 use crate::sample::Position;
 use crate::search::{Evaluate, SearchGame, SearchResult, SearchSettings, Searcher};
@@ -49,7 +48,7 @@ const OVERHEAD: u64 = 10;
 const MAX_OVERHEAD: u64 = 5_000;
 
 pub fn run_command(args: Args) -> Result<()> {
-    let device = args.device.to_options().open_device(Precision::F32)?;
+    let device = args.device.open_device()?;
     let terminal = Terminal::default();
     let player = SearchPlayer::open_player(&args.evaluation, &device, &terminal)?;
     let scale = args.fitted_scale.unwrap_or_else(|| player.search_scale());

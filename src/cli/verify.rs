@@ -1,6 +1,6 @@
 //! `nnuance verify`: checks of nets against their manifests.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use serde::Serialize;
@@ -37,7 +37,8 @@ struct VerifiedNet {
 pub fn run_command(args: Args) -> Result<()> {
     // An unreadable net must not hide the checks of other nets.
     let verify = |net: &PathBuf| {
-        let checks = check_net(net).unwrap_or_else(|error| {
+        let checks = in_folder(net, NET).and_then(|net| Ok(export::verify_net(&net)?));
+        let checks = checks.unwrap_or_else(|error| {
             vec![Check { name: "file", passed: false, found: format!("{error:#}") }]
         });
         VerifiedNet { net: net.clone(), checks }
@@ -58,8 +59,4 @@ fn format_checks(VerifiedNet { net, checks }: &VerifiedNet) -> String {
         table.add_row([if *passed { "ok" } else { "FAIL" }, name, found]);
     }
     format!("{}\n{table}\n", net.display())
-}
-
-fn check_net(net: &Path) -> Result<Vec<Check>> {
-    Ok(export::verify_net(&in_folder(net, NET)?)?)
 }

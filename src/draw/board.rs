@@ -7,13 +7,16 @@ const CELL: usize = 40;
 /// Pixels below and left of the squares, for the names of files and ranks.
 const EDGE: usize = 16;
 
-/// Draws a board coloured by numbers, with the numbers in it. The faintest colour means `middle`,
-/// the strongest `span` or more away. Squares without a number are blank.
-pub fn heat_board(title: &str, values: &[Option<f64>; 64], middle: f64, span: f64) -> Markup {
+/// Draws a board coloured by numbers, a1 first, with the numbers in it. The faintest colour means
+/// their mean, the strongest the largest distance from it. Squares without a number are blank.
+pub fn heat_board(title: &str, values: &[Option<f64>]) -> Markup {
+    let known = || values.iter().flatten();
+    let mean = known().sum::<f64>() / known().count().max(1) as f64;
+    let span = known().fold(0.0, |span: f64, value| span.max((value - mean).abs()));
     let square = |value: Option<f64>| match value {
         None => html! { g.blank { rect x="0.5" y="0.5" width="39" height="39" {} } },
         Some(value) => {
-            let share = if span > 0.0 { ((value - middle) / span).clamp(-1.0, 1.0) } else { 0.0 };
+            let share = if span > 0.0 { (value - mean) / span } else { 0.0 };
             let low = share < 0.0;
             let percent = (10.0 * share.abs()).round() * 10.0;
             html! {

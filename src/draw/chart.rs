@@ -39,6 +39,8 @@ const SIZES: [[f64; 2]; 2] = [[460.0, 300.0], [360.0, 360.0]];
 const ROW: f64 = 26.0;
 /// Longest name of a row in characters; longer ones are cut.
 const NAME: usize = 22;
+/// The largest number of steps between the marks of an axis.
+const STEPS: f64 = 6.0;
 
 impl Chart<'_> {
     /// Draws the picture with its legend. Without data it is a sentence.
@@ -67,7 +69,7 @@ impl Chart<'_> {
         html! {
             svg.chart viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(self.title) {
                 path.axis d={ "M" (left) " " (top) "V" (bottom) "H" (right) } {}
-                @for (mark, text) in axis_marks(x, 6.0) {
+                @for (mark, text) in axis_marks(x) {
                     path.axis d={ "M" (x_pixel(mark)) " " (top) "V" (bottom + 5.0) } {}
                     text x=(x_pixel(mark)) y=(bottom + 20.0) text-anchor="middle" { (text) }
                 }
@@ -157,7 +159,7 @@ impl Chart<'_> {
     /// Returns marks of the y axis and their texts: round numbers, or the names of the rows.
     fn y_marks(&self, y: [f64; 2]) -> Vec<(f64, String)> {
         if self.rows.is_empty() {
-            return axis_marks(y, 6.0);
+            return axis_marks(y);
         }
         let is_long = |name: &String| name.chars().count() > NAME;
         let cut =
@@ -172,20 +174,15 @@ impl ChartLine {
     }
 }
 
-/// Returns a round distance between marks on an axis, so that it has at most `count` of them.
-fn mark_distance([low, high]: [f64; 2], count: f64) -> f64 {
-    let rough = (high - low) / count;
+/// Returns round numbers on an axis, evenly spaced, and their texts.
+fn axis_marks([low, high]: [f64; 2]) -> Vec<(f64, String)> {
+    let rough = (high - low) / STEPS;
     let power = 10_f64.powf(rough.log10().floor());
-    power * [1.0, 2.0, 5.0].into_iter().find(|it| it * power >= rough).unwrap_or(10.0)
-}
-
-/// Returns round numbers on an axis, with at most `count` steps between them, and their texts.
-fn axis_marks(range: [f64; 2], count: f64) -> Vec<(f64, String)> {
-    let step = mark_distance(range, count);
-    let first = (range[0] / step - 1e-6).ceil();
+    let step = power * [1.0, 2.0, 5.0].into_iter().find(|it| it * power >= rough).unwrap_or(10.0);
+    let first = (low / step - 1e-6).ceil();
     let digits = (-(step * 1.0001).log10().floor()).clamp(0.0, 8.0) as usize;
     let marks = (0..20).map(|i| (first + f64::from(i)) * step);
-    let marks = marks.take_while(|mark| *mark <= range[1] + 1e-6 * step);
+    let marks = marks.take_while(|mark| *mark <= high + 1e-6 * step);
     // Adding zero removes the sign of a negative zero.
     marks.map(|mark| (mark, format_mark(mark + 0.0, digits))).collect()
 }

@@ -2,13 +2,12 @@
 
 /// Colours for the curves of one chart.
 pub const SERIES: usize = 6;
-pub(super) type Rgb = [u8; 3];
 
 pub(super) struct Theme {
     /// Colours of paper, ink, soft ink and lines.
     plain: [u32; 4],
     /// Colours below, at and above the middle; distinct for colour-blind readers too.
-    pub(super) scale: [Rgb; 3],
+    pub(super) scale: [[u8; 3]; 3],
     /// Colours of curves, after M. Okabe, K. Ito, "Color Universal Design".
     series: [u32; SERIES],
 }

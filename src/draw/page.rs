@@ -65,7 +65,6 @@ svg { width: 100%; height: auto; display: block; margin-top: .3rem; }
   margin-right: .35rem; vertical-align: middle; background: var(--c); }
 .legend span.dashed::before { background: repeating-linear-gradient(90deg, var(--c) 0 .35rem,
   transparent .35rem .55rem); }
-pre { overflow-x: auto; font-size: .8rem; line-height: 1.35; }
 summary { cursor: pointer; color: var(--soft); font-size: .9rem; margin-top: .5rem; }
 img.pixels { image-rendering: pixelated; width: 100%; height: auto; display: block; }
 @media (max-width: 40rem) { table { font-size: .8rem; }
@@ -112,7 +111,7 @@ pub fn render_document(title: &str, lead: &Markup, sections: &[Section], reloads
                 }
                 @for (i, section) in sections.iter().enumerate() {
                     section id={ "part-" (i) } {
-                        @if !section.title.is_empty() { h2 { (section.title) } }
+                        h2 { (section.title) }
                         (section.body)
                     }
                 }

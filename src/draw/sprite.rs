@@ -27,7 +27,7 @@ impl Sprite {
 
     /// Draws 64 squares, a1 first, with a8 at this column and row. Each value is divided by `span`.
     /// Panics if the board does not fit.
-    pub fn draw_board(&mut self, column: usize, row: usize, squares: &[f32; 64], span: f32) {
+    pub fn draw_board(&mut self, column: usize, row: usize, squares: &[f32], span: f32) {
         for (square, value) in squares.iter().enumerate() {
             let pixel = (row + 7 - square / 8) * self.width + column + square % 8;
             self.values[pixel] = if span > 0.0 { value / span } else { 0.0 };

@@ -24,7 +24,6 @@ pub struct InspectedTerms {
 }
 
 const PHASES: [&str; 2] = ["opening", "endgame"];
-const ALL_ROLES: [&str; 6] = [ROLES[0], ROLES[1], ROLES[2], ROLES[3], ROLES[4], "king"];
 
 pub fn inspect_terms(weights: &HceWeights) -> InspectedTerms {
     let find_value = |name: String| {
@@ -32,10 +31,10 @@ pub fn inspect_terms(weights: &HceWeights) -> InspectedTerms {
         Some(weights.values[term])
     };
     let (mut values, mut squares, mut mobility) = (Vec::new(), Vec::new(), Vec::new());
-    for role in ALL_ROLES {
+    for role in ROLES.into_iter().chain(["king"]) {
         let material = find_value(format!("material.{role}"));
         let square = |square: usize| {
-            if role == ROLES[0] && matches!(square / 8, 0 | 7) {
+            if role == "pawn" && matches!(square / 8, 0 | 7) {
                 return None;
             }
             let file = char::from(b'a' + (square % 8) as u8);

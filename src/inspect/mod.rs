@@ -13,13 +13,14 @@ use serde::Serialize;
 
 use crate::architecture::Architecture;
 use crate::floats::Float;
+pub use crate::report::terms::ROLES;
 use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
 pub use handcrafted::{InspectedTerms, inspect_terms};
 pub use neurons::{Neuron, NeuronLayer, NeuronMap};
 pub use pieces::{
-    BANDS, PieceValue, PieceValues, ROLES, Squares, describe_unsound, list_values, ordinary_values,
+    BANDS, PieceValue, PieceValues, Squares, describe_unsound, list_values, ordinary_values,
 };
 pub use rows::RowValue;
 

@@ -4,13 +4,13 @@ use rayon::prelude::*;
 use serde::Serialize;
 use shakmaty::{Color, Role};
 
+use super::ROLES;
 use crate::draw::board::format_whole;
 use crate::features::Rows;
 use crate::floats::Float;
 use crate::hce::Phase;
 use crate::sample::{Position, Sample};
 
-pub const ROLES: [&str; 5] = ["pawn", "knight", "bishop", "rook", "queen"];
 /// Ranges of knights + bishops + 2 rooks + 4 queens of both sides, each with its lower bound.
 pub const BANDS: [(&str, u8); 3] = [("opening", 17), ("middlegame", 9), ("endgame", 0)];
 /// The fewest pieces for a mean on a square.
@@ -155,12 +155,7 @@ fn remove_pieces(
     removed_pieces: &mut Vec<RemovedPiece>,
     mut value: impl FnMut(usize) -> f64,
 ) {
-    let pieces = |color: Color, role: Role| {
-        position.bitboards()[usize::from(color.is_black())][role as usize - 1].count_ones() as u8
-    };
-    let both = |role| pieces(Color::White, role) + pieces(Color::Black, role);
-    let phase =
-        both(Role::Knight) + both(Role::Bishop) + 2 * both(Role::Rook) + 4 * both(Role::Queen);
+    let phase = Phase::piece_phase(position);
     let band = BANDS.iter().position(|(_, lowest)| phase >= *lowest).expect("the last begins at 0");
     let middlegame = Phase::from_position(position).phase_shares()[0] >= 0.5;
     for (index, piece) in position.pieces().enumerate().filter(|(_, it)| it.role != Role::King) {

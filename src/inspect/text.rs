@@ -169,14 +169,10 @@ impl Inspection {
 fn neuron_sprite(map: &NeuronMap) -> Sprite {
     let rows = map.boards.len().div_ceil(ROW);
     let mut sprite = Sprite::new(ROW * STEP - 1, rows * STEP - 1);
-    let weight = |board: usize, square: usize| {
-        let back = matches!(square / 8, 0 | 7);
-        let pawn = board.is_multiple_of(ROW);
-        if pawn && back { f32::NAN } else { map.boards[board][square] }
-    };
-    let boards: Vec<[f32; 64]> = (0..map.boards.len())
-        .map(|board| std::array::from_fn(|square| weight(board, square)))
-        .collect();
+    let mut boards = map.boards.clone();
+    for pawns in boards.iter_mut().step_by(ROW) {
+        (0..8).chain(56..64).for_each(|square| pawns[square] = f32::NAN);
+    }
     // `max` ignores NaN.
     let span = boards.iter().flatten().fold(0.0, |span: f32, it| span.max(it.abs()));
     for (board, weights) in boards.iter().enumerate() {
@@ -186,9 +182,5 @@ fn neuron_sprite(map: &NeuronMap) -> Sprite {
 }
 
 pub(super) fn draw_board(title: &str, values: &[Option<f64>]) -> Markup {
-    let values: [Option<f64>; 64] = std::array::from_fn(|square| values[square]);
-    let known = || values.iter().flatten();
-    let mean = known().sum::<f64>() / known().count().max(1) as f64;
-    let span = known().fold(0.0, |span: f64, value| span.max((value - mean).abs()));
-    render_figure(title, "", "board", &heat_board(title, &values, mean, span))
+    render_figure(title, "", "board", &heat_board(title, values))
 }

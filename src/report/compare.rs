@@ -149,11 +149,8 @@ pub(super) fn measure_fitted(
                 let name = &fit.evaluation.name;
                 format!("the best scale of {name} lies at the border of the search")
             });
-            let why = match rounding {
-                _ if general.is_some() => general.clone(),
-                true => Some("they differ by rounding".to_string()),
-                false => at_border,
-            };
+            let rounded = rounding.then(|| "they differ by rounding".to_string());
+            let why = general.clone().or(rounded).or(at_border);
             pairs.push(EvaluationPair {
                 better: better.name.clone(),
                 worse: worse.name.clone(),
@@ -226,11 +223,9 @@ impl Comparison {
         text
     }
 
-    /// Formats the difference of the first pair with its interval, as a sentence.
+    /// Formats the difference of the first two evaluations with its interval, as a sentence.
     pub fn gain_sentence(&self) -> String {
-        let Some(EvaluationPair { better, worse, difference, .. }) = self.pairs.first() else {
-            return String::new();
-        };
+        let EvaluationPair { better, worse, difference, .. } = &self.pairs[0];
         if difference.mean == 0.0 {
             return format!("{better} and {worse} have the same loss.");
         }
@@ -255,13 +250,12 @@ impl Comparison {
             let half = evaluation.loss.half_width().map_or("-".to_string(), format_share);
             let mut cells = vec![evaluation.name.clone(), format_share(evaluation.loss.mean), half];
             cells.push(self.vs_next(rank).to_string());
-            cells.extend(
-                elo.as_ref()
-                    .map(|_| evaluation.elo.map_or("-".to_string(), |elo| elo.format_cell())),
-            );
+            if elo.is_some() {
+                cells.push(evaluation.elo.map_or("-".to_string(), |elo| elo.format_cell()));
+            }
             cells.push(scale + mark);
-            cells
-                .extend(evaluation.loss_target.filter(|_| targets).map(|it| format_share(it.mean)));
+            // A cell without a column is dropped.
+            cells.extend(evaluation.loss_target.map(|it| format_share(it.mean)));
             table.add_row(cells);
         }
         table
@@ -371,7 +365,7 @@ pub struct PositionFacts {
 
 impl PositionFacts {
     pub(super) fn group_games(&self) -> Groups {
-        Groups::new(self.groups.iter().copied()).with_known_groups(self.games_known)
+        Groups::new(self.groups.iter().copied(), self.games_known)
     }
 }
 

@@ -1,5 +1,7 @@
 //! A comparison by phase, with calibration, disagreements and the cost of quantising.
 
+use std::ops::RangeInclusive;
+
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -94,9 +96,8 @@ pub struct Quantising {
     pub cost: Estimate,
 }
 
-/// The phases: name and largest number.
-const PHASES: [(&str, u8); 3] =
-    [("endgame, 0 to 8", 8), ("middlegame, 9 to 16", 16), ("opening, 17 to 24", u8::MAX)];
+const PHASES: [(&str, RangeInclusive<u8>); 3] =
+    [("endgame, 0 to 8", 0..=8), ("middlegame, 9 to 16", 9..=16), ("opening, 17 to 24", 17..=24)];
 
 /// Bins of a calibration, fewer where many values are equal.
 const BINS: usize = 15;
@@ -126,9 +127,9 @@ pub fn compare_deeply(
 
     let losses: Vec<Vec<f64>> =
         expected.par_iter().map(|list| squared_errors(list, results)).collect();
-    let by_phase = |(number, (phase, _)): (usize, &(&'static str, u8))| {
-        let is_in = |i: &usize| PHASES.iter().filter(|it| phases[*i] > it.1).count() == number;
-        let records: Vec<u32> = (0..phases.len()).filter(is_in).map(|i| i as u32).collect();
+    let by_phase = |(phase, range): (&'static str, RangeInclusive<u8>)| {
+        let is_in = |i: &u32| range.contains(&phases[*i as usize]);
+        let records: Vec<u32> = (0..phases.len() as u32).filter(is_in).collect();
         let groups = groups.of_records(&records);
         let column =
             |losses: &Vec<f64>| groups.sum_groups(records.iter().map(|i| losses[*i as usize]));
@@ -151,8 +152,8 @@ pub fn compare_deeply(
         .collect();
     let disagreement = |compared: usize| {
         // The better one comes first.
-        let first = *order.iter().find(|index| [reference, compared].contains(index))?;
-        let pair = [first, if first == compared { reference } else { compared }];
+        let mut pair = [reference, compared];
+        pair.sort_by_key(|index| order.iter().position(|it| it == index));
         let both = pair.map(|index| &evaluations[index]);
         if compared == reference || (both[0].net.is_some() && both[0].net == both[1].net) {
             return None;
@@ -177,7 +178,7 @@ pub fn compare_deeply(
     };
     Ok(DeepComparison {
         reference: evaluations[reference].name.clone(),
-        phases: PHASES.iter().enumerate().flat_map(by_phase).collect(),
+        phases: PHASES.into_iter().flat_map(by_phase).collect(),
         calibrations,
         disagreements: (0..evaluations.len()).filter_map(disagreement).collect(),
         quantising: Vec::new(),

@@ -320,12 +320,11 @@ impl Sprt {
     }
 }
 
-/// Returns the likeliest distribution for the observed shares, given that `values` have mean 0.
+/// Returns the likeliest distribution for the observed shares, given that `values`, which ascend,
+/// have mean 0.
 fn tilt_distribution(shares: &[f64; 5], values: &[f64; 5]) -> [f64; 5] {
     // The sum below falls from infinity to minus infinity between the poles of theta.
-    let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let (mut low, mut high) = (-1.0 / largest, -1.0 / smallest);
+    let (mut low, mut high) = (-1.0 / values[4], -1.0 / values[0]);
     let mut theta = 0.0;
     for _ in 0..200 {
         let (mut sum, mut derivative) = (0.0, 0.0);
@@ -419,8 +418,8 @@ pub fn rate_players(names: &[String], meetings: &[PairedGames], zero: Option<usi
                     let mut verdict =
                         PlayerDifference::open_unless_few(names, difference, p, fewest);
                     if mutual.mean_score().is_some_and(|score| score < 0.5) {
-                        let why = "their own games point the other way".to_string();
-                        verdict.why = verdict.why.or(Some(why));
+                        let why = || "their own games point the other way".to_string();
+                        verdict.why.get_or_insert_with(why);
                     }
                     verdict
                 }

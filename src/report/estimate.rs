@@ -123,9 +123,11 @@ pub struct Groups {
 }
 
 impl Groups {
-    pub fn new(keys: impl IntoIterator<Item = u64>) -> Self {
+    /// Numbers the groups of records by their keys. They are `known` if records of a group are known
+    /// to belong together, and groups to be independent.
+    pub fn new(keys: impl IntoIterator<Item = u64>, known: bool) -> Self {
         let mut numbers = HashMap::new();
-        let mut groups = Self { of: Vec::new(), counts: Vec::new(), known: true };
+        let mut groups = Self { of: Vec::new(), counts: Vec::new(), known };
         for key in keys {
             let next = groups.counts.len() as u32;
             let number = *numbers.entry(key).or_insert(next);
@@ -136,11 +138,6 @@ impl Groups {
             groups.of.push(number);
         }
         groups
-    }
-
-    /// Sets whether records of a group are known to belong together, and groups to be independent.
-    pub fn with_known_groups(self, known: bool) -> Self {
-        Self { known, ..self }
     }
 
     /// Selects records, in the order given. Groups keep their numbers; some may be empty.

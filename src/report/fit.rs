@@ -12,8 +12,6 @@ use crate::loss::sigmoid;
 pub struct ScaleFit {
     /// Centipawns per logit; None if the loss does not depend on it.
     pub scale: Option<f64>,
-    /// Mean of `(sigmoid(cp / scale) - target)^2` over the records.
-    pub loss: f64,
     /// Whether the best scale lies at a border of the search and means nothing.
     pub at_border: bool,
 }
@@ -40,7 +38,7 @@ pub fn mean_loss(cp: &[f64], targets: &[f64], scale: f64) -> f64 {
 /// Finds the scale with the smallest [`mean_loss`], by a coarse grid, then golden sections.
 pub fn fit_scale(cp: &[f64], targets: &[f64]) -> ScaleFit {
     if cp.iter().all(|value| *value == 0.0) {
-        return ScaleFit { scale: None, loss: mean_loss(cp, targets, SCALES[1]), at_border: false };
+        return ScaleFit { scale: None, at_border: false };
     }
     let [low, high] = SCALES.map(f64::ln);
     let point = |step: usize| low + (high - low) * step as f64 / STEPS as f64;
@@ -52,7 +50,7 @@ pub fn fit_scale(cp: &[f64], targets: &[f64]) -> ScaleFit {
     // Golden sections never reach the ends of the grid.
     let x = if coarse[best] < loss_at(x) { point(best) } else { x };
     let at_border = x - low < 1e-3 || high - x < 1e-3;
-    ScaleFit { scale: Some(x.exp()), loss: loss_at(x), at_border }
+    ScaleFit { scale: Some(x.exp()), at_border }
 }
 
 /// Finds the scale with the smallest loss on the records `on`, by Newton's steps from a scale fitted

@@ -64,13 +64,12 @@ impl<'a> FittedEvaluation<'a> {
         Ok(evaluations.iter().map(fit).collect())
     }
 
-    /// Returns the fit that measures a position.
-    fn fold_of(&self, i: usize) -> &Fold {
-        &self.folds[part_of_group(self.truth.groups[i])]
-    }
-
+    /// Returns the expected result of a position, by the fit that measures it.
     fn predict(&self, i: usize) -> f64 {
-        self.fold_of(i).predict_result(self.evaluation.centipawns(i))
+        let fold = &self.folds[part_of_group(self.truth.groups[i])];
+        // There is no scale if all values it is fitted to are zero. Then the result is a half.
+        let scale = fold.scale.unwrap_or(f64::INFINITY);
+        self.evaluation.centipawns(i).map_or(fold.constant, |cp| sigmoid(cp / scale))
     }
 
     /// Returns the expected result of every position.
@@ -145,12 +144,6 @@ impl Fold {
         }
         fold.effects = effects;
         fold
-    }
-
-    /// Returns the expected result of a position with these centipawns; None for a constant.
-    fn predict_result(&self, cp: Option<f64>) -> f64 {
-        // There is no scale if all values it is fitted to are zero. Then the result is a half.
-        cp.map_or(self.constant, |cp| sigmoid(cp / self.scale.unwrap_or(f64::INFINITY)))
     }
 
     /// Returns the derivatives of the squared error by the fitted number: log scale, or constant.

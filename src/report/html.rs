@@ -1,5 +1,7 @@
 //! Runs and comparisons as sections of a page.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
 
 use super::TextTable;
@@ -164,10 +166,9 @@ impl ReportRun {
             Some(format!("{} at step {}", format_loss(loss(row)?), group_digits(row.step)))
         };
         let length = self.rows.last().map(|row| {
-            let length =
-                [group_digits(row.step) + " steps", group_digits(row.positions) + " positions"];
-            let state = Some(self.state.clone()).filter(|state| !state.is_empty());
-            length.into_iter().chain(state).collect::<Vec<_>>().join(", ")
+            let [steps, positions] = [row.step, row.positions].map(group_digits);
+            let separator = if self.state.is_empty() { "" } else { ", " };
+            format!("{steps} steps, {positions} positions{separator}{}", self.state)
         });
         let facts = [
             ("validation loss", cell(|row| row.held_out_loss)),
@@ -299,10 +300,8 @@ pub fn run_facts(runs: &[ReportRun]) -> Markup {
 
 /// Makes the section of config keys; keys that differ come first.
 pub fn settings_section(runs: &[ReportRun]) -> Section {
-    let mut keys: Vec<&str> =
+    let keys: BTreeSet<&str> =
         runs.iter().flat_map(|run| run.settings.iter().map(|(key, _)| &key[..])).collect();
-    keys.sort_unstable();
-    keys.dedup();
     let value = |run: &ReportRun, key: &str| {
         let setting = run.settings.iter().find(|(it, _)| it == key);
         setting.map_or("-".to_string(), |(_, value)| value.clone())
@@ -311,9 +310,8 @@ pub fn settings_section(runs: &[ReportRun]) -> Section {
         |key: &&str| runs.windows(2).any(|two| value(&two[0], key) != value(&two[1], key));
     let (differ, same): (Vec<&str>, Vec<&str>) = keys.into_iter().partition(differs);
     let settings_table = |runs: &[ReportRun], keys: &[&str]| {
-        let names: Vec<String> = runs.iter().map(|run| format!("<{}", run.name)).collect();
-        let titles: Vec<&str> =
-            ["<key"].into_iter().chain(names.iter().map(|it| &it[..])).collect();
+        let mut titles = vec!["<key".to_string()];
+        titles.extend(runs.iter().map(|run| format!("<{}", run.name)));
         let mut table = TextTable::with_titles(&titles);
         for key in keys {
             let values = runs.iter().map(|run| value(run, key));

@@ -106,10 +106,11 @@ pub fn compare_members(sums: &[Vec<Vec<f64>>], truth: &PositionFacts) -> Vec<Mem
     for (difference, is_significant) in differences.iter_mut().zip(significant) {
         difference.decided = is_conclusive && is_significant;
     }
-    let mut above_first = [None].into_iter().chain(differences.into_iter().map(Some));
-    let member = |(index, seeds)| {
-        let above_first = above_first.next().flatten();
-        MemberLoss { loss: means.mean_of_column(index), seeds, above_first }
+    let above_first = std::iter::once(None).chain(differences.into_iter().map(Some));
+    let member = |(index, (seeds, above_first))| MemberLoss {
+        loss: means.mean_of_column(index),
+        seeds,
+        above_first,
     };
-    spreads.into_iter().enumerate().map(member).collect()
+    spreads.into_iter().zip(above_first).enumerate().map(member).collect()
 }

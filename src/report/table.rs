@@ -10,8 +10,10 @@ use super::estimate::Estimate;
 /// A table. Its [`Display`](fmt::Display) form has a header line and a line per row.
 #[derive(Clone, Debug)]
 pub struct TextTable {
-    /// Title of each column, and whether it is aligned left.
-    columns: Vec<(String, bool)>,
+    /// Titles of the columns; all are empty if there is no header.
+    titles: Vec<String>,
+    /// Whether each column is aligned left.
+    is_left: Vec<bool>,
     rows: Vec<Vec<String>>,
 }
 
@@ -21,12 +23,11 @@ pub const NO_BREAK: char = '\u{a0}';
 
 impl TextTable {
     /// Creates a table of these columns. Titles have the units; `<` before a title aligns left.
-    pub fn with_titles(titles: &[&str]) -> Self {
-        let column = |title: &&str| match title.strip_prefix('<') {
-            Some(title) => (title.to_string(), true),
-            None => (title.to_string(), false),
-        };
-        Self { columns: titles.iter().map(column).collect(), rows: Vec::new() }
+    pub fn with_titles(titles: &[impl AsRef<str>]) -> Self {
+        let titles = titles.iter().map(AsRef::as_ref);
+        let is_left = titles.clone().map(|title| title.starts_with('<')).collect();
+        let text = |title: &str| title.strip_prefix('<').unwrap_or(title).to_string();
+        Self { titles: titles.map(text).collect(), is_left, rows: Vec::new() }
     }
 
     /// Creates a table of facts without a header; a row is a name and a value.
@@ -37,7 +38,7 @@ impl TextTable {
     /// Adds a row; cells beyond the last column are dropped, missing ones are empty.
     pub fn add_row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
         let mut cells: Vec<String> = cells.into_iter().map(Into::into).collect();
-        cells.resize(self.columns.len(), String::new());
+        cells.resize(self.titles.len(), String::new());
         self.rows.push(cells);
     }
 
@@ -47,11 +48,11 @@ impl TextTable {
 
     /// Renders the table in HTML, with nothing cut. It scrolls sideways if the page is too narrow.
     pub fn to_markup(&self) -> Markup {
-        let class = |column: usize| self.columns[column].1.then_some("left");
+        let class = |column: usize| self.is_left[column].then_some("left");
         html! {
             div.wide {
                 table {
-                    tr { @for (i, (title, _)) in self.columns.iter().enumerate() {
+                    tr { @for (i, title) in self.titles.iter().enumerate() {
                         th class=[class(i)] { (title.replace("± 95 %", "±\u{a0}95\u{a0}%")) }
                     } }
                     @for row in &self.rows {
@@ -65,19 +66,16 @@ impl TextTable {
     }
 
     fn column_widths(&self) -> Vec<usize> {
-        let titles: Vec<usize> =
-            self.columns.iter().map(|(title, _)| title.chars().count()).collect();
-        let mut cells = vec![0; titles.len()];
-        for row in &self.rows {
-            for (width, cell) in cells.iter_mut().zip(row) {
-                *width = (*width).max(cell.chars().count());
-            }
-        }
+        let titles: Vec<usize> = self.titles.iter().map(|title| title.chars().count()).collect();
+        let longest = |column: usize| {
+            self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
+        };
+        let cells: Vec<usize> = (0..titles.len()).map(longest).collect();
         let mut widths: Vec<usize> = titles.iter().zip(&cells).map(|it| *it.0.max(it.1)).collect();
         let last = widths.len() - 1;
         let mut excess = (widths.iter().sum::<usize>() + GAP.len() * last).saturating_sub(WIDTH);
         // Names can be cut, then titles; numbers cannot.
-        let is_left = |column: &usize| self.columns[*column].1;
+        let is_left = |column: &usize| self.is_left[*column];
         let columns = || [last].into_iter().chain(0..last);
         let to_titles = columns().filter(is_left).map(|it| (it, titles[it]));
         let to_cells = |it| if is_left(&it) { (it, 0) } else { (it, cells[it]) };
@@ -94,23 +92,19 @@ impl TextTable {
 impl fmt::Display for TextTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let widths = self.column_widths();
-        let titles: Vec<String> = self.columns.iter().map(|(title, _)| title.clone()).collect();
-        let header = titles.iter().any(|title| !title.is_empty()).then_some(&titles);
-        let last = titles.len() - 1;
+        let has_header = self.titles.iter().any(|title| !title.is_empty());
+        let header = has_header.then_some(&self.titles);
+        let last = self.titles.len() - 1;
         for row in header.into_iter().chain(&self.rows) {
             let mut line = String::new();
-            for ((cell, &width), (_, is_left)) in
-                row.iter().zip(&widths).zip(&self.columns).take(last)
-            {
-                line += &match is_left {
-                    true => format!("{:<width$}{GAP}", truncate_cell(cell, width)),
-                    false => format!("{:>width$}{GAP}", truncate_cell(cell, width)),
-                };
+            for (column, cell) in row[..last].iter().enumerate() {
+                line += &fit_cell(cell, widths[column], self.is_left[column]);
+                line += GAP;
             }
             let indent = format!("\n{}", " ".repeat(line.chars().count()));
-            line += &match self.columns[last].1 {
+            line += &match self.is_left[last] {
                 true => join_lines(row[last].split(' '), widths[last]).join(&indent),
-                false => format!("{:>1$}", truncate_cell(&row[last], widths[last]), widths[last]),
+                false => fit_cell(&row[last], widths[last], false),
             };
             writeln!(f, "{}", line.trim_end().replace(NO_BREAK, " "))?;
         }
@@ -144,8 +138,7 @@ pub(super) fn format_loss(value: f64) -> String {
 
 /// Formats a number from 0 to 1 as `.0859`.
 pub(super) fn format_share(value: f64) -> String {
-    let text = format!("{value:.4}");
-    text.strip_prefix('0').map_or(text.clone(), str::to_string)
+    format!("{value:.4}").trim_start_matches('0').to_string()
 }
 
 /// Formats a loss and half of its 95 % interval; a dash if there is none.
@@ -173,11 +166,12 @@ pub(super) fn legend_lines<'a>(
     lines
 }
 
-fn truncate_cell(cell: &str, width: usize) -> String {
-    if cell.chars().count() <= width {
-        return cell.to_string();
+/// Cuts a cell to the width of its column, or fills it up with spaces.
+fn fit_cell(cell: &str, width: usize, is_left: bool) -> String {
+    if cell.chars().count() > width {
+        return cell.chars().take(width.saturating_sub(1)).chain(['…']).collect();
     }
-    cell.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+    if is_left { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
 }
 
 /// Joins lines of text, each [wrapped](wrap_sentence).

@@ -17,16 +17,6 @@ pub struct TermResult {
     pub held: Option<&'static str>,
 }
 
-impl TermResult {
-    pub fn change_in_phases(&self) -> [f64; 2] {
-        [0, 1].map(|phase| self.tuned[phase] - self.start[phase])
-    }
-
-    fn used_phases(&self) -> std::ops::Range<usize> {
-        usize::from(self.kind == TermKind::Complexity)..2
-    }
-}
-
 /// Formats comma-separated values (RFC 4180), with numbers that are read back exactly.
 pub fn format_csv(results: &[TermResult]) -> String {
     let mut out = String::from(
@@ -40,11 +30,10 @@ pub fn format_csv(results: &[TermResult]) -> String {
         };
         let count = result.count.map_or_else(String::new, |count| count.to_string());
         let mut cells = vec![name, result.kind.name().to_string(), count];
-        for pair in
-            [Some(result.start), Some(result.tuned), Some(result.change_in_phases()), result.error]
-        {
+        let change = [0, 1].map(|phase| result.tuned[phase] - result.start[phase]);
+        for pair in [Some(result.start), Some(result.tuned), Some(change), result.error] {
             for phase in 0..2 {
-                let used = pair.filter(|_| result.used_phases().contains(&phase));
+                let used = pair.filter(|_| phase == 1 || result.kind != TermKind::Complexity);
                 cells.push(used.map_or_else(String::new, |pair| pair[phase].to_string()));
             }
         }
@@ -63,7 +52,8 @@ pub struct EffectiveValue {
     pub tuned: [f64; 2],
 }
 
-const ROLES: [&str; 5] = ["pawn", "knight", "bishop", "rook", "queen"];
+/// The roles whose pieces have values.
+pub const ROLES: [&str; 5] = ["pawn", "knight", "bishop", "rook", "queen"];
 
 /// Returns the effective values of the roles that have material. Each term comes with the number of
 /// times it was counted, for both sides together.

@@ -32,8 +32,7 @@ pub fn find_played_moves(
          PGN, viriformat or binpack"
     );
     evaluators.iter().try_for_each(|evaluator| evaluator.search_evaluation().map(drop))?;
-    let groups = Groups::new(samples.iter().map(Sample::split_group))
-        .with_known_groups(games_known(&samples));
+    let groups = Groups::new(samples.iter().map(Sample::split_group), games_known(&samples));
     let firsts_of = |evaluator: &Evaluator| -> Vec<Option<f64>> {
         let counter = listener.count(Some(samples.len() as u64), "searching moves");
         let search_block = |samples: &[Sample]| {

@@ -361,8 +361,7 @@ impl SweepOutcome {
         let titles = self.titles.iter().map(|title| format!("<{title}"));
         let columns = ["validation", "test", "vs first", "± games", "± seeds", "<"];
         let columns: Vec<String> = titles.chain(columns.map(String::from)).collect();
-        let mut table =
-            TextTable::with_titles(&columns.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut table = TextTable::with_titles(&columns);
         let half = |ends: Option<[f64; 2]>| {
             ends.map_or("-".to_string(), |[low, high]| format!("{:.5}", (high - low) / 2.0))
         };

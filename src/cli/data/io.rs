@@ -18,7 +18,7 @@ use crate::sample::Sample;
 use crate::{data, output};
 
 /// How files of positions are read.
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 pub struct Reading {
     /// Format of the files [default: recognised by content]
     #[arg(long, value_name = "NAME", value_parser = Format::named)]
@@ -92,12 +92,6 @@ impl Reading {
 }
 
 impl InputFiles {
-    /// Describes one file in any format.
-    pub fn from_file(path: PathBuf, bad_records: u64) -> Self {
-        let reading = Reading { format: None, score_view: None, result_view: None };
-        Self { files: vec![path], reading, bad_records }
-    }
-
     /// Reads all files in order and passes on their samples in blocks of whole games.
     pub fn read_each(
         &self,
@@ -178,22 +172,22 @@ impl ConvertFiles {
         Ok(OutputFile { sink, format, standard, count: 0 })
     }
 
-    /// Reads all files once, in order, and passes on their samples in blocks with the output.
-    pub fn copy_each(
+    /// Reads all files once, in order, and passes on their samples in blocks. Prints what the format
+    /// `to` does not hold of them.
+    pub fn read_to_convert(
         &self,
         what: &'static str,
-        mut written: OutputFile,
-        mut take: impl FnMut(&SampleSource, &[Sample], &mut OutputFile) -> Result<()>,
-    ) -> Result<(OutputFile, PositionCounts)> {
+        to: &Format,
+        mut take: impl FnMut(&SampleSource, &[Sample]) -> Result<()>,
+    ) -> Result<PositionCounts> {
         let mut last_format = None;
-        let counts = self.inputs.read_each(what, |source, block| {
+        self.inputs.read_each(what, |source, block| {
             // Once per change of format.
             if last_format.replace(source.format().name) != Some(source.format().name) {
-                print_losses(source.format(), written.format);
+                print_losses(source.format(), to);
             }
-            take(source, block, &mut written)
-        })?;
-        Ok((written, counts))
+            take(source, block)
+        })
     }
 }
 

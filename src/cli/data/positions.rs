@@ -9,7 +9,7 @@ use std::thread;
 use anyhow::{Context as _, Result, ensure};
 
 use super::engine::{Engines, SearchArgs, run_job};
-use super::io::{ConvertFiles, InputFiles, OutputFile, Writing, print_losses};
+use super::io::{ConvertFiles, InputFiles, OutputFile, Reading, Writing, print_losses};
 use crate::cli::options::{Beginning, Rules};
 use crate::engine::{JobPart, PositionsJob, SelfplayJob, label_positions, play_games};
 use crate::format::{Presence, SampleSource};
@@ -60,7 +60,8 @@ const STATIC_BATCH: usize = 1 << 16;
 fn label_without_search(args: LabelArgs) -> Result<ExitCode> {
     let LabelArgs { input, writing, bad_records, engines, .. } = args;
     let evaluation = engines.open_static()?;
-    let files = ConvertFiles { inputs: InputFiles::from_file(input, bad_records), writing };
+    let inputs = InputFiles { files: vec![input], reading: Reading::default(), bad_records };
+    let files = ConvertFiles { inputs, writing };
     let output = files.create_output()?;
     let format = output.format;
     let (sender, batches) = sync_channel::<Vec<Sample>>(1);
@@ -87,10 +88,10 @@ fn label_without_search(args: LabelArgs) -> Result<ExitCode> {
                 print_losses(source.format(), format);
             }
             batch.extend_from_slice(samples);
-            let is_full = batch.len() >= STATIC_BATCH;
-            // If the receiver is gone, its error is returned below.
-            let is_open = !is_full || sender.send(take(&mut batch)).is_ok();
-            ensure!(is_open, "the output failed");
+            if batch.len() >= STATIC_BATCH {
+                // If the receiver is gone, its error is returned below.
+                sender.send(take(&mut batch)).context("the output failed")?;
+            }
             Ok(())
         });
         let _ = sender.send(batch);

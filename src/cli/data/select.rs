@@ -37,11 +37,11 @@ pub struct Convert {
 }
 
 pub fn convert_files(Convert { files, skip_unfit, skip_forfeits }: Convert) -> Result<ExitCode> {
-    let written = if skip_unfit { files.create_selection()? } else { files.create_output()? };
+    let mut written = if skip_unfit { files.create_selection()? } else { files.create_output()? };
     let format = written.format;
     let (mut scratch, mut unfit, mut forfeited) = (Vec::new(), 0, 0);
     let filter = Filter { skip_forfeits, ..Filter::default() };
-    let (written, mut counts) = files.copy_each("convert", written, |source, block, written| {
+    let mut counts = files.read_to_convert("convert", format, |source, block| {
         filter.check_format(source.path(), source.format())?;
         for sample in block {
             if filter.rejecting_key(sample).is_some() {
@@ -156,27 +156,26 @@ impl FilterKeys {
 
 pub fn filter_files(FilterArgs { files, per_game, seed, keys }: FilterArgs) -> Result<ExitCode> {
     let filter = keys.to_filter();
-    let written = files.create_selection()?;
+    let mut written = files.create_selection()?;
     let per_game = per_game.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let mut extract = Extract::new(per_game, seed);
     let (mut rejected, mut drawn) = (RejectCounts::default(), Vec::<Sample>::new());
-    let (mut written, mut counts) =
-        files.copy_each("filter", written, |source, block, written| {
-            filter.check_format(source.path(), source.format())?;
-            ensure!(
-                per_game.is_none() || source.format().facts.games != Presence::Never,
-                "{}: --per-game needs games, which {} does not hold; filter files of games",
-                source.path().display(),
-                source.format().name
-            );
-            for sample in block {
-                match filter.rejecting_key(sample) {
-                    Some(rejection) => rejected.count_reject(rejection),
-                    None => extract.push(sample, &mut drawn),
-                }
+    let mut counts = files.read_to_convert("filter", written.format, |source, block| {
+        filter.check_format(source.path(), source.format())?;
+        ensure!(
+            per_game.is_none() || source.format().facts.games != Presence::Never,
+            "{}: --per-game needs games, which {} does not hold; filter files of games",
+            source.path().display(),
+            source.format().name
+        );
+        for sample in block {
+            match filter.rejecting_key(sample) {
+                Some(rejection) => rejected.count_reject(rejection),
+                None => extract.push(sample, &mut drawn),
             }
-            drawn.drain(..).try_for_each(|sample| written.write_sample(&sample))
-        })?;
+        }
+        drawn.drain(..).try_for_each(|sample| written.write_sample(&sample))
+    })?;
     extract.finish_game(&mut drawn);
     drawn.iter().try_for_each(|sample| written.write_sample(sample))?;
     rejected.counts_by_key().for_each(|(key, count)| counts.add_skipped(key, count));
@@ -214,10 +213,10 @@ pub fn sample_games(SampleArgs { files, share, rest, seed }: SampleArgs) -> Resu
         rest.as_ref().is_none_or(|rest| !is_same(output, rest) && !is_standard(rest)),
         "--rest needs a file of its own; name another than that of --out"
     );
-    let written = files.create_output()?;
+    let mut written = files.create_output()?;
     let mut rest: Option<OutputFile> = rest.map(|rest| files.create_at(&rest)).transpose()?;
     let split = Split { share, seed };
-    let (written, mut counts) = files.copy_each("sample", written, |_, block, written| {
+    let mut counts = files.read_to_convert("sample", written.format, |_, block| {
         for sample in block {
             match &mut rest {
                 _ if split.holds_out(sample.split_group()) => written.write_sample(sample)?,
@@ -253,9 +252,9 @@ pub struct Dedup {
 }
 
 pub fn remove_duplicates(Dedup { files }: Dedup) -> Result<ExitCode> {
-    let written = files.create_selection()?;
+    let mut written = files.create_selection()?;
     let mut keys = HashSet::new();
-    let (written, mut counts) = files.copy_each("dedup", written, |_, block, written| {
+    let mut counts = files.read_to_convert("dedup", written.format, |_, block| {
         for sample in block {
             // A position and its colour-flipped mirror image have the same key.
             let is_black = sample.position.turn().is_black();

@@ -47,19 +47,19 @@ pub fn run_command(Args { files, seed, memory }: Args) -> Result<ExitCode> {
     };
     let mut shuffle = Shuffle::<{ Record::LENGTH }>::new(seed, memory << 20, &folder);
     let mut records = Vec::new();
-    let (mut written, counts) =
-        files.copy_each("shuffle", files.create_output()?, |source, block, _| {
-            let (path, format) = (source.path().display(), source.format());
-            ensure!(
-                format.facts.games == Presence::Never,
-                "{path} is {}, which holds games, and shuffling tears them apart; convert it to \
+    let mut written = files.create_output()?;
+    let counts = files.read_to_convert("shuffle", format, |source, block| {
+        let (path, format) = (source.path().display(), source.format());
+        ensure!(
+            format.facts.games == Presence::Never,
+            "{path} is {}, which holds games, and shuffling tears them apart; convert it to \
              bulletformat, marlinformat or text first",
-                format.name
-            );
-            records.clear();
-            records.extend(block.iter().map(|sample| Record::pack_sample(sample).0));
-            Ok(shuffle.push(&records)?)
-        })?;
+            format.name
+        );
+        records.clear();
+        records.extend(block.iter().map(|sample| Record::pack_sample(sample).0));
+        Ok(shuffle.push(&records)?)
+    })?;
     shuffle.finish_shuffle(|records| -> Result<()> {
         check_interrupted()?;
         records

@@ -4,7 +4,7 @@
 use nnuance::export;
 use nnuance::hce;
 use nnuance::report::estimate::Estimate;
-use nnuance::report::fit::fit_scale;
+use nnuance::report::fit::{fit_scale, mean_loss};
 use nnuance::report::{Comparison, Predictions, chance, compare};
 use rand::Rng;
 use rayon::prelude::*;
@@ -56,8 +56,11 @@ impl Population {
             population.games.iter().flatten().map(|row| row[at]).collect()
         };
         let results = column(0);
-        population.truth =
-            (1..=names.len()).map(|at| fit_scale(&column(at), &results).loss).collect();
+        let loss = |at: usize| {
+            let scale = fit_scale(&column(at), &results).scale.expect("a scale");
+            mean_loss(&column(at), &results, scale)
+        };
+        population.truth = (1..=names.len()).map(loss).collect();
         population
     }
 

@@ -151,7 +151,7 @@ fn phases_equal_a_plain_loop() {
 #[test]
 fn calibration_of_right_and_overconfident() {
     let (mut inside, mut bins) = (0, 0);
-    let groups = Groups::new((0..10_000).map(|i| i / 7));
+    let groups = Groups::new((0..10_000).map(|i| i / 7), true);
     for seed in 0..10 {
         let mut dice = Dice::new(seed);
         let logits: Vec<f64> = (0..10_000).map(|_| 4.0 * (dice.share() - 0.5)).collect();
@@ -177,7 +177,7 @@ fn calibration_of_right_and_overconfident() {
 fn equal_values_stay_in_one_bin() {
     let expected: Vec<f64> = (0..1_000).map(|i| [0.2, 0.5, 0.5, 0.9][i % 4]).collect();
     let results: Vec<f64> = (0..1_000).map(|i| f64::from(u8::from(i % 7 < 3))).collect();
-    let groups = Groups::new(0..1_000);
+    let groups = Groups::new(0..1_000, true);
     let found = Calibration::calibrate("it", &expected, &results, &groups);
     let bins: Vec<_> = found.bins.iter().map(|bin| (bin.positions, bin.range)).collect();
     assert_eq!(bins, [(250, [0.2; 2]), (500, [0.5; 2]), (250, [0.9; 2])]);
