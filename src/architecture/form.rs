@@ -22,25 +22,25 @@ pub struct NetForm {
     /// The integers of the rows of sets in a file, if they are not the default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub integers: BTreeMap<String, Integer>,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mirror: bool,
     /// The king bucket of each square; see [`Kings::new`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub king_buckets: Vec<u8>,
     /// Whether both kings share a plane of rows.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub merged_kings: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub factorised: bool,
     pub hidden: usize,
     pub activation: Activation,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pairwise: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub head: Vec<LayerForm>,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skip: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub psqt: bool,
     #[serde(default, skip_serializing_if = "Buckets::is_one")]
     pub output_buckets: Buckets,
@@ -82,10 +82,6 @@ pub fn default_sets() -> Vec<String> {
 
 pub fn is_pieces(sets: &Vec<String>) -> bool {
     *sets == default_sets()
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 impl TryFrom<NetForm> for Architecture {
@@ -138,8 +134,8 @@ impl TryFrom<NetForm> for Architecture {
             output,
             skip: form.skip,
             psqt: form.psqt,
-            buckets: form.output_buckets.bucket_count(),
-            bucket_choice: form.output_buckets.choose_bucketing(),
+            buckets: form.output_buckets.count,
+            bucket_choice: form.output_buckets.choice,
         };
         architecture.check_layers().map(|()| architecture)
     }
@@ -185,11 +181,7 @@ impl From<Architecture> for NetForm {
             head,
             skip: net.skip,
             psqt: net.psqt,
-            output_buckets: match net.bucket_choice {
-                BucketChoice::Pieces => Buckets::Pieces(net.buckets),
-                BucketChoice::Table(table) => Buckets::Table(table),
-                BucketChoice::Own(custom) => Buckets::Own(custom),
-            },
+            output_buckets: Buckets { count: net.buckets, choice: net.bucket_choice },
         }
     }
 }
