@@ -34,16 +34,6 @@ pub const MAX_ACTIVE: usize = 32;
 const FEW: usize = 1 << 13;
 /// The number of rows above which a batch touches only a part of them.
 const MANY: usize = 1 << 15;
-/// The built-in sets except `pieces`, which a net describes with separate keys.
-const ALL: &[fn() -> Set] = &[
-    || Set::new(&threats::SETS[0]),
-    || Set::new(&threats::SETS[1]),
-    || Set::new(&threats::SETS[2]),
-    || Set::new(&threats::SETS[3]),
-    || Set::new(pawn_pairs::PawnPairs),
-    || Set::new(threat_kinds::ThreatKinds),
-    || Set::new(attack_counts::AttackCounts),
-];
 
 impl RegistryKind for Set {
     const NOUN: &'static str = "feature set";
@@ -60,10 +50,15 @@ pub fn register_set(set: Set) -> Result<(), NameTaken> {
     }
 }
 
-/// All sets except `pieces`.
+/// All sets except `pieces`, which a net describes with separate keys.
 fn all_sets() -> impl Iterator<Item = Set> {
+    let others = [
+        Set::new(pawn_pairs::PawnPairs),
+        Set::new(threat_kinds::ThreatKinds),
+        Set::new(attack_counts::AttackCounts),
+    ];
     let added = registry::all::<Set>().into_iter().map(|added| added.value.clone());
-    ALL.iter().map(|set| set()).chain(added)
+    threats::SETS.iter().map(Set::new).chain(others).chain(added)
 }
 
 /// The names of all sets, built-in and added.
