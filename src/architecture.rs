@@ -14,7 +14,7 @@ pub use form::{LayerForm, NetForm, default_sets, is_pieces};
 pub use graph::{Graph, Node};
 pub use operation::{
     CodeContext, CodeValue, Combination, GraphArithmetic, Operation, ValueRows, ValueRowsMut,
-    multiply_columns, select_columns,
+    multiply_halves,
 };
 
 pub use crate::features::{
@@ -270,9 +270,7 @@ impl ArrayKind {
             ArrayKind::Psqt(set) => format!("psqt.{}.weight", sets[set].name()),
         }
     }
-}
 
-impl ArrayKind {
     /// The index of the affine map that has this array, in a net of `maps` maps.
     pub fn map_index(self, maps: usize) -> Option<usize> {
         match self {

@@ -43,8 +43,8 @@ use std::ops::Range;
 
 use super::{MAX_INPUT, Net};
 use crate::architecture::{
-    self, Architecture, ArrayKind, Combination, Curve, Factor, FixedMap, FixedPoint, FixedValue,
-    GraphArithmetic, ImpossibleNet, NetArray, convert_unit,
+    Architecture, ArrayKind, Combination, Curve, Factor, FixedMap, FixedPoint, FixedValue,
+    GraphArithmetic, ImpossibleNet, NetArray, convert_unit, multiply_halves,
 };
 use crate::features::Integer;
 use crate::prefetch::prefetch_line;
@@ -54,13 +54,18 @@ use crate::scales::{HeadFormat, Scales};
 impl Net {
     /// Evaluates as [`Net::evaluate`] does, directly by the definition.
     pub fn evaluate_slowly(&self, position: &Position) -> i32 {
+        let sums = self.all_accumulators(position);
+        let piece_squares = self.piece_squares(position, self.architecture.bucket_of(position));
+        let value = self.evaluate_graph::<true>(&[&sums], position, piece_squares);
+        self.seen_by_mover(value, position)
+    }
+
+    /// The accumulators of all perspectives, the side to move's first.
+    fn all_accumulators(&self, position: &Position) -> Vec<i32> {
         // All activations are constant beyond these bounds.
         let clamp = |a: i64| a.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
-        let sums = (0..self.architecture.perspective_count())
-            .flat_map(|it| self.accumulators(position, it));
-        let sums: Vec<i32> = sums.map(clamp).collect();
-        let piece_squares = self.piece_squares(position, self.architecture.bucket_of(position));
-        self.seen_by_mover(self.run_slowly(&[&sums], position, piece_squares), position)
+        let perspectives = 0..self.architecture.perspective_count();
+        perspectives.flat_map(|it| self.accumulators(position, it)).map(clamp).collect()
     }
 
     /// Converts centipawns of the output to the side to move; saturates at the bounds of i32.
@@ -109,11 +114,6 @@ impl Net {
         self.seen_by_mover(self.to_centipawns(sum), position)
     }
 
-    #[inline(never)]
-    fn run_slowly(&self, accumulators: &[&[i32]], position: &Position, piece_squares: i64) -> i64 {
-        self.evaluate_graph::<true>(accumulators, position, piece_squares)
-    }
-
     /// Computes all operations, `SLOWLY` or with the machine's vector instructions.
     #[inline(always)]
     fn evaluate_graph<const SLOWLY: bool>(
@@ -148,24 +148,12 @@ impl Net {
         if !pairwise {
             return values;
         }
-        let half = self.architecture.outputs_of_perspective();
-        architecture::multiply_columns(
-            &values,
-            accumulators.len(),
-            [0..half, half..2 * half],
-            |x, y| x * y,
-        )
+        multiply_halves(&values, self.architecture.perspective_count(), |x, y| x * y)
     }
 
     /// Computes the bytes that are the inputs of the first map, slowly.
     pub(crate) fn first_bytes(&self, position: &Position) -> Vec<i64> {
-        let sum_rows = |perspective| -> Vec<i32> {
-            self.accumulators(position, perspective).into_iter().map(|it| it as i32).collect()
-        };
-        let accumulators: Vec<Vec<i32>> =
-            (0..self.architecture.perspective_count()).map(sum_rows).collect();
-        let accumulators: Vec<&[i32]> = accumulators.iter().map(Vec::as_slice).collect();
-        let values = self.first_inputs(&accumulators).into_iter();
+        let values = self.first_inputs(&[&self.all_accumulators(position)]).into_iter();
         values.map(|value| self.first_input(value.into())).collect()
     }
 
@@ -285,40 +273,20 @@ impl<'a> GraphArithmetic for IntegerArithmetic<'a> {
     }
 
     #[inline(always)]
-    fn select_columns(
-        &self,
-        x: &IntegerValues<'a>,
-        parts: usize,
-        columns: Range<usize>,
-    ) -> IntegerValues<'a> {
+    fn select_columns(&self, x: IntegerValues<'a>, columns: Range<usize>) -> IntegerValues<'a> {
         match x {
-            IntegerValues::Fixed(x, fixed) => {
-                IntegerValues::Fixed(architecture::select_columns(x, parts, columns), *fixed)
-            }
-            x => IntegerValues::Floats(architecture::select_columns(x.as_floats(), parts, columns)),
+            IntegerValues::Fixed(x, fixed) => IntegerValues::Fixed(x[columns].to_vec(), fixed),
+            x => IntegerValues::Floats(x.as_floats()[columns].to_vec()),
         }
     }
 
     #[inline(always)]
-    fn multiply(
-        &self,
-        x: IntegerValues<'a>,
-        parts: usize,
-        factors: [Range<usize>; 2],
-    ) -> IntegerValues<'a> {
+    fn multiply_halves(&self, x: IntegerValues<'a>, parts: usize) -> IntegerValues<'a> {
         match x {
-            IntegerValues::Integers(x) => IntegerValues::Integers(architecture::multiply_columns(
-                &x,
-                parts,
-                factors,
-                |x, y| x * y,
-            )),
-            x => IntegerValues::Floats(architecture::multiply_columns(
-                x.as_floats(),
-                parts,
-                factors,
-                |x, y| x * y,
-            )),
+            IntegerValues::Integers(x) => {
+                IntegerValues::Integers(multiply_halves(&x, parts, |x, y| x * y))
+            }
+            x => IntegerValues::Floats(multiply_halves(x.as_floats(), parts, |x, y| x * y)),
         }
     }
 
@@ -396,14 +364,19 @@ impl<'a> GraphArithmetic for IntegerArithmetic<'a> {
             x => return IntegerValues::Floats(self.affine_in_floats(map, x.as_floats())),
         };
         if net.architecture.is_fixed_point() {
-            if let Some(sums) = self.sums_of_bytes(map, &x) {
-                return self.of_sums(map, sums.into_iter());
+            let largest = net.first_input(net.largest_product());
+            if !self.slowly && x.len() <= MAX_BYTES && largest <= MAX_BYTE.into() {
+                return self.of_sums(map, self.sums_of_bytes(&x));
             }
             let x: Vec<i64> = x.iter().map(|v| net.first_input((*v).into())).collect();
             return self.affine_in_fixed_point(map, &x);
         }
         if net.architecture.is_deep() {
-            return IntegerValues::Floats(net.affine_of_bytes(bucket, &x));
+            let (_, unit) = net.shift_and_unit();
+            let (_, biases, first) = net.map_numbers_of_bucket(map, bucket);
+            let sums = self.sums_of_bytes(&x).into_iter().zip(&biases.f32s()[first..]);
+            let outputs = sums.map(|(sum, bias)| sum as f32 * unit + bias);
+            return IntegerValues::Floats(outputs.collect());
         }
         let (weights, bias) = net.output_of(bucket);
         let terms = x.iter().zip(weights).map(|(&v, &o)| i64::from(v) * i64::from(o));
@@ -446,36 +419,28 @@ impl<'a> IntegerArithmetic<'a> {
             Numbers::I16(weights) => row_products(&weights[rows], &x),
             weights => row_products(&weights.i32s()[rows], &x),
         };
-        self.of_sums(map, sums.into_iter())
+        self.of_sums(map, sums)
     }
 
-    /// Computes the first map's sums from unshifted inputs; none unless of bytes and within an i32.
+    /// Computes the first map's sums from its inputs before the shift. Sums of 131,072 inputs up to
+    /// 127, the maximum of an `int8` head, fit an i32.
     #[inline(always)]
-    fn sums_of_bytes(&self, map: usize, x: &[i32]) -> Option<Vec<i64>> {
-        let net = self.net;
-        let (weights, _, first) = net.map_numbers_of_bucket(map, self.bucket);
-        let Numbers::I8(weights) = weights else { return None };
-        if self.slowly
-            || x.len() > MAX_BYTES
-            || net.first_input(net.largest_product()) > MAX_BYTE.into()
-        {
-            return None;
-        }
-        let half = net.first_half() as i32;
-        // The two shifts are combined.
-        let shift = net.unit.0 + net.fixed_map(map).input_shift;
+    fn sums_of_bytes(&self, x: &[i32]) -> Vec<i64> {
+        let (weights, _, first) = self.net.map_numbers_of_bucket(0, self.bucket);
+        let (shift, half) = (self.net.unit.0, self.net.first_half() as i32);
         let x: Vec<i16> = x.iter().map(|v| ((v + half) >> shift) as i16).collect();
-        let rows = first * x.len()..(first + net.maps[map][1]) * x.len();
-        Some(products_of_bytes(&weights[rows], &x))
+        let rows = first * x.len()..(first + self.net.maps[0][1]) * x.len();
+        products_of_bytes(&weights.i8s()[rows], &x)
     }
 
     /// Computes the outputs of a map in fixed point from its sums.
     #[inline(always)]
-    fn of_sums(&self, map: usize, sums: impl Iterator<Item = i64>) -> IntegerValues<'a> {
+    fn of_sums(&self, map: usize, sums: Vec<i64>) -> IntegerValues<'a> {
         let (_, biases, first) = self.net.map_numbers_of_bucket(map, self.bucket);
         let fixed = self.net.fixed_map(map);
         let biases = &biases.i32s()[first..][..self.net.maps[map][1]];
-        let outputs = sums.zip(biases).map(|(sum, bias)| fixed.scale_output(sum, (*bias).into()));
+        let sums = sums.into_iter().zip(biases);
+        let outputs = sums.map(|(sum, bias)| fixed.scale_output(sum, (*bias).into()));
         if fixed.floats {
             let unit = (1.0 / fixed.unit as f64) as f32;
             return IntegerValues::Floats(outputs.map(|y| y as f32 * unit).collect());
@@ -554,19 +519,6 @@ impl Net {
     /// The integers of the output; none if it is f32.
     pub(crate) fn fixed_output(&self) -> Option<FixedValue> {
         self.fixed.values.last().copied().flatten()
-    }
-
-    /// Computes the first map of an `int8` head. Sums of 131,072 features, the maximum, fit an i32.
-    #[inline(always)]
-    fn affine_of_bytes(&self, bucket: usize, x: &[i32]) -> Vec<f32> {
-        let (shift, unit) = self.shift_and_unit();
-        let half = self.first_half() as i32;
-        let u: Vec<i16> = x.iter().map(|v| ((v + half) >> shift) as i16).collect();
-        let (weights, biases, first) = self.map_numbers_of_bucket(0, bucket);
-        let outputs = first..first + self.maps[0][1];
-        let rows = outputs.start * u.len()..outputs.end * u.len();
-        let sums = products_of_bytes(&weights.i8s()[rows], &u).into_iter();
-        sums.zip(&biases.f32s()[outputs]).map(|(sum, bias)| sum as f32 * unit + bias).collect()
     }
 }
 
