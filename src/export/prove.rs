@@ -86,6 +86,18 @@ impl Bounds {
     fn plus(self, other: Bounds) -> Bounds {
         Bounds { least: self.least + other.least, most: self.most + other.most }
     }
+
+    /// Bounds a function that is monotone, or monotone on both sides of its least value at 0.
+    fn map_monotone(self, function: impl Fn(i64) -> i64) -> Bounds {
+        let [at_least, at_most] = [self.least, self.most].map(&function);
+        let at_zero = if self.least <= 0 && self.most >= 0 { function(0) } else { at_least };
+        Bounds { least: at_least.min(at_most).min(at_zero), most: at_least.max(at_most) }
+    }
+
+    /// Bounds a sum of the terms in any order.
+    fn of_terms(terms: impl Iterator<Item = Bounds>) -> Bounds {
+        terms.map(|term| term.join_bounds(Bounds::NONE)).fold(Bounds::NONE, Bounds::plus)
+    }
 }
 
 impl From<[i64; 2]> for Bounds {
@@ -171,6 +183,10 @@ impl Intervals<'_> {
     fn record_sums(&self, sums: Bounds) {
         self.sums.set(self.sums.get().join_bounds(sums));
     }
+
+    fn fixed_map(&self, map: usize) -> Option<&FixedMap> {
+        self.net.fixed_point().maps[map].as_ref()
+    }
 }
 
 #[derive(Clone)]
@@ -186,47 +202,27 @@ impl IntervalsOf {
     }
 }
 
-impl Bounds {
-    /// Bounds a function that is monotone, or monotone on both sides of its least value at 0.
-    fn map_monotone(self, function: impl Fn(i64) -> i64) -> Bounds {
-        let [at_least, at_most] = [self.least, self.most].map(&function);
-        let at_zero = if self.least <= 0 && self.most >= 0 { function(0) } else { at_least };
-        Bounds { least: at_least.min(at_most).min(at_zero), most: at_least.max(at_most) }
-    }
-
-    /// Bounds a sum of the terms in any order.
-    fn of_terms(terms: impl Iterator<Item = Bounds>) -> Bounds {
-        terms.map(|term| term.join_bounds(Bounds::NONE)).fold(Bounds::NONE, Bounds::plus)
-    }
-}
-
 impl GraphArithmetic for Intervals<'_> {
     /// Intervals; none for floats, which have no bounds.
     type Values = Option<IntervalsOf>;
 
     fn activate(&self, x: Self::Values, curves: &[Curve]) -> Self::Values {
         let IntervalsOf { bounds, fixed } = x?;
-        let each = |apply: &dyn Fn(Curve, i64) -> i64| {
-            let bound_curve = |curve: &Curve| -> Vec<Bounds> {
-                bounds.iter().map(|bounds| bounds.map_monotone(|x| apply(*curve, x))).collect()
-            };
-            curves.iter().flat_map(bound_curve).collect()
+        let plan = fixed.and_then(|it| self.fixed_map(it.map));
+        let apply = |curve: Curve, x: i64| match plan {
+            Some(plan) => plan.activate_value(curve, x),
+            None => {
+                let mut values = Vec::new();
+                // Accumulators fit an i16.
+                curve.apply_to_integers(&[x as i32], self.net.scales().qa, &mut values);
+                values[0].into()
+            }
         };
-        if let Some(FixedValue { map, .. }) = fixed {
-            let plan = self.fixed_map(map).expect("its outputs are integers");
-            let fixed = Some(FixedValue { map, unit: plan.values });
-            return Some(IntervalsOf {
-                bounds: each(&|curve, y| plan.activate_value(curve, y)),
-                fixed,
-            });
-        }
-        let apply = |curve: Curve, x: i64| {
-            let mut values = Vec::new();
-            // Accumulators fit an i16.
-            curve.apply_to_integers(&[x as i32], self.net.scales().qa, &mut values);
-            values[0].into()
+        let bound_curve = |curve: &Curve| -> Vec<Bounds> {
+            bounds.iter().map(|bounds| bounds.map_monotone(|x| apply(*curve, x))).collect()
         };
-        Some(IntervalsOf { bounds: each(&apply), fixed })
+        let fixed = fixed.zip(plan).map(|(it, plan)| FixedValue { unit: plan.values, ..it });
+        Some(IntervalsOf { bounds: curves.iter().flat_map(bound_curve).collect(), fixed })
     }
 
     fn select_columns(&self, x: Self::Values, columns: Range<usize>) -> Self::Values {
@@ -246,11 +242,8 @@ impl GraphArithmetic for Intervals<'_> {
         let x = x?;
         let mut y = y?;
         if let (Some(x_value), Some(y_value)) = (x.fixed, y.fixed) {
-            y = y.map_bounds(|y| {
-                y.iter()
-                    .map(|it| it.map_monotone(|y| convert_unit(y, y_value.unit, x_value.unit)))
-                    .collect()
-            });
+            let convert = |y: i64| convert_unit(y, y_value.unit, x_value.unit);
+            y = y.map_bounds(|y| y.into_iter().map(|it| it.map_monotone(convert)).collect());
         }
         let sums = x.map_bounds(|x| x.into_iter().zip(y.bounds).map(combine).collect());
         if sums.fixed.is_some() {
@@ -328,12 +321,6 @@ impl GraphArithmetic for Intervals<'_> {
         let bounds = outputs.map(output).collect();
         let fixed = FixedValue { map, unit: fixed_map.unit };
         (!fixed_map.floats).then_some(IntervalsOf { bounds, fixed: Some(fixed) })
-    }
-}
-
-impl Intervals<'_> {
-    fn fixed_map(&self, map: usize) -> Option<&FixedMap> {
-        self.net.fixed_point().maps[map].as_ref()
     }
 }
 
