@@ -119,6 +119,13 @@ impl ThreatTables {
     fn block_of_row(&self, row: u32) -> &ThreatBlock {
         &self.blocks[self.blocks.partition_point(|block| block.first <= row as usize) - 1]
     }
+
+    /// The kinds of the attacker and the victim of a row, and their squares.
+    fn threat_of_row(&self, row: u32) -> ([usize; 2], [Square; 2]) {
+        let ThreatBlock { attacker, victim, first } = *self.block_of_row(row);
+        let squares = all_reaches(attacker).nth(row as usize - first);
+        ([attacker, victim], squares.expect("a block has its rows"))
+    }
 }
 
 /// The square of an attacker and the direction of the attacked square as one number. Each of the
@@ -174,24 +181,18 @@ impl FeatureSet for &'static Threats {
     }
 
     fn describe_row(&self, row: u32) -> String {
-        let ThreatBlock { attacker, victim, first } = self.tables().block_of_row(row);
-        match all_reaches(*attacker).nth(row as usize - first) {
-            Some([from, to]) => {
-                format!("{} on {from} attacks {} on {to}", KINDS[*attacker], KINDS[*victim])
-            }
-            None => format!("row {row}"),
-        }
+        let ([attacker, victim], [from, to]) = self.tables().threat_of_row(row);
+        format!("{} on {from} attacks {} on {to}", KINDS[attacker], KINDS[victim])
     }
 
     /// Whether the squares are possible: pawns stand on six ranks, the own king on files a to d.
     fn is_reachable(&self, row: u32) -> bool {
-        let ThreatBlock { attacker, victim, first } = self.tables().block_of_row(row);
-        let squares = all_reaches(*attacker).nth(row as usize - first);
-        let [from, to] = squares.expect("a block has its rows").map(usize::from);
+        let ([attacker, victim], squares) = self.tables().threat_of_row(row);
+        let [from, to] = squares.map(usize::from);
         let own_kings: Vec<usize> = (0..64).filter(|square| square % 8 < 4).collect();
-        self.tables().first[usize::from(from < to)][*attacker][*victim] != NONE
-            && bounds::is_square_of(*attacker, from, &own_kings)
-            && bounds::is_square_of(*victim, to, &own_kings)
+        self.tables().first[usize::from(from < to)][attacker][victim] != NONE
+            && bounds::is_square_of(attacker, from, &own_kings)
+            && bounds::is_square_of(victim, to, &own_kings)
     }
 
     /// The number of rows of the set `threat-kinds`, which is the factor.
