@@ -222,7 +222,6 @@ pub struct NetArray {
     pub shape: Vec<usize>,
     /// The number of inputs that a neuron sums, which scales the initial weights.
     pub fan_in: usize,
-    pub factor: Factor,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -243,14 +242,6 @@ pub enum ArrayKind {
     OutputBias,
     /// `[rows, buckets]` of a feature set: piece-square values.
     Psqt(usize),
-}
-
-/// Powers of QA and QB that one unit of an array's integers stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Factor {
-    Qa,
-    Qb,
-    QaQb,
 }
 
 impl ArrayKind {
@@ -290,12 +281,11 @@ impl NetArray {
 impl Architecture {
     /// All arrays, in the order of files and of the initial random draws.
     pub fn list_arrays(&self) -> Vec<NetArray> {
-        let describe = |kind: ArrayKind, shape: Vec<usize>, fan_in, factor| NetArray {
+        let describe = |kind: ArrayKind, shape: Vec<usize>, fan_in| NetArray {
             kind,
             name: kind.array_name(self.inputs.sets()),
             shape,
             fan_in,
-            factor,
         };
         let shape_of_buckets = |rest: &[usize]| -> Vec<usize> {
             let buckets = (self.buckets > 1 || rest.is_empty()).then_some(self.buckets);
@@ -304,32 +294,30 @@ impl Architecture {
         let hidden = self.hidden;
         let mut arrays = Vec::new();
         for (index, set) in self.inputs.sets().iter().enumerate() {
-            let mut push_rows = |kind, rows| {
-                arrays.push(describe(kind, vec![rows, hidden], PIECES, Factor::Qa));
-            };
-            push_rows(ArrayKind::Rows(index), set.row_count());
-            match self.inputs.factor_rows(index) {
-                0 => {}
-                rows => push_rows(ArrayKind::Factor(index), rows),
+            arrays.push(describe(ArrayKind::Rows(index), vec![set.row_count(), hidden], PIECES));
+            let factor_rows = self.inputs.factor_rows(index);
+            if factor_rows > 0 {
+                arrays.push(describe(ArrayKind::Factor(index), vec![factor_rows, hidden], PIECES));
             }
         }
-        arrays.push(describe(ArrayKind::AccumulatorBias, vec![hidden], PIECES, Factor::Qa));
+        arrays.push(describe(ArrayKind::AccumulatorBias, vec![hidden], PIECES));
         let maps = self.maps();
         let (output, layers) = maps.split_last().expect("a net has an output");
         for (i, &[inputs, outputs]) in layers.iter().enumerate() {
-            let weights = shape_of_buckets(&[outputs, inputs]);
-            let biases = shape_of_buckets(&[outputs]);
-            arrays.push(describe(ArrayKind::Layer(i), weights, inputs, Factor::Qb));
-            arrays.push(describe(ArrayKind::LayerBias(i), biases, inputs, Factor::QaQb));
+            arrays.push(describe(
+                ArrayKind::Layer(i),
+                shape_of_buckets(&[outputs, inputs]),
+                inputs,
+            ));
+            arrays.push(describe(ArrayKind::LayerBias(i), shape_of_buckets(&[outputs]), inputs));
         }
         let width = output[0];
-        arrays.push(describe(ArrayKind::Output, shape_of_buckets(&[width]), width, Factor::Qb));
-        arrays.push(describe(ArrayKind::OutputBias, shape_of_buckets(&[]), width, Factor::QaQb));
-        let sets = self.inputs.sets().iter().enumerate().filter(|_| self.psqt);
-        arrays.extend(sets.map(|(index, set)| {
+        arrays.push(describe(ArrayKind::Output, shape_of_buckets(&[width]), width));
+        arrays.push(describe(ArrayKind::OutputBias, shape_of_buckets(&[]), width));
+        for (index, set) in self.inputs.sets().iter().enumerate().filter(|_| self.psqt) {
             let shape = vec![set.row_count(), self.buckets];
-            describe(ArrayKind::Psqt(index), shape, PIECES, Factor::QaQb)
-        }));
+            arrays.push(describe(ArrayKind::Psqt(index), shape, PIECES));
+        }
         arrays
     }
 

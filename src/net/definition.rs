@@ -43,8 +43,8 @@ use std::ops::Range;
 
 use super::{MAX_INPUT, Net};
 use crate::architecture::{
-    Architecture, ArrayKind, Combination, Curve, Factor, FixedMap, FixedPoint, FixedValue,
-    GraphArithmetic, ImpossibleNet, NetArray, convert_unit, multiply_halves,
+    Architecture, ArrayKind, Combination, Curve, FixedMap, FixedPoint, FixedValue, GraphArithmetic,
+    ImpossibleNet, NetArray, convert_unit, multiply_halves,
 };
 use crate::features::Integer;
 use crate::prefetch::prefetch_line;
@@ -140,15 +140,21 @@ impl Net {
     /// Computes the inputs of the first map, `[features]`, in integers: activations of accumulators,
     /// or their products, before the shift of an `int8` head.
     pub(super) fn first_inputs(&self, accumulators: &[&[i32]]) -> Vec<i32> {
-        let Architecture { activation, pairwise, .. } = self.architecture;
+        let values = self.activate_accumulators(accumulators);
+        match self.architecture.pairwise {
+            true => multiply_halves(&values, self.architecture.perspective_count(), |x, y| x * y),
+            false => values,
+        }
+    }
+
+    #[inline(always)]
+    fn activate_accumulators(&self, accumulators: &[&[i32]]) -> Vec<i32> {
+        let curve = self.architecture.activation.curve();
         let mut values = Vec::with_capacity(self.architecture.hidden * accumulators.len());
         for sums in accumulators {
-            activation.curve().apply_to_integers(sums, self.scales.qa, &mut values);
+            curve.apply_to_integers(sums, self.scales.qa, &mut values);
         }
-        if !pairwise {
-            return values;
-        }
-        multiply_halves(&values, self.architecture.perspective_count(), |x, y| x * y)
+        values
     }
 
     /// Computes the bytes that are the inputs of the first map, slowly.
@@ -265,11 +271,7 @@ impl<'a> GraphArithmetic for IntegerArithmetic<'a> {
                 it.value_f32(a as f32 / qa as f32)
             }));
         }
-        let mut values = Vec::with_capacity(self.net.architecture.hidden * accumulators.len());
-        for curve in curves {
-            accumulators.iter().for_each(|sums| curve.apply_to_integers(sums, qa, &mut values));
-        }
-        IntegerValues::Integers(values)
+        IntegerValues::Integers(self.net.activate_accumulators(accumulators))
     }
 
     #[inline(always)]
@@ -315,22 +317,15 @@ impl<'a> GraphArithmetic for IntegerArithmetic<'a> {
 
     #[inline(always)]
     fn concatenate(&self, parts: Vec<IntegerValues<'a>>) -> IntegerValues<'a> {
-        let fixed = |part: &IntegerValues<'a>| match part {
-            IntegerValues::Fixed(values, fixed) => Some((values.clone(), *fixed)),
-            _ => None,
+        let IntegerValues::Fixed(_, fixed) = parts[0] else {
+            let values = parts.iter().flat_map(|part| part.as_floats());
+            return IntegerValues::Floats(values.copied().collect());
         };
-        match parts.iter().map(fixed).collect::<Option<Vec<_>>>() {
-            Some(parts) => {
-                let fixed = parts[0].1;
-                IntegerValues::Fixed(
-                    parts.into_iter().flat_map(|(values, _)| values).collect(),
-                    fixed,
-                )
-            }
-            None => IntegerValues::Floats(
-                parts.iter().flat_map(|part| part.as_floats()).copied().collect(),
-            ),
-        }
+        let values = parts.into_iter().flat_map(|part| match part {
+            IntegerValues::Fixed(values, _) => values,
+            _ => panic!("values in fixed point are beside others"),
+        });
+        IntegerValues::Fixed(values.collect(), fixed)
     }
 
     #[inline(always)]
@@ -699,35 +694,27 @@ pub fn stored_arrays(net: &Architecture, scales: Scales) -> Vec<StoredArray> {
         Integer::I16 => Number::I16,
         Integer::I32 => Number::I32,
     };
+    let [qa, qb] = [scales.qa, scales.qb].map(f64::from);
     let maps = net.maps().len();
     let describe = |array: NetArray| {
-        let fixed_map = |map: usize| fixed.maps[map].as_ref();
-        let (number, factors) = match (array.kind, array.kind.map_index(maps).and_then(fixed_map)) {
-            (ArrayKind::Layer(_) | ArrayKind::Output, Some(map)) => {
-                (to_number(map.weights), Some(map.factors.clone()))
-            }
-            (_, Some(map)) => (Number::I32, Some(vec![map.biases as f64])),
-            (ArrayKind::Rows(set), _) => (to_number(net.inputs.sets()[set].integer()), None),
-            (ArrayKind::Factor(_) | ArrayKind::AccumulatorBias, _) => (Number::I16, None),
+        let fixed_map = array.kind.map_index(maps).and_then(|map| fixed.maps[map].as_ref());
+        let is_weight = matches!(array.kind, ArrayKind::Layer(_) | ArrayKind::Output);
+        let (number, factors) = match (array.kind, fixed_map) {
+            (_, Some(map)) if is_weight => (to_number(map.weights), map.factors.clone()),
+            (_, Some(map)) => (Number::I32, vec![map.biases as f64]),
+            (ArrayKind::Rows(set), _) => (to_number(net.inputs.sets()[set].integer()), vec![qa]),
+            (ArrayKind::Factor(_) | ArrayKind::AccumulatorBias, _) => (Number::I16, vec![qa]),
             (ArrayKind::Psqt(_), _) => {
-                let unit = fixed_output.map(|output| fixed.psqt.unwrap_or(output.unit));
-                (Number::I32, unit.map(|unit| vec![unit as f64]))
+                let unit = fixed_output.map(|output| fixed.psqt.unwrap_or(output.unit) as f64);
+                (Number::I32, vec![unit.unwrap_or(qa * qb)])
             }
-            _ if !net.is_deep() => (Number::I16, None),
+            _ if !net.is_deep() => (Number::I16, vec![if is_weight { qb } else { qa * qb }]),
             (kind, _) if kind == net.parts_of_map(0)[0] && has_bytes(net, scales) => {
-                (Number::I8, None)
+                (Number::I8, vec![qb])
             }
-            _ => (Number::F32, Some(Vec::new())),
+            _ => (Number::F32, Vec::new()),
         };
-        let Scales { qa, qb, .. } = scales;
-        let default_factors = || {
-            vec![f64::from(match array.factor {
-                Factor::Qa => qa,
-                Factor::Qb => qb,
-                Factor::QaQb => qa * qb,
-            })]
-        };
-        StoredArray { number, factors: factors.unwrap_or_else(default_factors), array }
+        StoredArray { array, number, factors }
     };
     net.without_factoriser().list_arrays().into_iter().map(describe).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Contents, ImportError, ImportedWeights, NetFormat, checkpoint, find_hidden};
-use crate::architecture::{Architecture, ArrayKind};
+use crate::architecture::{Architecture, ArrayKind, NetArray};
 use crate::floats::Float;
 use crate::net::{Hints, transpose};
 use crate::weights::{Weights, WeightsError};
@@ -107,15 +107,11 @@ fn read_floats(bytes: &[u8]) -> Vec<f32> {
 
 /// The hidden size of a file of the given size, for nets with one output.
 fn hidden_of_size(size: usize, net: &Architecture) -> Option<usize> {
-    let numbers = |hidden| -> usize {
-        net.without_factoriser()
-            .with_hidden(hidden)
-            .list_arrays()
-            .iter()
-            .map(|array| array.len())
-            .sum()
-    };
-    let hidden = find_hidden(net, |hidden| (4 * numbers(hidden)).cmp(&size))?;
+    let net = net.without_factoriser();
+    let hidden = find_hidden(&net, |hidden| {
+        let arrays = net.with_hidden(hidden).list_arrays();
+        (4 * arrays.iter().map(NetArray::len).sum::<usize>()).cmp(&size)
+    })?;
     (!net.is_deep() && net.buckets == 1).then_some(hidden)
 }
 
