@@ -224,19 +224,21 @@ impl Sidecar {
 /// Reads the description beside a net with these bytes.
 pub fn sidecar_of(path: &Path, bytes: &[u8]) -> Result<Sidecar, NetLoadError> {
     let Some(manifest) = read_manifest(path)? else {
-        let description = read_description(path)?;
-        return Ok(description
-            .map_or(Sidecar::Nothing, |(hints, hidden)| Sidecar::Description(hints, hidden)));
+        return Ok(match read_description(path)? {
+            Some((hints, hidden)) => Sidecar::Description(hints, hidden),
+            None => Sidecar::Nothing,
+        });
     };
     let found = sha256_prefix(bytes);
-    match found == manifest.sha256 {
-        true => Ok(Sidecar::Manifest(manifest)),
-        false => {
-            let [path, manifest_file] = [path.to_path_buf(), manifest_path(path)];
-            let expected = manifest.sha256;
-            Err(NetLoadError::Other { path, manifest: manifest_file, expected, found })
-        }
+    if found != manifest.sha256 {
+        return Err(NetLoadError::Other {
+            path: path.into(),
+            manifest: manifest_path(path),
+            expected: manifest.sha256,
+            found,
+        });
     }
+    Ok(Sidecar::Manifest(manifest))
 }
 
 /// A net that was read with the file that describes it.
