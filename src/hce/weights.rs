@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::Term;
 use super::terms::built_in_list;
 use crate::scales::Scales;
 use crate::terms::TermList;
@@ -45,8 +44,10 @@ impl HceWeights {
     /// Returns material only, 100 / 320 / 330 / 500 / 900, the reference that evaluations must beat.
     pub fn material_only() -> Self {
         let mut weights = Self::zeros_with_scale(Scales::default().scale.into());
-        for term in Term::all_terms().filter(|term| term.group().name == "material") {
-            weights.values[term.index()] = term.initial_weights().map(f64::from);
+        for (value, term) in weights.values.iter_mut().zip(&weights.list.terms) {
+            if first_word(&term.name) == "material" {
+                *value = term.start;
+            }
         }
         weights
     }
