@@ -144,10 +144,7 @@ impl TryFrom<NetForm> for Architecture {
 impl From<Architecture> for NetForm {
     fn from(net: Architecture) -> Self {
         let kings = net.inputs.kings();
-        let name = |layer: &usize| match &net.head[*layer].name {
-            Some(name) => name.clone(),
-            None => format!("head.{layer}"),
-        };
+        let name = |layer: &usize| net.name_of_layer(*layer);
         let form = |layer: &Layer| LayerForm {
             name: layer.name.clone(),
             inputs: layer.inputs.iter().map(name).collect(),

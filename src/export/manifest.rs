@@ -254,18 +254,16 @@ pub struct LoadedNet {
 pub fn load_net(path: &Path) -> Result<LoadedNet, NetLoadError> {
     let bytes = read_net_file(path)?;
     let sidecar = sidecar_of(path, &bytes)?;
-    let hints = sidecar.to_hints();
-    let has_hints = hints.is_some();
-    let net = Net::read(&bytes, &hints.unwrap_or_default())
+    let net = Net::read(&bytes, &sidecar.to_hints().unwrap_or_default())
         .map_err(|error| NetLoadError::Net { path: path.into(), error })?;
-    if let Sidecar::Description(_, hidden) = &sidecar {
-        check_agreement(path, *hidden, net.architecture())?;
-    }
-    let manifest = match sidecar {
-        Sidecar::Manifest(manifest) => Some(manifest),
-        Sidecar::Description(..) | Sidecar::Nothing => None,
+    let (manifest, described) = match sidecar {
+        Sidecar::Manifest(manifest) => (Some(manifest), true),
+        Sidecar::Description(_, hidden) => {
+            check_agreement(path, hidden, net.architecture())?;
+            (None, true)
+        }
+        Sidecar::Nothing => (None, net.is_foreign()),
     };
-    let described = has_hints || net.is_foreign();
     Ok(LoadedNet { net, manifest, described })
 }
 
