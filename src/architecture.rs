@@ -22,8 +22,6 @@ pub use crate::features::{
     Set, flip_row, is_mirrored,
 };
 
-use std::ops::Range;
-
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,23 +47,34 @@ pub struct Architecture {
     pub bucket_choice: BucketChoice,
 }
 
-/// A layer of a head; its fields apply in their order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Layer {
+/// A layer of a head; its fields apply in their order. It refers to other layers by their numbers, in
+/// its written form by their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layer<Reference = usize> {
     /// The name, if it is not the number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The earlier layers whose values are concatenated; empty: the previous layer.
-    pub inputs: Vec<usize>,
-    /// The columns of the input values, if not all are used.
-    pub columns: Option<Range<usize>>,
-    /// The number of neurons of an affine map.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Reference>,
+    /// The range of the input columns, if not all are used: the first, and the one after the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<[usize; 2]>,
+    /// The number of neurons of an affine map, 1 to 1,024.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activation: Option<Activation>,
     /// Earlier layers by which the values are multiplied, or which are added or subtracted.
-    pub multiply: Option<usize>,
-    pub add: Option<usize>,
-    pub subtract: Option<usize>,
-    /// The integers of the map and of the activations of its outputs; none: f32.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multiply: Option<Reference>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub add: Option<Reference>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subtract: Option<Reference>,
+    /// The integers of the map in a file, and of the activations of its outputs; none: f32.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub integers: Option<LayerIntegers>,
 }
 

@@ -64,20 +64,18 @@ impl Architecture {
         for (layer_index, layer) in self.layers().enumerate() {
             let mut values =
                 self.append_inputs(&mut graph, layer, layer_index, &layers, features)?;
-            if let Some(columns) = &layer.columns {
+            if let Some([start, end]) = layer.columns {
                 if layer_index == 0 {
                     return refuse_head("the first layer takes all accumulators; remove `columns`");
                 }
                 let width = graph.value_width(values);
-                if columns.is_empty() || columns.end > width {
+                if start >= end || end > width {
+                    let name = self.name_of_layer(layer_index);
                     return refuse_head(format!(
-                        "{} takes columns {} to {} of {width} values",
-                        self.name_of_layer(layer_index),
-                        columns.start,
-                        columns.end
+                        "{name} takes columns {start} to {end} of {width} values"
                     ));
                 }
-                values = graph.push_operation(self, Operation::Slice(columns.clone()), &[values]);
+                values = graph.push_operation(self, Operation::Slice(start..end), &[values]);
             }
             match layer.size {
                 None if layer_index == 0 => return refuse_head("the first layer needs a `size`"),
