@@ -311,18 +311,14 @@ impl Architecture {
         }
         arrays.push(describe(ArrayKind::AccumulatorBias, vec![hidden], PIECES));
         let maps = self.maps();
-        let (output, layers) = maps.split_last().expect("a net has an output");
-        for (i, &[inputs, outputs]) in layers.iter().enumerate() {
-            arrays.push(describe(
-                ArrayKind::Layer(i),
-                shape_of_buckets(&[outputs, inputs]),
-                inputs,
-            ));
-            arrays.push(describe(ArrayKind::LayerBias(i), shape_of_buckets(&[outputs]), inputs));
+        for (map, [inputs, neurons]) in maps.iter().enumerate() {
+            let [weights, biases] = self.parts_of_map(map);
+            // The single neuron of the output has no dimension.
+            let neurons = if map + 1 < maps.len() { vec![*neurons] } else { Vec::new() };
+            let shape = shape_of_buckets(&[&neurons[..], &[*inputs]].concat());
+            arrays.push(describe(weights, shape, *inputs));
+            arrays.push(describe(biases, shape_of_buckets(&neurons), *inputs));
         }
-        let width = output[0];
-        arrays.push(describe(ArrayKind::Output, shape_of_buckets(&[width]), width));
-        arrays.push(describe(ArrayKind::OutputBias, shape_of_buckets(&[]), width));
         for (index, set) in self.inputs.sets().iter().enumerate().filter(|_| self.psqt) {
             let shape = vec![set.row_count(), self.buckets];
             arrays.push(describe(ArrayKind::Psqt(index), shape, PIECES));

@@ -72,10 +72,10 @@ pub fn set_named(name: &str, kings: Kings) -> Result<Set, NameMissing> {
     if name == pieces::NAME {
         return Ok(Set::new(Pieces(kings)));
     }
-    let names = set_names();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let set = all_sets().find(|set| set.name() == name);
-    set.ok_or_else(|| NameMissing::of::<Set>(name, &names))
+    all_sets().find(|set| set.name() == name).ok_or_else(|| {
+        let names = set_names();
+        NameMissing::of::<Set>(name, &names.iter().map(String::as_str).collect::<Vec<_>>())
+    })
 }
 
 /// The error for rows of a position that contradict the declarations of a set.

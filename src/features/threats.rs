@@ -212,13 +212,12 @@ impl FeatureSet for &'static Threats {
     /// Bounds sums by lines: the piece on a square attacks at most one other in each direction.
     fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
         bounds::lower_and_upper(weights, |weight| {
-            let mut lines = [0; 8 * 64];
+            let mut lines = vec![0; 8 * 64];
             for (row, line) in self.tables().lines.iter().enumerate() {
                 let most = &mut lines[usize::from(*line)];
                 *most = weight(row).max(*most);
             }
-            lines.sort_unstable_by(|a, b| b.cmp(a));
-            lines[..self.max_active].iter().sum()
+            bounds::sum_largest(lines, self.max_active)
         })
     }
 
