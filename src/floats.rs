@@ -107,7 +107,7 @@ impl<'a> Float<'a> {
     ) -> f64 {
         let doubles = Doubles { float: self, bucket };
         let see = |operation: &Operation, x: &Vec<f64>| see(operation, x);
-        self.graph.evaluate(&self.net, &doubles, accumulators.concat(), see)[0]
+        self.graph.evaluate(&doubles, accumulators.concat(), see)[0]
     }
 
     /// The inputs of the first map, all perspectives concatenated, `[features]`.
@@ -140,8 +140,8 @@ impl GraphArithmetic for Doubles<'_> {
         x[columns].to_vec()
     }
 
-    fn multiply_halves(&self, x: Vec<f64>, parts: usize) -> Vec<f64> {
-        architecture::multiply_halves(&x, parts, |x, y| x * y)
+    fn multiply_halves(&self, x: Vec<f64>) -> Vec<f64> {
+        architecture::multiply_halves(&self.float.net, &x, |x, y| x * y)
     }
 
     fn combine(&self, x: Vec<f64>, y: Vec<f64>, combination: Combination) -> Vec<f64> {

@@ -250,7 +250,6 @@ impl Graph {
     #[inline(always)]
     pub fn evaluate<A: GraphArithmetic>(
         &self,
-        net: &Architecture,
         arithmetic: &A,
         accumulators: A::Values,
         mut observe: impl FnMut(&Operation, &A::Values),
@@ -264,7 +263,7 @@ impl Graph {
             });
             let x = inputs.next().expect("an operation has an input");
             observe(operation, &x);
-            let value = operation.evaluate(net, arithmetic, x, inputs);
+            let value = operation.evaluate(arithmetic, x, inputs);
             values.push(Some(value));
         }
         values.pop().flatten().expect("a net has an output")

@@ -153,7 +153,7 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
         let intervals = Intervals { net, bucket, sums: Cell::new(Bounds::NONE) };
         let accumulators = accumulators.clone();
         let graph = architecture.graph();
-        let last = graph.evaluate(architecture, &intervals, accumulators, |_, _| ());
+        let last = graph.evaluate(&intervals, accumulators, |_, _| ());
         output = output.join_bounds(intervals.sums.get());
         sum = sum.join_bounds(last.map_or(Bounds::NONE, |last| last.bounds[0]));
     }
@@ -229,8 +229,9 @@ impl GraphArithmetic for Intervals<'_> {
         Some(x?.map_bounds(|x| x[columns].to_vec()))
     }
 
-    fn multiply_halves(&self, x: Self::Values, parts: usize) -> Self::Values {
-        Some(x?.map_bounds(|x| architecture::multiply_halves(&x, parts, Bounds::times)))
+    fn multiply_halves(&self, x: Self::Values) -> Self::Values {
+        let net = self.net.architecture();
+        Some(x?.map_bounds(|x| architecture::multiply_halves(net, &x, Bounds::times)))
     }
 
     fn combine(&self, x: Self::Values, y: Self::Values, kind: Combination) -> Self::Values {

@@ -34,7 +34,7 @@ pub fn head_outputs(
     let x = accumulators.reshape([batch, net.perspective_count() * columns]);
     let mut activations = None;
     let tensors = TensorArithmetic { net, maps, chosen };
-    let logits = net.graph().evaluate(net, &tensors, x, |operation, values| {
+    let logits = net.graph().evaluate(&tensors, x, |operation, values| {
         if *operation == Operation::Affine(0) && net.is_deep() {
             activations = Some(values.clone());
         }
@@ -79,8 +79,8 @@ impl GraphArithmetic for TensorArithmetic<'_> {
         columns_of_parts(x, 1, columns)
     }
 
-    fn multiply_halves(&self, x: Tensor<2>, parts: usize) -> Tensor<2> {
-        let half = x.dims()[1] / parts / 2;
+    fn multiply_halves(&self, x: Tensor<2>) -> Tensor<2> {
+        let (parts, half) = (self.net.perspective_count(), self.net.outputs_of_perspective());
         let left = columns_of_parts(x.clone(), parts, 0..half);
         left * columns_of_parts(x, parts, half..2 * half)
     }

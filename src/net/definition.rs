@@ -125,7 +125,7 @@ impl Net {
         let bucket = self.architecture.bucket_of(position);
         let arithmetic = IntegerArithmetic { net: self, bucket, piece_squares, slowly: SLOWLY };
         let accumulators = IntegerValues::Accumulators(accumulators);
-        match self.graph.evaluate(&self.architecture, &arithmetic, accumulators, |_, _| ()) {
+        match self.graph.evaluate(&arithmetic, accumulators, |_, _| ()) {
             IntegerValues::Sum(sum) => self.to_centipawns(sum),
             IntegerValues::Fixed(values, FixedValue { unit, .. }) => {
                 let scale = self.scales.scale.into();
@@ -142,7 +142,7 @@ impl Net {
     pub(super) fn first_inputs(&self, accumulators: &[&[i32]]) -> Vec<i32> {
         let values = self.activate_accumulators(accumulators);
         match self.architecture.pairwise {
-            true => multiply_halves(&values, self.architecture.perspective_count(), |x, y| x * y),
+            true => multiply_halves(&self.architecture, &values, |x, y| x * y),
             false => values,
         }
     }
@@ -283,12 +283,13 @@ impl<'a> GraphArithmetic for IntegerArithmetic<'a> {
     }
 
     #[inline(always)]
-    fn multiply_halves(&self, x: IntegerValues<'a>, parts: usize) -> IntegerValues<'a> {
+    fn multiply_halves(&self, x: IntegerValues<'a>) -> IntegerValues<'a> {
+        let net = &self.net.architecture;
         match x {
             IntegerValues::Integers(x) => {
-                IntegerValues::Integers(multiply_halves(&x, parts, |x, y| x * y))
+                IntegerValues::Integers(multiply_halves(net, &x, |x, y| x * y))
             }
-            x => IntegerValues::Floats(multiply_halves(x.as_floats(), parts, |x, y| x * y)),
+            x => IntegerValues::Floats(multiply_halves(net, x.as_floats(), |x, y| x * y)),
         }
     }
 

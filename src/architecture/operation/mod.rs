@@ -46,8 +46,8 @@ pub trait GraphArithmetic {
     fn activate(&self, x: Self::Values, curves: &[Curve]) -> Self::Values;
     /// Selects a range of the values.
     fn select_columns(&self, x: Self::Values, columns: Range<usize>) -> Self::Values;
-    /// Multiplies the first half of each of `parts` equal parts elementwise by the second.
-    fn multiply_halves(&self, x: Self::Values, parts: usize) -> Self::Values;
+    /// Multiplies the first half of each perspective's values elementwise by the second.
+    fn multiply_halves(&self, x: Self::Values) -> Self::Values;
     fn combine(&self, x: Self::Values, y: Self::Values, combination: Combination) -> Self::Values;
     fn concatenate(&self, parts: Vec<Self::Values>) -> Self::Values;
     /// Selects the accumulators without the piece-square values behind them.
@@ -158,7 +158,6 @@ impl Operation {
     #[inline(always)]
     pub(super) fn evaluate<A: GraphArithmetic>(
         &self,
-        net: &Architecture,
         arithmetic: &A,
         x: A::Values,
         mut other_inputs: impl Iterator<Item = A::Values>,
@@ -166,7 +165,7 @@ impl Operation {
         match self {
             Operation::Neurons => arithmetic.select_neurons(x),
             Operation::PieceSquares => arithmetic.piece_squares(x),
-            Operation::Pairwise => arithmetic.multiply_halves(x, net.perspective_count()),
+            Operation::Pairwise => arithmetic.multiply_halves(x),
             Operation::Affine(map) => arithmetic.apply_map(*map, x),
             Operation::Activate(activation) => arithmetic.activate(x, activation.curves()),
             Operation::Slice(columns) => arithmetic.select_columns(x, columns.clone()),
@@ -261,10 +260,14 @@ impl Architecture {
 
 /// Implements [`GraphArithmetic::multiply_halves`] for slices.
 #[inline(always)]
-pub fn multiply_halves<T: Copy>(x: &[T], parts: usize, product: impl Fn(T, T) -> T) -> Vec<T> {
+pub fn multiply_halves<T: Copy>(
+    net: &Architecture,
+    x: &[T],
+    product: impl Fn(T, T) -> T,
+) -> Vec<T> {
     let mut products = Vec::with_capacity(x.len() / 2);
-    for part in x.chunks_exact(x.len() / parts) {
-        let (left, right) = part.split_at(part.len() / 2);
+    for values in x.chunks_exact(x.len() / net.perspective_count()) {
+        let (left, right) = values.split_at(values.len() / 2);
         products.extend(left.iter().zip(right).map(|(x, y)| product(*x, *y)));
     }
     products

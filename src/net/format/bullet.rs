@@ -11,7 +11,7 @@ use crate::weights::{Weights, WeightsError};
 pub static WEIGHTS_BIN: NetFormat = NetFormat {
     name: "bullet checkpoint, weights.bin",
     recognises: |bytes, _| holds_floats_by_name(bytes),
-    contents: Contents::Floats { read: read_weights_bin, write: None, cure: checkpoint::CURE },
+    contents: Contents::Floats { read: read_weights_bin, cure: checkpoint::CURE },
 };
 
 pub static RAW_BIN: NetFormat = NetFormat {
@@ -19,7 +19,6 @@ pub static RAW_BIN: NetFormat = NetFormat {
     recognises: |bytes, hints| hidden_of_size(bytes.len(), &hints.net).is_some(),
     contents: Contents::Floats {
         read: read_raw_bin,
-        write: Some(write_raw_bin),
         cure: "it is bullet's raw.bin; convert it with `nnuance export`",
     },
 };
@@ -131,8 +130,9 @@ fn read_raw_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportEr
     Ok(ImportedWeights::new(&RAW_BIN, weights, net, hints.scales))
 }
 
-/// Writes all arrays in order, with the factoriser merged; maps are `[bucket][output][input]`.
-fn write_raw_bin(weights: &Weights, net: &Architecture) -> Result<Vec<u8>, WeightsError> {
+/// Writes a `raw.bin`: all arrays in order, with the factoriser merged; maps are
+/// `[bucket][output][input]`.
+pub fn write_raw_bin(weights: &Weights, net: &Architecture) -> Result<Vec<u8>, WeightsError> {
     let float = Float::new(weights, net)?;
     let numbers = float.net.list_arrays().into_iter().flat_map(|array| float.get_array(array.kind));
     Ok(numbers.flat_map(|number| number.to_le_bytes()).collect())
