@@ -13,16 +13,13 @@ pub struct Threats {
     name: &'static str,
     rows: usize,
     max_active: usize,
-    /// The victims that have rows, by the role of their attacker, pawn to king.
+    /// The victims that have rows, in their order, by the role of their attacker, pawn to king.
     victims: [&'static [Role]; 6],
     tables: OnceLock<ThreatTables>,
 }
 
-/// The victims in the order of their rows.
-const VICTIMS: [Role; 6] =
-    [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
-const TO_ROOK: &[Role] = VICTIMS.split_at(4).0;
-const TO_QUEEN: &[Role] = VICTIMS.split_at(5).0;
+const TO_ROOK: &[Role] = Role::ALL.split_at(4).0;
+const TO_QUEEN: &[Role] = Role::ALL.split_at(5).0;
 const ROOK_AND_KING: &[Role] = &[Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::King];
 const OF_PAWN: &[Role] = &[Role::Pawn, Role::Knight, Role::Rook];
 
@@ -46,7 +43,7 @@ pub static SETS: [Threats; 4] = [
     ),
     Threats::new(
         ("threats-79856", 79_856, 144),
-        [OF_PAWN, &VICTIMS, ROOK_AND_KING, ROOK_AND_KING, &VICTIMS, TO_ROOK],
+        [OF_PAWN, &Role::ALL, ROOK_AND_KING, ROOK_AND_KING, &Role::ALL, TO_ROOK],
     ),
 ];
 

@@ -54,11 +54,9 @@ impl HceWeights {
 
     /// Returns zero for all built-in terms, without tempo and scale factor.
     pub fn zeros_with_scale(scale: f64) -> Self {
-        let mut weights = Self::of_list(built_in_list(), scale);
-        weights.values.fill([0.0; 2]);
-        weights.tempo = 0.0;
-        weights.scale_factor = false;
-        weights
+        let list = built_in_list();
+        let values = vec![[0.0; 2]; list.len()];
+        Self { values, tempo: 0.0, scale_factor: false, ..Self::of_list(list, scale) }
     }
 
     /// Returns whether the terms are built in, so that positions can be evaluated.

@@ -68,17 +68,14 @@ fn read_weights_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, Impo
     Ok(ImportedWeights::new(&WEIGHTS_BIN, weights, net, hints.scales))
 }
 fn trainer_name(net: &Architecture, kind: ArrayKind) -> String {
-    let (map, letter) = match kind {
-        ArrayKind::Rows(0) => (0, 'w'),
-        ArrayKind::Factor(0) => (0, 'f'),
-        ArrayKind::AccumulatorBias => (0, 'b'),
-        ArrayKind::Layer(layer) => (layer + 1, 'w'),
-        ArrayKind::LayerBias(layer) => (layer + 1, 'b'),
-        ArrayKind::Output => (net.maps().len(), 'w'),
-        ArrayKind::OutputBias => (net.maps().len(), 'b'),
+    let letter = match kind {
+        ArrayKind::Rows(0) | ArrayKind::Layer(_) | ArrayKind::Output => 'w',
+        ArrayKind::Factor(0) => 'f',
+        ArrayKind::AccumulatorBias | ArrayKind::LayerBias(_) | ArrayKind::OutputBias => 'b',
         kind => return kind.array_name(net.inputs.sets()),
     };
-    format!("l{map}{letter}")
+    let layer = kind.map_index(net.maps().len()).map_or(0, |map| map + 1);
+    format!("l{layer}{letter}")
 }
 
 fn split_arrays(bytes: &[u8]) -> Result<BTreeMap<String, Vec<f32>>, ImportError> {
