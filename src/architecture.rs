@@ -14,15 +14,13 @@ pub use form::{LayerForm, NetForm, default_sets, is_pieces};
 pub use graph::{Graph, Node};
 pub use operation::{
     CodeContext, CodeValue, Combination, GraphArithmetic, Operation, ValueRows, ValueRowsMut,
-    multiply_columns, select_columns,
+    multiply_halves,
 };
 
 pub use crate::features::{
     FirstView, Inputs, Integer, Kings, MAX_ACTIVE, MIRRORED, NUMBERS, PIECES, Perspectives, Row,
     Set, flip_row, is_mirrored,
 };
-
-use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -49,23 +47,34 @@ pub struct Architecture {
     pub bucket_choice: BucketChoice,
 }
 
-/// A layer of a head; its fields apply in their order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Layer {
+/// A layer of a head; its fields apply in their order. It refers to other layers by their numbers, in
+/// its written form by their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layer<Reference = usize> {
     /// The name, if it is not the number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The earlier layers whose values are concatenated; empty: the previous layer.
-    pub inputs: Vec<usize>,
-    /// The columns of the input values, if not all are used.
-    pub columns: Option<Range<usize>>,
-    /// The number of neurons of an affine map.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Reference>,
+    /// The range of the input columns, if not all are used: the first, and the one after the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<[usize; 2]>,
+    /// The number of neurons of an affine map, 1 to 1,024.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activation: Option<Activation>,
     /// Earlier layers by which the values are multiplied, or which are added or subtracted.
-    pub multiply: Option<usize>,
-    pub add: Option<usize>,
-    pub subtract: Option<usize>,
-    /// The integers of the map and of the activations of its outputs; none: f32.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multiply: Option<Reference>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub add: Option<Reference>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subtract: Option<Reference>,
+    /// The integers of the map in a file, and of the activations of its outputs; none: f32.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub integers: Option<LayerIntegers>,
 }
 
@@ -222,7 +231,6 @@ pub struct NetArray {
     pub shape: Vec<usize>,
     /// The number of inputs that a neuron sums, which scales the initial weights.
     pub fan_in: usize,
-    pub factor: Factor,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -245,14 +253,6 @@ pub enum ArrayKind {
     Psqt(usize),
 }
 
-/// Powers of QA and QB that one unit of an array's integers stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Factor {
-    Qa,
-    Qb,
-    QaQb,
-}
-
 impl ArrayKind {
     /// The name of the array in a net of these sets; the first set has `accumulator.weight`.
     pub fn array_name(self, sets: &[Set]) -> String {
@@ -270,9 +270,7 @@ impl ArrayKind {
             ArrayKind::Psqt(set) => format!("psqt.{}.weight", sets[set].name()),
         }
     }
-}
 
-impl ArrayKind {
     /// The index of the affine map that has this array, in a net of `maps` maps.
     pub fn map_index(self, maps: usize) -> Option<usize> {
         match self {
@@ -292,12 +290,11 @@ impl NetArray {
 impl Architecture {
     /// All arrays, in the order of files and of the initial random draws.
     pub fn list_arrays(&self) -> Vec<NetArray> {
-        let describe = |kind: ArrayKind, shape: Vec<usize>, fan_in, factor| NetArray {
+        let describe = |kind: ArrayKind, shape: Vec<usize>, fan_in| NetArray {
             kind,
             name: kind.array_name(self.inputs.sets()),
             shape,
             fan_in,
-            factor,
         };
         let shape_of_buckets = |rest: &[usize]| -> Vec<usize> {
             let buckets = (self.buckets > 1 || rest.is_empty()).then_some(self.buckets);
@@ -306,32 +303,26 @@ impl Architecture {
         let hidden = self.hidden;
         let mut arrays = Vec::new();
         for (index, set) in self.inputs.sets().iter().enumerate() {
-            let mut push_rows = |kind, rows| {
-                arrays.push(describe(kind, vec![rows, hidden], PIECES, Factor::Qa));
-            };
-            push_rows(ArrayKind::Rows(index), set.row_count());
-            match self.inputs.factor_rows(index) {
-                0 => {}
-                rows => push_rows(ArrayKind::Factor(index), rows),
+            arrays.push(describe(ArrayKind::Rows(index), vec![set.row_count(), hidden], PIECES));
+            let factor_rows = self.inputs.factor_rows(index);
+            if factor_rows > 0 {
+                arrays.push(describe(ArrayKind::Factor(index), vec![factor_rows, hidden], PIECES));
             }
         }
-        arrays.push(describe(ArrayKind::AccumulatorBias, vec![hidden], PIECES, Factor::Qa));
+        arrays.push(describe(ArrayKind::AccumulatorBias, vec![hidden], PIECES));
         let maps = self.maps();
-        let (output, layers) = maps.split_last().expect("a net has an output");
-        for (i, &[inputs, outputs]) in layers.iter().enumerate() {
-            let weights = shape_of_buckets(&[outputs, inputs]);
-            let biases = shape_of_buckets(&[outputs]);
-            arrays.push(describe(ArrayKind::Layer(i), weights, inputs, Factor::Qb));
-            arrays.push(describe(ArrayKind::LayerBias(i), biases, inputs, Factor::QaQb));
+        for (map, [inputs, neurons]) in maps.iter().enumerate() {
+            let [weights, biases] = self.parts_of_map(map);
+            // The single neuron of the output has no dimension.
+            let neurons = if map + 1 < maps.len() { vec![*neurons] } else { Vec::new() };
+            let shape = shape_of_buckets(&[&neurons[..], &[*inputs]].concat());
+            arrays.push(describe(weights, shape, *inputs));
+            arrays.push(describe(biases, shape_of_buckets(&neurons), *inputs));
         }
-        let width = output[0];
-        arrays.push(describe(ArrayKind::Output, shape_of_buckets(&[width]), width, Factor::Qb));
-        arrays.push(describe(ArrayKind::OutputBias, shape_of_buckets(&[]), width, Factor::QaQb));
-        let sets = self.inputs.sets().iter().enumerate().filter(|_| self.psqt);
-        arrays.extend(sets.map(|(index, set)| {
+        for (index, set) in self.inputs.sets().iter().enumerate().filter(|_| self.psqt) {
             let shape = vec![set.row_count(), self.buckets];
-            describe(ArrayKind::Psqt(index), shape, PIECES, Factor::QaQb)
-        }));
+            arrays.push(describe(ArrayKind::Psqt(index), shape, PIECES));
+        }
         arrays
     }
 

@@ -107,7 +107,7 @@ impl<'a> Float<'a> {
     ) -> f64 {
         let doubles = Doubles { float: self, bucket };
         let see = |operation: &Operation, x: &Vec<f64>| see(operation, x);
-        self.graph.evaluate(&self.net, &doubles, accumulators.concat(), see)[0]
+        self.graph.evaluate(&doubles, accumulators.concat(), see)[0]
     }
 
     /// The inputs of the first map, all perspectives concatenated, `[features]`.
@@ -136,12 +136,12 @@ impl GraphArithmetic for Doubles<'_> {
         values
     }
 
-    fn select_columns(&self, x: &Vec<f64>, parts: usize, columns: Range<usize>) -> Vec<f64> {
-        architecture::select_columns(x, parts, columns)
+    fn select_columns(&self, x: Vec<f64>, columns: Range<usize>) -> Vec<f64> {
+        x[columns].to_vec()
     }
 
-    fn multiply(&self, x: Vec<f64>, parts: usize, factors: [Range<usize>; 2]) -> Vec<f64> {
-        architecture::multiply_columns(&x, parts, factors, |x, y| x * y)
+    fn multiply_halves(&self, x: Vec<f64>) -> Vec<f64> {
+        architecture::multiply_halves(&self.float.net, &x, |x, y| x * y)
     }
 
     fn combine(&self, x: Vec<f64>, y: Vec<f64>, combination: Combination) -> Vec<f64> {
@@ -153,13 +153,14 @@ impl GraphArithmetic for Doubles<'_> {
     }
 
     fn select_neurons(&self, x: Vec<f64>) -> Vec<f64> {
-        self.select_columns(&x, 2, 0..self.float.net.hidden)
+        let accumulators = x.chunks_exact(x.len() / 2);
+        accumulators.flat_map(|it| &it[..self.float.net.hidden]).copied().collect()
     }
 
     fn piece_squares(&self, x: Vec<f64>) -> Vec<f64> {
-        let Self { float: Float { net, .. }, bucket } = *self;
-        let values = self.select_columns(&x, 2, net.hidden + bucket..net.hidden + bucket + 1);
-        vec![(values[0] - values[1]) / 2.0]
+        let (own, other) = x.split_at(x.len() / 2);
+        let column = self.float.net.hidden + self.bucket;
+        vec![(own[column] - other[column]) / 2.0]
     }
 
     fn apply_map(&self, map: usize, x: Vec<f64>) -> Vec<f64> {

@@ -1,5 +1,5 @@
-//! Activation functions. A row of [`Activation::table_row`] defines one completely: values,
-//! derivatives, bounds, integers, kernels and engine code follow from its curves.
+//! Activation functions. [`Activation::curves`] defines one completely: values, derivatives, bounds,
+//! integers, kernels and engine code follow from its curves.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,19 +25,19 @@ pub enum Activation {
     HardSwish,
 }
 
-impl Activation {
-    pub const ALL: [Self; 7] = [
-        Self::ReLU,
-        Self::CReLU,
-        Self::SCReLU,
-        Self::SqrReLU,
-        Self::Dual,
-        Self::CReLUSCReLU,
-        Self::HardSwish,
-    ];
+words!(
+    Activation: ReLU = "relu",
+    CReLU = "crelu",
+    SCReLU = "screlu",
+    SqrReLU = "sqrrelu",
+    Dual = "dual",
+    CReLUSCReLU = "crelu-screlu",
+    HardSwish = "hardswish"
+);
 
-    /// The name, and the curves that are applied to all values; their results are concatenated.
-    fn table_row(self) -> (&'static str, &'static [Curve]) {
+impl Activation {
+    /// The curves that are applied to all values; their results are concatenated.
+    pub fn curves(self) -> &'static [Curve] {
         const RELU: Curve = Curve { inner: 1, bounded: false, outer: 1, gated: false };
         const CRELU: Curve = Curve { bounded: true, ..RELU };
         const SCRELU: Curve = Curve { outer: 2, ..CRELU };
@@ -46,22 +46,14 @@ impl Activation {
         const SQUARE: Curve = Curve { inner: 2, ..CRELU };
         const HARD_SWISH: Curve = Curve { gated: true, ..RELU };
         match self {
-            Self::ReLU => ("relu", &[RELU]),
-            Self::CReLU => ("crelu", &[CRELU]),
-            Self::SCReLU => ("screlu", &[SCRELU]),
-            Self::SqrReLU => ("sqrrelu", &[SQRRELU]),
-            Self::Dual => ("dual", &[CRELU, SQUARE]),
-            Self::CReLUSCReLU => ("crelu-screlu", &[CRELU, SCRELU]),
-            Self::HardSwish => ("hardswish", &[HARD_SWISH]),
+            Self::ReLU => &[RELU],
+            Self::CReLU => &[CRELU],
+            Self::SCReLU => &[SCRELU],
+            Self::SqrReLU => &[SQRRELU],
+            Self::Dual => &[CRELU, SQUARE],
+            Self::CReLUSCReLU => &[CRELU, SCRELU],
+            Self::HardSwish => &[HARD_SWISH],
         }
-    }
-
-    pub fn name(self) -> &'static str {
-        self.table_row().0
-    }
-
-    pub fn curves(self) -> &'static [Curve] {
-        self.table_row().1
     }
 
     pub fn curve(self) -> Curve {

@@ -58,32 +58,14 @@ impl BucketTable {
     }
 }
 
-/// The output buckets in their written form.
+/// The output buckets in their written form: a number, a table, or a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Buckets {
-    /// This number of buckets, by the number of pieces.
-    Pieces(usize),
-    Table(BucketTable),
-    Own(NamedValue<CustomBuckets>),
+pub struct Buckets {
+    pub count: usize,
+    pub choice: BucketChoice,
 }
 
 impl Buckets {
-    pub fn bucket_count(self) -> usize {
-        match self {
-            Self::Pieces(count) => count,
-            Self::Table(table) => table.bucket_count(),
-            Self::Own(custom) => custom.value.count,
-        }
-    }
-
-    pub fn choose_bucketing(self) -> BucketChoice {
-        match self {
-            Self::Pieces(_) => BucketChoice::Pieces,
-            Self::Table(table) => BucketChoice::Table(table),
-            Self::Own(custom) => BucketChoice::Own(custom),
-        }
-    }
-
     pub(super) fn is_one(&self) -> bool {
         *self == Self::default()
     }
@@ -91,16 +73,16 @@ impl Buckets {
 
 impl Default for Buckets {
     fn default() -> Self {
-        Self::Pieces(1)
+        Self { count: 1, choice: BucketChoice::Pieces }
     }
 }
 
 impl Serialize for Buckets {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Pieces(count) => count.serialize(serializer),
-            Self::Table(table) => table.0[..].serialize(serializer),
-            Self::Own(custom) => custom.serialize(serializer),
+        match &self.choice {
+            BucketChoice::Pieces => self.count.serialize(serializer),
+            BucketChoice::Table(table) => table.0[..].serialize(serializer),
+            BucketChoice::Own(custom) => custom.serialize(serializer),
         }
     }
 }
@@ -114,14 +96,18 @@ impl<'de> Deserialize<'de> for Buckets {
             Table(Vec<u8>),
             Own(String),
         }
-        match Written::deserialize(deserializer)? {
-            Written::Pieces(count) => Ok(Self::Pieces(count)),
+        Ok(match Written::deserialize(deserializer)? {
+            Written::Pieces(count) => Self { count, choice: BucketChoice::Pieces },
             Written::Table(numbers) => {
                 let table = BucketTable::new(&numbers);
-                table.map(Self::Table).map_err(|wrong| D::Error::custom(wrong.reason))
+                let table = table.map_err(|wrong| D::Error::custom(wrong.reason))?;
+                Self { count: table.bucket_count(), choice: BucketChoice::Table(table) }
             }
-            Written::Own(name) => name.parse().map(Self::Own).map_err(D::Error::custom),
-        }
+            Written::Own(name) => {
+                let custom: NamedValue<CustomBuckets> = name.parse().map_err(D::Error::custom)?;
+                Self { count: custom.value.count, choice: BucketChoice::Own(custom) }
+            }
+        })
     }
 }
 

@@ -211,32 +211,31 @@ impl Architecture {
                 Operation::Affine(map) => {
                     let (number, integers) = layers[*map];
                     let name = self.name_of_layer(number);
-                    let inputs = match map {
-                        0 => integers.map(|_| vec![first_unit; self.feature_count()]),
-                        _ => first().map(|it| it.units.clone()),
-                    };
-                    let unit = if *map == 0 { None } else { first().map(|it| it.value.unit) };
+                    let input = first();
                     let Some(integers) = integers else {
-                        fixed_point.maps.push(None);
-                        if inputs.is_some() {
+                        if input.is_some() {
                             return refuse_head(format!(
                                 "{name} takes integers; give it `integers`, or remove their `values`"
                             ));
                         }
+                        fixed_point.maps.push(None);
                         planned.push(None);
                         continue;
                     };
-                    let Some(inputs) = inputs else {
+                    if *map > 0 && input.is_none() {
                         return refuse_head(format!(
                             "{name} has `integers`, but takes f32; give the layers before it \
                              `integers` with `values`"
                         ));
-                    };
-                    if *map > 0 && first().is_some_and(|it| it.is_sum) {
+                    }
+                    if input.is_some_and(|it| it.is_sum) {
                         return refuse_head(format!("{name} takes integers without an activation"));
                     }
+                    let first_units = || vec![first_unit; self.feature_count()];
+                    let units = input.map_or_else(first_units, |it| it.units.clone());
+                    let unit = input.map(|it| it.value.unit);
                     let is_last = map + 1 == layers.len();
-                    let plan = plan_map(integers, unit, &inputs, is_last);
+                    let plan = plan_map(integers, unit, &units, is_last);
                     let plan = plan.map_err(|ImpossibleNet { reason, .. }| {
                         head_error(format!("`integers` of {name}: {reason}"))
                     })?;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Activation, Architecture, BucketChoice, Buckets, ImpossibleNet, Inputs, Kings, Layer,
-    LayerIntegers, Perspectives, head_error, refuse_head,
+    Perspectives, head_error, refuse_head,
 };
 use crate::features::{self, FeatureSet, Integer, KingsError};
 use crate::registry::NameMissing;
@@ -22,57 +22,52 @@ pub struct NetForm {
     /// The integers of the rows of sets in a file, if they are not the default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub integers: BTreeMap<String, Integer>,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mirror: bool,
     /// The king bucket of each square; see [`Kings::new`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub king_buckets: Vec<u8>,
     /// Whether both kings share a plane of rows.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub merged_kings: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub factorised: bool,
     pub hidden: usize,
     pub activation: Activation,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pairwise: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub head: Vec<LayerForm>,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skip: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub psqt: bool,
     #[serde(default, skip_serializing_if = "Buckets::is_one")]
     pub output_buckets: Buckets,
 }
 
-/// A layer of the head in its written form; see [`Layer`]. The last layer is the output.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LayerForm {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The names of the layers whose values are concatenated; empty: the previous layer.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub inputs: Vec<String>,
-    /// The range of the input columns: the first, and the one after the last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub columns: Option<[usize; 2]>,
-    /// The number of neurons of an affine map, 1 to 1,024.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<usize>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub activation: Option<Activation>,
-    /// The names of the earlier layers to multiply by, to add and to subtract.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub multiply: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub add: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subtract: Option<String>,
-    /// The integers of the affine map in a file, and of the activations; none: f32.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub integers: Option<LayerIntegers>,
+/// A layer of the head in its written form. The last layer is the output.
+pub type LayerForm = Layer<String>;
+
+impl<Reference> Layer<Reference> {
+    /// Converts the references to other layers.
+    fn convert_references<Converted>(
+        &self,
+        convert: impl Fn(&Reference) -> Result<Converted, ImpossibleNet>,
+    ) -> Result<Layer<Converted>, ImpossibleNet> {
+        let optional = |layer: &Option<Reference>| layer.as_ref().map(&convert).transpose();
+        Ok(Layer {
+            name: self.name.clone(),
+            inputs: self.inputs.iter().map(&convert).collect::<Result<_, _>>()?,
+            columns: self.columns,
+            size: self.size,
+            activation: self.activation,
+            multiply: optional(&self.multiply)?,
+            add: optional(&self.add)?,
+            subtract: optional(&self.subtract)?,
+            integers: self.integers,
+        })
+    }
 }
 
 /// The feature sets of a description that names none.
@@ -82,10 +77,6 @@ pub fn default_sets() -> Vec<String> {
 
 pub fn is_pieces(sets: &Vec<String>) -> bool {
     *sets == default_sets()
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 impl TryFrom<NetForm> for Architecture {
@@ -138,8 +129,8 @@ impl TryFrom<NetForm> for Architecture {
             output,
             skip: form.skip,
             psqt: form.psqt,
-            buckets: form.output_buckets.bucket_count(),
-            bucket_choice: form.output_buckets.choose_bucketing(),
+            buckets: form.output_buckets.count,
+            bucket_choice: form.output_buckets.choice,
         };
         architecture.check_layers().map(|()| architecture)
     }
@@ -148,21 +139,8 @@ impl TryFrom<NetForm> for Architecture {
 impl From<Architecture> for NetForm {
     fn from(net: Architecture) -> Self {
         let kings = net.inputs.kings();
-        let name = |layer: &usize| match &net.head[*layer].name {
-            Some(name) => name.clone(),
-            None => format!("head.{layer}"),
-        };
-        let form = |layer: &Layer| LayerForm {
-            name: layer.name.clone(),
-            inputs: layer.inputs.iter().map(name).collect(),
-            columns: layer.columns.as_ref().map(|columns| [columns.start, columns.end]),
-            size: layer.size,
-            activation: layer.activation,
-            multiply: layer.multiply.as_ref().map(name),
-            add: layer.add.as_ref().map(name),
-            subtract: layer.subtract.as_ref().map(name),
-            integers: layer.integers,
-        };
+        let to_name = |layer: &usize| Ok(net.name_of_layer(*layer));
+        let form = |layer: &Layer| layer.convert_references(to_name).expect("layers have names");
         let is_written = net.has_layers() || net.output.integers.is_some();
         let head = net.layers().filter(|_| is_written).map(form).collect();
         Self {
@@ -185,11 +163,7 @@ impl From<Architecture> for NetForm {
             head,
             skip: net.skip,
             psqt: net.psqt,
-            output_buckets: match net.bucket_choice {
-                BucketChoice::Pieces => Buckets::Pieces(net.buckets),
-                BucketChoice::Table(table) => Buckets::Table(table),
-                BucketChoice::Own(custom) => Buckets::Own(custom),
-            },
+            output_buckets: Buckets { count: net.buckets, choice: net.bucket_choice },
         }
     }
 }
@@ -212,22 +186,13 @@ fn parse_layers(written: &[LayerForm]) -> Result<(Vec<Layer>, Layer), Impossible
             ))
         })
     };
-    let optional = |name: &Option<String>| name.as_ref().map(number).transpose();
     let layer = |(index, layer): (usize, &LayerForm)| {
-        let inputs = layer.inputs.iter().map(number).collect::<Result<Vec<_>, _>>()?;
+        let mut layer = layer.convert_references(number)?;
         // The default input is not written.
-        let is_usual = matches!(inputs[..], [input] if input + 1 == index);
-        Ok::<_, ImpossibleNet>(Layer {
-            name: layer.name.clone(),
-            inputs: if is_usual { Vec::new() } else { inputs },
-            columns: layer.columns.map(|[start, end]| start..end),
-            size: layer.size,
-            activation: layer.activation,
-            multiply: optional(&layer.multiply)?,
-            add: optional(&layer.add)?,
-            subtract: optional(&layer.subtract)?,
-            integers: layer.integers,
-        })
+        if matches!(layer.inputs[..], [input] if input + 1 == index) {
+            layer.inputs.clear();
+        }
+        Ok::<_, ImpossibleNet>(layer)
     };
     let mut layers = written.iter().enumerate().map(layer).collect::<Result<Vec<_>, _>>()?;
     let output = layers.pop().unwrap_or_else(Layer::output);
@@ -281,8 +246,8 @@ impl Display for Architecture {
             if !names.is_empty() {
                 write!(f, " of {names}")?;
             }
-            if let Some(columns) = &layer.columns {
-                write!(f, " columns {}-{}", columns.start, columns.end)?;
+            if let Some([start, end]) = layer.columns {
+                write!(f, " columns {start}-{end}")?;
             }
             for (combination, operand) in layer.combined_layers() {
                 write!(f, " {} {}", combination.verb(), self.name_of_layer(operand))?;

@@ -23,6 +23,8 @@ pub struct Node {
     pub width: usize,
 }
 
+const SUM: Operation = Operation::Combine(Combination::Sum);
+
 #[derive(Clone, Copy, Debug)]
 struct NodeInput {
     value: usize,
@@ -62,20 +64,18 @@ impl Architecture {
         for (layer_index, layer) in self.layers().enumerate() {
             let mut values =
                 self.append_inputs(&mut graph, layer, layer_index, &layers, features)?;
-            if let Some(columns) = &layer.columns {
+            if let Some([start, end]) = layer.columns {
                 if layer_index == 0 {
                     return refuse_head("the first layer takes all accumulators; remove `columns`");
                 }
                 let width = graph.value_width(values);
-                if columns.is_empty() || columns.end > width {
+                if start >= end || end > width {
+                    let name = self.name_of_layer(layer_index);
                     return refuse_head(format!(
-                        "{} takes columns {} to {} of {width} values",
-                        self.name_of_layer(layer_index),
-                        columns.start,
-                        columns.end
+                        "{name} takes columns {start} to {end} of {width} values"
                     ));
                 }
-                values = graph.push_operation(self, Operation::Slice(columns.clone()), &[values]);
+                values = graph.push_operation(self, Operation::Slice(start..end), &[values]);
             }
             match layer.size {
                 None if layer_index == 0 => return refuse_head("the first layer needs a `size`"),
@@ -89,16 +89,15 @@ impl Architecture {
                         ));
                     }
                     let skips = self.skip && map == 0 && self.has_layers();
-                    values = graph.push_affine(map, size + usize::from(skips), values);
+                    let outputs = size + usize::from(skips);
+                    values = graph.push_node(Operation::Affine(map), &[values], outputs);
                     map += 1;
                     if skips {
                         let column = Operation::Slice(size..size + 1);
                         let skip = graph.push_operation(self, column, &[values]);
                         skip_sum = Some(match skip_sum {
                             None => skip,
-                            Some(sum) => {
-                                graph.push_combination(self, Combination::Sum, [sum, skip])
-                            }
+                            Some(sum) => graph.push_operation(self, SUM, &[sum, skip]),
                         });
                         values = graph.push_operation(self, Operation::Slice(0..size), &[values]);
                     }
@@ -120,7 +119,8 @@ impl Architecture {
                         combination.verb()
                     ));
                 }
-                values = graph.push_combination(self, combination, [values, operand_value]);
+                let operation = Operation::Combine(combination);
+                values = graph.push_operation(self, operation, &[values, operand_value]);
             }
             layers.push(values);
         }
@@ -134,7 +134,7 @@ impl Architecture {
             ));
         }
         if let Some(sum) = skip_sum {
-            graph.push_combination(self, Combination::Sum, [output, sum]);
+            graph.push_operation(self, SUM, &[output, sum]);
         }
         graph.mark_last_uses();
         match layers.iter().position(|value| *value != output && !graph.takes_value(*value)) {
@@ -192,38 +192,20 @@ impl Graph {
         maps.map(|map| [self.value_width(map.inputs[0].value), map.width]).collect()
     }
 
-    /// Appends an operation and returns the index of its value.
+    /// Appends an operation other than an affine map and returns the index of its value.
     fn push_operation(
         &mut self,
         net: &Architecture,
         operation: Operation,
         inputs: &[usize],
     ) -> usize {
-        let widths: Vec<usize> = inputs
-            .iter()
-            .map(|value| {
-                if *value == 0 {
-                    net.perspective_count() * net.hidden
-                } else {
-                    self.value_width(*value)
-                }
-            })
-            .collect();
+        let width = |value: &usize| match value {
+            0 => net.perspective_count() * net.hidden,
+            value => self.value_width(*value),
+        };
+        let widths: Vec<usize> = inputs.iter().map(width).collect();
         let width = operation.output_width(net, &widths);
         self.push_node(operation, inputs, width)
-    }
-
-    fn push_affine(&mut self, map: usize, outputs: usize, input: usize) -> usize {
-        self.push_node(Operation::Affine(map), &[input], outputs)
-    }
-
-    fn push_combination(
-        &mut self,
-        net: &Architecture,
-        combination: Combination,
-        inputs: [usize; 2],
-    ) -> usize {
-        self.push_operation(net, Operation::Combine(combination), &inputs)
     }
 
     fn push_node(&mut self, operation: Operation, inputs: &[usize], width: usize) -> usize {
@@ -268,7 +250,6 @@ impl Graph {
     #[inline(always)]
     pub fn evaluate<A: GraphArithmetic>(
         &self,
-        net: &Architecture,
         arithmetic: &A,
         accumulators: A::Values,
         mut observe: impl FnMut(&Operation, &A::Values),
@@ -282,7 +263,7 @@ impl Graph {
             });
             let x = inputs.next().expect("an operation has an input");
             observe(operation, &x);
-            let value = operation.evaluate(net, arithmetic, x, inputs);
+            let value = operation.evaluate(arithmetic, x, inputs);
             values.push(Some(value));
         }
         values.pop().flatten().expect("a net has an output")

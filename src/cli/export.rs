@@ -11,8 +11,7 @@ use crate::digits::{count_noun, group_digits};
 use crate::export::snippet::{Language, has_code, write_snippet};
 use crate::export::tables::{Tapering, TunedTerms, write_source};
 use crate::export::{
-    self, Contents, ImportedWeights, LEAST_GAMES, LEAST_POSITIONS, RAW_BIN, largest_scales,
-    with_kings,
+    self, ImportedWeights, LEAST_GAMES, LEAST_POSITIONS, largest_scales, with_kings, write_raw_bin,
 };
 use crate::input;
 use crate::model::{Compute, Device, Precision, SimdLevel};
@@ -307,10 +306,7 @@ fn write_raw(args: &Args, path: &Path, output: &Path) -> Result<()> {
         source.weights = weights;
         table.add_row(["zero blocks", &zero_blocks.to_string()]);
     }
-    let Contents::Floats { write: Some(write), .. } = RAW_BIN.contents else {
-        bail!("{} is not written", RAW_BIN.name)
-    };
-    let bytes = write(&source.weights, &source.architecture)?;
+    let bytes = write_raw_bin(&source.weights, &source.architecture)?;
     output::write_file(output, &bytes)?;
     let size = format!("{}, {} bytes", output.display(), group_digits(bytes.len() as u64));
     table.add_row(["net", &source.architecture.without_factoriser().to_string()]);

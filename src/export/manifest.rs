@@ -201,42 +201,32 @@ pub enum NetLoadError {
     Other { path: PathBuf, manifest: PathBuf, expected: String, found: String },
 }
 
-#[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "there is one a file")]
-pub enum Sidecar {
-    Manifest(Manifest),
-    /// The hints of a description, and its hidden size.
-    Description(Hints, Option<usize>),
-    Nothing,
-}
-
-impl Sidecar {
+/// The contents of the manifest or the description beside a net; empty without one.
+#[derive(Clone, Debug, Default)]
+pub struct Sidecar {
+    pub manifest: Option<Manifest>,
     /// The facts that are needed to read the net.
-    pub fn to_hints(&self) -> Option<Hints> {
-        match self {
-            Sidecar::Manifest(manifest) => Some(manifest.to_hints()),
-            Sidecar::Description(hints, _) => Some(hints.clone()),
-            Sidecar::Nothing => None,
-        }
-    }
+    pub hints: Option<Hints>,
+    /// The hidden size in a description.
+    pub hidden: Option<usize>,
 }
 
-/// Reads the description beside a net with these bytes.
+/// Reads the manifest or the description beside a net with these bytes.
 pub fn sidecar_of(path: &Path, bytes: &[u8]) -> Result<Sidecar, NetLoadError> {
     let Some(manifest) = read_manifest(path)? else {
-        let description = read_description(path)?;
-        return Ok(description
-            .map_or(Sidecar::Nothing, |(hints, hidden)| Sidecar::Description(hints, hidden)));
+        let (hints, hidden) = read_description(path)?.unzip();
+        return Ok(Sidecar { manifest: None, hints, hidden: hidden.flatten() });
     };
     let found = sha256_prefix(bytes);
-    match found == manifest.sha256 {
-        true => Ok(Sidecar::Manifest(manifest)),
-        false => {
-            let [path, manifest_file] = [path.to_path_buf(), manifest_path(path)];
-            let expected = manifest.sha256;
-            Err(NetLoadError::Other { path, manifest: manifest_file, expected, found })
-        }
+    if found != manifest.sha256 {
+        return Err(NetLoadError::Other {
+            path: path.into(),
+            manifest: manifest_path(path),
+            expected: manifest.sha256,
+            found,
+        });
     }
+    Ok(Sidecar { hints: Some(manifest.to_hints()), manifest: Some(manifest), hidden: None })
 }
 
 /// A net that was read with the file that describes it.
@@ -251,18 +241,11 @@ pub struct LoadedNet {
 /// Loads a net with its manifest or description, else with the default [`Hints`].
 pub fn load_net(path: &Path) -> Result<LoadedNet, NetLoadError> {
     let bytes = read_net_file(path)?;
-    let sidecar = sidecar_of(path, &bytes)?;
-    let hints = sidecar.to_hints();
+    let Sidecar { manifest, hints, hidden } = sidecar_of(path, &bytes)?;
     let has_hints = hints.is_some();
     let net = Net::read(&bytes, &hints.unwrap_or_default())
         .map_err(|error| NetLoadError::Net { path: path.into(), error })?;
-    if let Sidecar::Description(_, hidden) = &sidecar {
-        check_agreement(path, *hidden, net.architecture())?;
-    }
-    let manifest = match sidecar {
-        Sidecar::Manifest(manifest) => Some(manifest),
-        Sidecar::Description(..) | Sidecar::Nothing => None,
-    };
+    check_agreement(path, hidden, net.architecture())?;
     let described = has_hints || net.is_foreign();
     Ok(LoadedNet { net, manifest, described })
 }

@@ -20,12 +20,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 pub use crate::net::format::{
-    Contents, ImportError, ImportedWeights, RAW_BIN, dequantise_net, facts, import_weights,
+    ImportError, ImportedWeights, dequantise_net, facts, import_weights, write_raw_bin,
 };
-pub use manifest::{EmbeddedNet, StoredBase, StoredEvaluation, parse_description};
 pub use manifest::{
-    LoadedNet, Manifest, ManifestError, ManifestLosses, NetLoadError, Provenance, Sidecar,
-    StartNet, check_agreement, description_path, floats_path, load_net, manifest_path, sidecar_of,
+    EmbeddedNet, LoadedNet, Manifest, ManifestError, ManifestLosses, NetLoadError, Provenance,
+    Sidecar, StartNet, StoredBase, StoredEvaluation, check_agreement, description_path,
+    floats_path, load_net, manifest_path, parse_description, sidecar_of,
 };
 pub use permute::{NeuronOrder, ZeroBlocks};
 pub use prove::{Bounds, Overflow, Proof, prove};

@@ -92,10 +92,6 @@ impl Activity {
         Self((0..width).map(|input| words.iter().map(|words| words[input]).collect()).collect())
     }
 
-    fn count_bits(bits: &[u64]) -> u64 {
-        bits.iter().map(|word| u64::from(word.count_ones())).sum()
-    }
-
     /// The share of the blocks that are zero, for the given number of perspectives.
     fn zero_share(&self, order: &[usize], perspectives: usize) -> f64 {
         let active = |block: &[usize]| {
@@ -110,7 +106,8 @@ impl Activity {
     /// Sorts the inputs, the least active first.
     fn by_activity(&self) -> Vec<usize> {
         let mut inputs: Vec<usize> = (0..self.0.len()).collect();
-        inputs.sort_by_key(|input| (Self::count_bits(&self.0[*input]), *input));
+        inputs
+            .sort_by_key(|input| self.0[*input].iter().map(|word| word.count_ones()).sum::<u32>());
         inputs
     }
 

@@ -86,6 +86,18 @@ impl Bounds {
     fn plus(self, other: Bounds) -> Bounds {
         Bounds { least: self.least + other.least, most: self.most + other.most }
     }
+
+    /// Bounds a function that is monotone, or monotone on both sides of its least value at 0.
+    fn map_monotone(self, function: impl Fn(i64) -> i64) -> Bounds {
+        let [at_least, at_most] = [self.least, self.most].map(&function);
+        let at_zero = if self.least <= 0 && self.most >= 0 { function(0) } else { at_least };
+        Bounds { least: at_least.min(at_most).min(at_zero), most: at_least.max(at_most) }
+    }
+
+    /// Bounds a sum of the terms in any order.
+    fn of_terms(terms: impl Iterator<Item = Bounds>) -> Bounds {
+        terms.map(|term| term.join_bounds(Bounds::NONE)).fold(Bounds::NONE, Bounds::plus)
+    }
 }
 
 impl From<[i64; 2]> for Bounds {
@@ -141,20 +153,14 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
         let intervals = Intervals { net, bucket, sums: Cell::new(Bounds::NONE) };
         let accumulators = accumulators.clone();
         let graph = architecture.graph();
-        let last = graph.evaluate(architecture, &intervals, accumulators, |_, _| ());
+        let last = graph.evaluate(&intervals, accumulators, |_, _| ());
         output = output.join_bounds(intervals.sums.get());
         sum = sum.join_bounds(last.map_or(Bounds::NONE, |last| last.bounds[0]));
     }
     if !output.join_bounds(sum).lies_within(i32::MIN.into(), i32::MAX.into()) {
         return Err(Overflow::Output(output.join_bounds(sum)));
     }
-    if architecture.is_deep() && net.fixed_output().is_none() {
-        let product = Bounds::NONE;
-        let [product_fits_i32, i16_trick] = [true, false];
-        let proof =
-            Proof { accumulator, intermediate, output, product, product_fits_i32, i16_trick };
-        return Ok(proof);
-    }
+    // Outputs in f32 have no bounds, and a sum of 0.
     let product = Bounds { least: sum.least * i64::from(scale), most: sum.most * i64::from(scale) };
     let product_fits_i32 = product.lies_within(i32::MIN.into(), i32::MAX.into());
     let ceiling = architecture.activation.curve().integer_ceiling(net.scales().qa);
@@ -177,6 +183,10 @@ impl Intervals<'_> {
     fn record_sums(&self, sums: Bounds) {
         self.sums.set(self.sums.get().join_bounds(sums));
     }
+
+    fn fixed_map(&self, map: usize) -> Option<&FixedMap> {
+        self.net.fixed_point().maps[map].as_ref()
+    }
 }
 
 #[derive(Clone)]
@@ -192,60 +202,36 @@ impl IntervalsOf {
     }
 }
 
-impl Bounds {
-    /// Bounds a function that is monotone, or monotone on both sides of its least value at 0.
-    fn map_monotone(self, function: impl Fn(i64) -> i64) -> Bounds {
-        let [at_least, at_most] = [self.least, self.most].map(&function);
-        let at_zero = if self.least <= 0 && self.most >= 0 { function(0) } else { at_least };
-        Bounds { least: at_least.min(at_most).min(at_zero), most: at_least.max(at_most) }
-    }
-
-    /// Bounds a sum of the terms in any order.
-    fn of_terms(terms: impl Iterator<Item = Bounds>) -> Bounds {
-        terms.map(|term| term.join_bounds(Bounds::NONE)).fold(Bounds::NONE, Bounds::plus)
-    }
-}
-
 impl GraphArithmetic for Intervals<'_> {
     /// Intervals; none for floats, which have no bounds.
     type Values = Option<IntervalsOf>;
 
     fn activate(&self, x: Self::Values, curves: &[Curve]) -> Self::Values {
         let IntervalsOf { bounds, fixed } = x?;
-        let each = |apply: &dyn Fn(Curve, i64) -> i64| {
-            let bound_curve = |curve: &Curve| -> Vec<Bounds> {
-                bounds.iter().map(|bounds| bounds.map_monotone(|x| apply(*curve, x))).collect()
-            };
-            curves.iter().flat_map(bound_curve).collect()
+        let plan = fixed.and_then(|it| self.fixed_map(it.map));
+        let apply = |curve: Curve, x: i64| match plan {
+            Some(plan) => plan.activate_value(curve, x),
+            None => {
+                let mut values = Vec::new();
+                // Accumulators fit an i16.
+                curve.apply_to_integers(&[x as i32], self.net.scales().qa, &mut values);
+                values[0].into()
+            }
         };
-        if let Some(FixedValue { map, .. }) = fixed {
-            let plan = self.fixed_map(map).expect("its outputs are integers");
-            let fixed = Some(FixedValue { map, unit: plan.values });
-            return Some(IntervalsOf {
-                bounds: each(&|curve, y| plan.activate_value(curve, y)),
-                fixed,
-            });
-        }
-        let apply = |curve: Curve, x: i64| {
-            let mut values = Vec::new();
-            // Accumulators fit an i16.
-            curve.apply_to_integers(&[x as i32], self.net.scales().qa, &mut values);
-            values[0].into()
+        let bound_curve = |curve: &Curve| -> Vec<Bounds> {
+            bounds.iter().map(|bounds| bounds.map_monotone(|x| apply(*curve, x))).collect()
         };
-        Some(IntervalsOf { bounds: each(&apply), fixed })
+        let fixed = fixed.zip(plan).map(|(it, plan)| FixedValue { unit: plan.values, ..it });
+        Some(IntervalsOf { bounds: curves.iter().flat_map(bound_curve).collect(), fixed })
     }
 
-    fn select_columns(
-        &self,
-        x: &Self::Values,
-        parts: usize,
-        columns: Range<usize>,
-    ) -> Self::Values {
-        Some(x.clone()?.map_bounds(|x| architecture::select_columns(&x, parts, columns)))
+    fn select_columns(&self, x: Self::Values, columns: Range<usize>) -> Self::Values {
+        Some(x?.map_bounds(|x| x[columns].to_vec()))
     }
 
-    fn multiply(&self, x: Self::Values, parts: usize, factors: [Range<usize>; 2]) -> Self::Values {
-        Some(x?.map_bounds(|x| architecture::multiply_columns(&x, parts, factors, Bounds::times)))
+    fn multiply_halves(&self, x: Self::Values) -> Self::Values {
+        let net = self.net.architecture();
+        Some(x?.map_bounds(|x| architecture::multiply_halves(net, &x, Bounds::times)))
     }
 
     fn combine(&self, x: Self::Values, y: Self::Values, kind: Combination) -> Self::Values {
@@ -257,11 +243,8 @@ impl GraphArithmetic for Intervals<'_> {
         let x = x?;
         let mut y = y?;
         if let (Some(x_value), Some(y_value)) = (x.fixed, y.fixed) {
-            y = y.map_bounds(|y| {
-                y.iter()
-                    .map(|it| it.map_monotone(|y| convert_unit(y, y_value.unit, x_value.unit)))
-                    .collect()
-            });
+            let convert = |y: i64| convert_unit(y, y_value.unit, x_value.unit);
+            y = y.map_bounds(|y| y.into_iter().map(|it| it.map_monotone(convert)).collect());
         }
         let sums = x.map_bounds(|x| x.into_iter().zip(y.bounds).map(combine).collect());
         if sums.fixed.is_some() {
@@ -339,12 +322,6 @@ impl GraphArithmetic for Intervals<'_> {
         let bounds = outputs.map(output).collect();
         let fixed = FixedValue { map, unit: fixed_map.unit };
         (!fixed_map.floats).then_some(IntervalsOf { bounds, fixed: Some(fixed) })
-    }
-}
-
-impl Intervals<'_> {
-    fn fixed_map(&self, map: usize) -> Option<&FixedMap> {
-        self.net.fixed_point().maps[map].as_ref()
     }
 }
 

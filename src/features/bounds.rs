@@ -53,6 +53,12 @@ pub fn of_material(value: impl Fn(usize) -> i64) -> i64 {
     sum_side(0) + sum_side(6)
 }
 
+/// Sums the `count` largest values, without negative ones.
+pub(super) fn sum_largest(mut values: Vec<i64>, count: usize) -> i64 {
+    values.sort_unstable_by(|a, b| b.cmp(a));
+    values.into_iter().take(count).filter(|value| *value > 0).sum()
+}
+
 /// Computes the smallest and the largest sum of weights by a function for the largest.
 pub fn lower_and_upper(
     weights: &[i32],

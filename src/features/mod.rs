@@ -34,16 +34,6 @@ pub const MAX_ACTIVE: usize = 32;
 const FEW: usize = 1 << 13;
 /// The number of rows above which a batch touches only a part of them.
 const MANY: usize = 1 << 15;
-/// The built-in sets except `pieces`, which a net describes with separate keys.
-const ALL: &[fn() -> Set] = &[
-    || Set::new(&threats::SETS[0]),
-    || Set::new(&threats::SETS[1]),
-    || Set::new(&threats::SETS[2]),
-    || Set::new(&threats::SETS[3]),
-    || Set::new(pawn_pairs::PawnPairs),
-    || Set::new(threat_kinds::ThreatKinds),
-    || Set::new(attack_counts::AttackCounts),
-];
 
 impl RegistryKind for Set {
     const NOUN: &'static str = "feature set";
@@ -60,10 +50,15 @@ pub fn register_set(set: Set) -> Result<(), NameTaken> {
     }
 }
 
-/// All sets except `pieces`.
+/// All sets except `pieces`, which a net describes with separate keys.
 fn all_sets() -> impl Iterator<Item = Set> {
+    let others = [
+        Set::new(pawn_pairs::PawnPairs),
+        Set::new(threat_kinds::ThreatKinds),
+        Set::new(attack_counts::AttackCounts),
+    ];
     let added = registry::all::<Set>().into_iter().map(|added| added.value.clone());
-    ALL.iter().map(|set| set()).chain(added)
+    threats::SETS.iter().map(Set::new).chain(others).chain(added)
 }
 
 /// The names of all sets, built-in and added.
@@ -77,10 +72,10 @@ pub fn set_named(name: &str, kings: Kings) -> Result<Set, NameMissing> {
     if name == pieces::NAME {
         return Ok(Set::new(Pieces(kings)));
     }
-    let names = set_names();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let set = all_sets().find(|set| set.name() == name);
-    set.ok_or_else(|| NameMissing::of::<Set>(name, &names))
+    all_sets().find(|set| set.name() == name).ok_or_else(|| {
+        let names = set_names();
+        NameMissing::of::<Set>(name, &names.iter().map(String::as_str).collect::<Vec<_>>())
+    })
 }
 
 /// The error for rows of a position that contradict the declarations of a set.

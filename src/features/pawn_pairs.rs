@@ -90,21 +90,19 @@ impl FeatureSet for PawnPairs {
     /// Bounds sums over pairs by half of the sum over pawns of their largest pairs. A side has eight
     /// pawns at most, so a pawn has at most seven partners of its side and eight of the other.
     fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
-        let largest = |mut values: Vec<i64>, count: usize| -> i64 {
-            values.sort_unstable_by(|a, b| b.cmp(a));
-            values.into_iter().take(count).filter(|it| *it > 0).sum()
-        };
         bounds::lower_and_upper(weights, |weight| {
             let sum_pairs = |pawn: usize| {
                 let sum_partners = |first: usize, count: usize| {
                     let partners = (first..first + 48).filter(|it| *it != pawn);
                     let partners = partners.filter(|it| are_near(*it, pawn));
-                    largest(partners.map(|it| weight(row_of_pair(it, pawn))).collect(), count)
+                    let values = partners.map(|it| weight(row_of_pair(it, pawn)));
+                    bounds::sum_largest(values.collect(), count)
                 };
                 let own_pawns = 48 * (pawn / 48);
                 sum_partners(own_pawns, 7) + sum_partners(48 - own_pawns, 8)
             };
-            let sum_side = |first: usize| largest((first..first + 48).map(sum_pairs).collect(), 8);
+            let sum_side =
+                |first: usize| bounds::sum_largest((first..first + 48).map(sum_pairs).collect(), 8);
             (sum_side(0) + sum_side(48)) / 2
         })
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Color, Role, Square, attacks};
 
-use super::{DirtyPieces, Kings, MAX_ACTIVE, Rows, attack_counts};
+use super::{DirtyPieces, Kings, MAX_ACTIVE, Rows, attack_counts, bounds};
 use crate::sample::{Piece, Position};
 
 /// A block of sparse inputs: the rows of weights that a position activates for one perspective. Each
@@ -57,15 +57,13 @@ pub trait FeatureSet: Send + Sync + 'static {
     /// Bounds the sum of the active rows of any legal position, from the weights of one neuron, one
     /// per row; by default, by the [`max_active`](Self::max_active) smallest and largest weights.
     fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
-        let upper_bound = |weight: &dyn Fn(&i32) -> i64| -> i64 {
-            let mut largest: Vec<i64> = weights.iter().map(weight).filter(|it| *it > 0).collect();
-            largest.sort_unstable_by(|a, b| b.cmp(a));
+        bounds::lower_and_upper(weights, |weight| {
+            let values = (0..weights.len()).map(weight).collect();
             match self.has_repeats() {
-                true => largest.first().map_or(0, |it| it * self.max_active() as i64),
-                false => largest.iter().take(self.max_active()).sum(),
+                true => bounds::sum_largest(values, 1) * self.max_active() as i64,
+                false => bounds::sum_largest(values, self.max_active()),
             }
-        };
-        [-upper_bound(&|it| -i64::from(*it)), upper_bound(&|it| i64::from(*it))]
+        })
     }
 
     /// Engine code: a function that lists the active rows of a perspective, with what the templates

@@ -65,13 +65,9 @@ impl FeatureSet for ThreatKinds {
             bounds::of_material(|attacker| {
                 let count = VICTIMS[attacker % 6];
                 let times = |victim| if victim % 6 == 5 { 1 } else { count };
-                let mut values: Vec<i64> = (0..12)
-                    .flat_map(|victim| {
-                        vec![weight(row_of_kinds(attacker, victim)).max(0); times(victim)]
-                    })
-                    .collect();
-                values.sort_unstable_by(|a, b| b.cmp(a));
-                values[..count].iter().sum()
+                let values_of =
+                    |victim| vec![weight(row_of_kinds(attacker, victim)); times(victim)];
+                bounds::sum_largest((0..12).flat_map(values_of).collect(), count)
             })
         })
     }

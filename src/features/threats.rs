@@ -13,16 +13,13 @@ pub struct Threats {
     name: &'static str,
     rows: usize,
     max_active: usize,
-    /// The victims that have rows, by the role of their attacker, pawn to king.
+    /// The victims that have rows, in their order, by the role of their attacker, pawn to king.
     victims: [&'static [Role]; 6],
     tables: OnceLock<ThreatTables>,
 }
 
-/// The victims in the order of their rows.
-const VICTIMS: [Role; 6] =
-    [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
-const TO_ROOK: &[Role] = VICTIMS.split_at(4).0;
-const TO_QUEEN: &[Role] = VICTIMS.split_at(5).0;
+const TO_ROOK: &[Role] = Role::ALL.split_at(4).0;
+const TO_QUEEN: &[Role] = Role::ALL.split_at(5).0;
 const ROOK_AND_KING: &[Role] = &[Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::King];
 const OF_PAWN: &[Role] = &[Role::Pawn, Role::Knight, Role::Rook];
 
@@ -46,7 +43,7 @@ pub static SETS: [Threats; 4] = [
     ),
     Threats::new(
         ("threats-79856", 79_856, 144),
-        [OF_PAWN, &VICTIMS, ROOK_AND_KING, ROOK_AND_KING, &VICTIMS, TO_ROOK],
+        [OF_PAWN, &Role::ALL, ROOK_AND_KING, ROOK_AND_KING, &Role::ALL, TO_ROOK],
     ),
 ];
 
@@ -119,6 +116,13 @@ impl ThreatTables {
     fn block_of_row(&self, row: u32) -> &ThreatBlock {
         &self.blocks[self.blocks.partition_point(|block| block.first <= row as usize) - 1]
     }
+
+    /// The kinds of the attacker and the victim of a row, and their squares.
+    fn threat_of_row(&self, row: u32) -> ([usize; 2], [Square; 2]) {
+        let ThreatBlock { attacker, victim, first } = *self.block_of_row(row);
+        let squares = all_reaches(attacker).nth(row as usize - first);
+        ([attacker, victim], squares.expect("a block has its rows"))
+    }
 }
 
 /// The square of an attacker and the direction of the attacked square as one number. Each of the
@@ -174,24 +178,18 @@ impl FeatureSet for &'static Threats {
     }
 
     fn describe_row(&self, row: u32) -> String {
-        let ThreatBlock { attacker, victim, first } = self.tables().block_of_row(row);
-        match all_reaches(*attacker).nth(row as usize - first) {
-            Some([from, to]) => {
-                format!("{} on {from} attacks {} on {to}", KINDS[*attacker], KINDS[*victim])
-            }
-            None => format!("row {row}"),
-        }
+        let ([attacker, victim], [from, to]) = self.tables().threat_of_row(row);
+        format!("{} on {from} attacks {} on {to}", KINDS[attacker], KINDS[victim])
     }
 
     /// Whether the squares are possible: pawns stand on six ranks, the own king on files a to d.
     fn is_reachable(&self, row: u32) -> bool {
-        let ThreatBlock { attacker, victim, first } = self.tables().block_of_row(row);
-        let squares = all_reaches(*attacker).nth(row as usize - first);
-        let [from, to] = squares.expect("a block has its rows").map(usize::from);
+        let ([attacker, victim], squares) = self.tables().threat_of_row(row);
+        let [from, to] = squares.map(usize::from);
         let own_kings: Vec<usize> = (0..64).filter(|square| square % 8 < 4).collect();
-        self.tables().first[usize::from(from < to)][*attacker][*victim] != NONE
-            && bounds::is_square_of(*attacker, from, &own_kings)
-            && bounds::is_square_of(*victim, to, &own_kings)
+        self.tables().first[usize::from(from < to)][attacker][victim] != NONE
+            && bounds::is_square_of(attacker, from, &own_kings)
+            && bounds::is_square_of(victim, to, &own_kings)
     }
 
     /// The number of rows of the set `threat-kinds`, which is the factor.
@@ -211,13 +209,12 @@ impl FeatureSet for &'static Threats {
     /// Bounds sums by lines: the piece on a square attacks at most one other in each direction.
     fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
         bounds::lower_and_upper(weights, |weight| {
-            let mut lines = [0; 8 * 64];
+            let mut lines = vec![0; 8 * 64];
             for (row, line) in self.tables().lines.iter().enumerate() {
                 let most = &mut lines[usize::from(*line)];
                 *most = weight(row).max(*most);
             }
-            lines.sort_unstable_by(|a, b| b.cmp(a));
-            lines[..self.max_active].iter().sum()
+            bounds::sum_largest(lines, self.max_active)
         })
     }
 

@@ -16,6 +16,6 @@ pub use evaluate::{EvaluationPart, evaluate_terms};
 pub use evaluator::HceEvaluator;
 pub use json::HceFileError;
 pub use phase::Phase;
-pub use terms::{Group, Term};
+pub use terms::Term;
 pub use trace::{TermCounts, TermSink, Trace};
 pub use weights::HceWeights;

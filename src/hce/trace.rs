@@ -3,8 +3,7 @@
 use rayon::prelude::*;
 use shakmaty::{Bitboard, Color};
 
-use super::evaluate::Parts;
-use super::evaluate::evaluate_terms;
+use super::evaluate::{Parts, evaluate_terms};
 use super::terms::TERMS;
 use super::{EvaluationPart, Term};
 use crate::sample::Sample;
@@ -32,8 +31,8 @@ impl Trace {
         self.drain_counts(|_, _| ());
     }
 
-    pub fn term_count(&self, term: Term, colour: Color) -> i32 {
-        self.counts[term.index()][colour.fold_wb(0, 1)].into()
+    pub fn term_count(&self, term: usize, colour: Color) -> i32 {
+        self.counts[term][colour.fold_wb(0, 1)].into()
     }
 
     /// Returns the counted terms in order with both sides' counts, and clears them.

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::Term;
 use super::terms::built_in_list;
 use crate::scales::Scales;
 use crate::terms::TermList;
@@ -45,19 +44,19 @@ impl HceWeights {
     /// Returns material only, 100 / 320 / 330 / 500 / 900, the reference that evaluations must beat.
     pub fn material_only() -> Self {
         let mut weights = Self::zeros_with_scale(Scales::default().scale.into());
-        for term in Term::all_terms().filter(|term| term.group().name == "material") {
-            weights.values[term.index()] = term.initial_weights().map(f64::from);
+        for (value, term) in weights.values.iter_mut().zip(&weights.list.terms) {
+            if first_word(&term.name) == "material" {
+                *value = term.start;
+            }
         }
         weights
     }
 
     /// Returns zero for all built-in terms, without tempo and scale factor.
     pub fn zeros_with_scale(scale: f64) -> Self {
-        let mut weights = Self::of_list(built_in_list(), scale);
-        weights.values.fill([0.0; 2]);
-        weights.tempo = 0.0;
-        weights.scale_factor = false;
-        weights
+        let list = built_in_list();
+        let values = vec![[0.0; 2]; list.len()];
+        Self { values, tempo: 0.0, scale_factor: false, ..Self::of_list(list, scale) }
     }
 
     /// Returns whether the terms are built in, so that positions can be evaluated.

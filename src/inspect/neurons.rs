@@ -143,7 +143,8 @@ fn sum_activations(float: &Float, samples: &[Sample]) -> Vec<ActivationSums> {
     let outputs: Vec<(usize, usize)> = (net.inputs_of_layer(net.head.len()).into_iter())
         .flat_map(|layer| (0..net.layer_width(layer)).map(move |value| (layer, value)))
         .collect();
-    let outputs = &outputs[net.output.columns.clone().unwrap_or(0..outputs.len())];
+    let [start, end] = net.output.columns.unwrap_or([0, outputs.len()]);
+    let outputs = &outputs[start..end];
     let mut sums = vec![[0.0; 6]; net.hidden + head];
     let (hidden, head) = sums.split_at_mut(net.hidden);
     let curve = net.activation.curve();

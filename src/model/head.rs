@@ -34,7 +34,7 @@ pub fn head_outputs(
     let x = accumulators.reshape([batch, net.perspective_count() * columns]);
     let mut activations = None;
     let tensors = TensorArithmetic { net, maps, chosen };
-    let logits = net.graph().evaluate(net, &tensors, x, |operation, values| {
+    let logits = net.graph().evaluate(&tensors, x, |operation, values| {
         if *operation == Operation::Affine(0) && net.is_deep() {
             activations = Some(values.clone());
         }
@@ -48,6 +48,13 @@ struct TensorArithmetic<'a> {
     maps: &'a [MapTensors],
     /// `[batch, buckets, 1]`, one at a position's bucket.
     chosen: Tensor<3>,
+}
+
+/// Selects columns of each of `parts` equal parts.
+fn columns_of_parts(x: Tensor<2>, parts: usize, columns: Range<usize>) -> Tensor<2> {
+    let [batch, width] = x.dims();
+    let x = x.reshape([batch * parts, width / parts]);
+    x.narrow(1, columns.start, columns.len()).reshape([batch, parts * columns.len()])
 }
 
 impl GraphArithmetic for TensorArithmetic<'_> {
@@ -68,15 +75,14 @@ impl GraphArithmetic for TensorArithmetic<'_> {
         }
     }
 
-    fn select_columns(&self, x: &Tensor<2>, parts: usize, columns: Range<usize>) -> Tensor<2> {
-        let [batch, width] = x.dims();
-        let x = x.clone().reshape([batch * parts, width / parts]);
-        x.narrow(1, columns.start, columns.len()).reshape([batch, parts * columns.len()])
+    fn select_columns(&self, x: Tensor<2>, columns: Range<usize>) -> Tensor<2> {
+        columns_of_parts(x, 1, columns)
     }
 
-    fn multiply(&self, x: Tensor<2>, parts: usize, factors: [Range<usize>; 2]) -> Tensor<2> {
-        let [a, b] = factors.map(|columns| self.select_columns(&x, parts, columns));
-        a * b
+    fn multiply_halves(&self, x: Tensor<2>) -> Tensor<2> {
+        let (parts, half) = (self.net.perspective_count(), self.net.outputs_of_perspective());
+        let left = columns_of_parts(x.clone(), parts, 0..half);
+        left * columns_of_parts(x, parts, half..2 * half)
     }
 
     fn combine(&self, x: Tensor<2>, y: Tensor<2>, how: Combination) -> Tensor<2> {
@@ -88,13 +94,12 @@ impl GraphArithmetic for TensorArithmetic<'_> {
     }
 
     fn select_neurons(&self, x: Tensor<2>) -> Tensor<2> {
-        self.select_columns(&x, 2, 0..self.net.hidden)
+        columns_of_parts(x, 2, 0..self.net.hidden)
     }
 
     fn piece_squares(&self, x: Tensor<2>) -> Tensor<2> {
         let (batch, hidden, buckets) = (x.dims()[0], self.net.hidden, self.net.buckets);
-        let values =
-            self.select_columns(&x, 2, hidden..hidden + buckets).reshape([batch, 2, buckets]);
+        let values = columns_of_parts(x, 2, hidden..hidden + buckets).reshape([batch, 2, buckets]);
         let halved = values.matmul(self.chosen.clone()).reshape([batch, 2]) / 2.0;
         halved.clone().narrow(1, 0, 1) - halved.narrow(1, 1, 1)
     }

@@ -132,19 +132,36 @@ impl pulp::NullaryFnOnce for ValueTask<'_, '_> {
         self.0.update_perspectives();
         let Accumulator { net, levels, depth, .. } = self.0;
         let AccumulatorLevel { accumulators, lists, position, .. } = &levels[*depth];
-        let architecture = net.architecture();
-        let mut slices = [&accumulators[..0]; 2];
-        let mut count = 0;
-        for color in architecture.inputs.perspective_colors(position) {
-            let start = usize::from(color.is_black()) * architecture.hidden;
-            slices[count] = &accumulators[start..][..architecture.hidden];
-            count += 1;
+        let hidden = net.architecture().hidden;
+        let sums_of = |colour: usize| &accumulators[colour * hidden..][..hidden];
+        let sums = PerspectiveSums::order_sums(net, position, sums_of);
+        let piece_squares = sum_piece_squares(net, position, lists);
+        net.value_of_perspectives(sums.as_slice(), position, piece_squares)
+    }
+}
+
+/// The accumulators of one or two perspectives, the side to move's first.
+pub(super) struct PerspectiveSums<'a>([&'a [i32]; 2], usize);
+
+impl<'a> PerspectiveSums<'a> {
+    /// Orders the accumulators of the colours, White's being number 0.
+    #[inline(always)]
+    pub(super) fn order_sums(
+        net: &Net,
+        position: &Position,
+        sums_of: impl Fn(usize) -> &'a [i32],
+    ) -> Self {
+        let mut ordered = Self([&[]; 2], 0);
+        for color in net.architecture().inputs.perspective_colors(position) {
+            ordered.0[ordered.1] = sums_of(color.is_black().into());
+            ordered.1 += 1;
         }
-        net.value_of_perspectives(
-            &slices[..count],
-            position,
-            sum_piece_squares(net, position, lists),
-        )
+        ordered
+    }
+
+    #[inline(always)]
+    pub(super) fn as_slice(&self) -> &[&'a [i32]] {
+        &self.0[..self.1]
     }
 }
 
@@ -268,7 +285,7 @@ fn list_rows<'a>(
         return;
     }
     let board = Board::new(position);
-    for (color, lists) in [Color::White, Color::Black].into_iter().zip(lists) {
+    for (color, lists) in Color::ALL.into_iter().zip(lists) {
         lists.resize_with(inputs.sets().len(), List::default);
         for (index, (set, list)) in inputs.sets().iter().zip(lists).enumerate() {
             match same(set, index, color) {
@@ -383,14 +400,12 @@ pub(super) fn of_colours<'a>(
     accumulators: &'a mut [i32],
     net: &Net,
 ) -> impl Iterator<Item = (Color, &'a mut [i32])> + use<'a> {
-    [Color::White, Color::Black]
-        .into_iter()
-        .zip(accumulators.chunks_exact_mut(net.architecture().hidden))
+    Color::ALL.into_iter().zip(accumulators.chunks_exact_mut(net.architecture().hidden))
 }
 
 /// Refreshes a perspective from the pieces on squares and the listed rows of other sets.
 #[inline(always)]
-fn refresh_perspective(
+pub(super) fn refresh_perspective(
     net: &Net,
     position: &Position,
     color: Color,

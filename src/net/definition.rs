@@ -43,8 +43,8 @@ use std::ops::Range;
 
 use super::{MAX_INPUT, Net};
 use crate::architecture::{
-    self, Architecture, ArrayKind, Combination, Curve, Factor, FixedMap, FixedPoint, FixedValue,
-    GraphArithmetic, ImpossibleNet, NetArray, convert_unit,
+    Architecture, ArrayKind, Combination, Curve, FixedMap, FixedPoint, FixedValue, GraphArithmetic,
+    ImpossibleNet, NetArray, convert_unit, multiply_halves,
 };
 use crate::features::Integer;
 use crate::prefetch::prefetch_line;
@@ -54,13 +54,18 @@ use crate::scales::{HeadFormat, Scales};
 impl Net {
     /// Evaluates as [`Net::evaluate`] does, directly by the definition.
     pub fn evaluate_slowly(&self, position: &Position) -> i32 {
+        let sums = self.all_accumulators(position);
+        let piece_squares = self.piece_squares(position, self.architecture.bucket_of(position));
+        let value = self.evaluate_graph::<true>(&[&sums], position, piece_squares);
+        self.seen_by_mover(value, position)
+    }
+
+    /// The accumulators of all perspectives, the side to move's first.
+    fn all_accumulators(&self, position: &Position) -> Vec<i32> {
         // All activations are constant beyond these bounds.
         let clamp = |a: i64| a.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
-        let sums = (0..self.architecture.perspective_count())
-            .flat_map(|it| self.accumulators(position, it));
-        let sums: Vec<i32> = sums.map(clamp).collect();
-        let piece_squares = self.piece_squares(position, self.architecture.bucket_of(position));
-        self.seen_by_mover(self.run_slowly(&[&sums], position, piece_squares), position)
+        let perspectives = 0..self.architecture.perspective_count();
+        perspectives.flat_map(|it| self.accumulators(position, it)).map(clamp).collect()
     }
 
     /// Converts centipawns of the output to the side to move; saturates at the bounds of i32.
@@ -109,11 +114,6 @@ impl Net {
         self.seen_by_mover(self.to_centipawns(sum), position)
     }
 
-    #[inline(never)]
-    fn run_slowly(&self, accumulators: &[&[i32]], position: &Position, piece_squares: i64) -> i64 {
-        self.evaluate_graph::<true>(accumulators, position, piece_squares)
-    }
-
     /// Computes all operations, `SLOWLY` or with the machine's vector instructions.
     #[inline(always)]
     fn evaluate_graph<const SLOWLY: bool>(
@@ -125,7 +125,7 @@ impl Net {
         let bucket = self.architecture.bucket_of(position);
         let arithmetic = IntegerArithmetic { net: self, bucket, piece_squares, slowly: SLOWLY };
         let accumulators = IntegerValues::Accumulators(accumulators);
-        match self.graph.evaluate(&self.architecture, &arithmetic, accumulators, |_, _| ()) {
+        match self.graph.evaluate(&arithmetic, accumulators, |_, _| ()) {
             IntegerValues::Sum(sum) => self.to_centipawns(sum),
             IntegerValues::Fixed(values, FixedValue { unit, .. }) => {
                 let scale = self.scales.scale.into();
@@ -140,32 +140,26 @@ impl Net {
     /// Computes the inputs of the first map, `[features]`, in integers: activations of accumulators,
     /// or their products, before the shift of an `int8` head.
     pub(super) fn first_inputs(&self, accumulators: &[&[i32]]) -> Vec<i32> {
-        let Architecture { activation, pairwise, .. } = self.architecture;
+        let values = self.activate_accumulators(accumulators);
+        match self.architecture.pairwise {
+            true => multiply_halves(&self.architecture, &values, |x, y| x * y),
+            false => values,
+        }
+    }
+
+    #[inline(always)]
+    fn activate_accumulators(&self, accumulators: &[&[i32]]) -> Vec<i32> {
+        let curve = self.architecture.activation.curve();
         let mut values = Vec::with_capacity(self.architecture.hidden * accumulators.len());
         for sums in accumulators {
-            activation.curve().apply_to_integers(sums, self.scales.qa, &mut values);
+            curve.apply_to_integers(sums, self.scales.qa, &mut values);
         }
-        if !pairwise {
-            return values;
-        }
-        let half = self.architecture.outputs_of_perspective();
-        architecture::multiply_columns(
-            &values,
-            accumulators.len(),
-            [0..half, half..2 * half],
-            |x, y| x * y,
-        )
+        values
     }
 
     /// Computes the bytes that are the inputs of the first map, slowly.
     pub(crate) fn first_bytes(&self, position: &Position) -> Vec<i64> {
-        let sum_rows = |perspective| -> Vec<i32> {
-            self.accumulators(position, perspective).into_iter().map(|it| it as i32).collect()
-        };
-        let accumulators: Vec<Vec<i32>> =
-            (0..self.architecture.perspective_count()).map(sum_rows).collect();
-        let accumulators: Vec<&[i32]> = accumulators.iter().map(Vec::as_slice).collect();
-        let values = self.first_inputs(&accumulators).into_iter();
+        let values = self.first_inputs(&[&self.all_accumulators(position)]).into_iter();
         values.map(|value| self.first_input(value.into())).collect()
     }
 
@@ -277,48 +271,25 @@ impl<'a> GraphArithmetic for IntegerArithmetic<'a> {
                 it.value_f32(a as f32 / qa as f32)
             }));
         }
-        let mut values = Vec::with_capacity(self.net.architecture.hidden * accumulators.len());
-        for curve in curves {
-            accumulators.iter().for_each(|sums| curve.apply_to_integers(sums, qa, &mut values));
-        }
-        IntegerValues::Integers(values)
+        IntegerValues::Integers(self.net.activate_accumulators(accumulators))
     }
 
     #[inline(always)]
-    fn select_columns(
-        &self,
-        x: &IntegerValues<'a>,
-        parts: usize,
-        columns: Range<usize>,
-    ) -> IntegerValues<'a> {
+    fn select_columns(&self, x: IntegerValues<'a>, columns: Range<usize>) -> IntegerValues<'a> {
         match x {
-            IntegerValues::Fixed(x, fixed) => {
-                IntegerValues::Fixed(architecture::select_columns(x, parts, columns), *fixed)
+            IntegerValues::Fixed(x, fixed) => IntegerValues::Fixed(x[columns].to_vec(), fixed),
+            x => IntegerValues::Floats(x.as_floats()[columns].to_vec()),
+        }
+    }
+
+    #[inline(always)]
+    fn multiply_halves(&self, x: IntegerValues<'a>) -> IntegerValues<'a> {
+        let net = &self.net.architecture;
+        match x {
+            IntegerValues::Integers(x) => {
+                IntegerValues::Integers(multiply_halves(net, &x, |x, y| x * y))
             }
-            x => IntegerValues::Floats(architecture::select_columns(x.as_floats(), parts, columns)),
-        }
-    }
-
-    #[inline(always)]
-    fn multiply(
-        &self,
-        x: IntegerValues<'a>,
-        parts: usize,
-        factors: [Range<usize>; 2],
-    ) -> IntegerValues<'a> {
-        match x {
-            IntegerValues::Integers(x) => IntegerValues::Integers(architecture::multiply_columns(
-                &x,
-                parts,
-                factors,
-                |x, y| x * y,
-            )),
-            x => IntegerValues::Floats(architecture::multiply_columns(
-                x.as_floats(),
-                parts,
-                factors,
-                |x, y| x * y,
-            )),
+            x => IntegerValues::Floats(multiply_halves(net, x.as_floats(), |x, y| x * y)),
         }
     }
 
@@ -347,22 +318,15 @@ impl<'a> GraphArithmetic for IntegerArithmetic<'a> {
 
     #[inline(always)]
     fn concatenate(&self, parts: Vec<IntegerValues<'a>>) -> IntegerValues<'a> {
-        let fixed = |part: &IntegerValues<'a>| match part {
-            IntegerValues::Fixed(values, fixed) => Some((values.clone(), *fixed)),
-            _ => None,
+        let IntegerValues::Fixed(_, fixed) = parts[0] else {
+            let values = parts.iter().flat_map(|part| part.as_floats());
+            return IntegerValues::Floats(values.copied().collect());
         };
-        match parts.iter().map(fixed).collect::<Option<Vec<_>>>() {
-            Some(parts) => {
-                let fixed = parts[0].1;
-                IntegerValues::Fixed(
-                    parts.into_iter().flat_map(|(values, _)| values).collect(),
-                    fixed,
-                )
-            }
-            None => IntegerValues::Floats(
-                parts.iter().flat_map(|part| part.as_floats()).copied().collect(),
-            ),
-        }
+        let values = parts.into_iter().flat_map(|part| match part {
+            IntegerValues::Fixed(values, _) => values,
+            _ => panic!("values in fixed point are beside others"),
+        });
+        IntegerValues::Fixed(values.collect(), fixed)
     }
 
     #[inline(always)]
@@ -396,14 +360,19 @@ impl<'a> GraphArithmetic for IntegerArithmetic<'a> {
             x => return IntegerValues::Floats(self.affine_in_floats(map, x.as_floats())),
         };
         if net.architecture.is_fixed_point() {
-            if let Some(sums) = self.sums_of_bytes(map, &x) {
-                return self.of_sums(map, sums.into_iter());
+            let largest = net.first_input(net.largest_product());
+            if !self.slowly && x.len() <= MAX_BYTES && largest <= MAX_BYTE.into() {
+                return self.of_sums(map, self.sums_of_bytes(&x));
             }
             let x: Vec<i64> = x.iter().map(|v| net.first_input((*v).into())).collect();
             return self.affine_in_fixed_point(map, &x);
         }
         if net.architecture.is_deep() {
-            return IntegerValues::Floats(net.affine_of_bytes(bucket, &x));
+            let (_, unit) = net.shift_and_unit();
+            let (_, biases, first) = net.map_numbers_of_bucket(map, bucket);
+            let sums = self.sums_of_bytes(&x).into_iter().zip(&biases.f32s()[first..]);
+            let outputs = sums.map(|(sum, bias)| sum as f32 * unit + bias);
+            return IntegerValues::Floats(outputs.collect());
         }
         let (weights, bias) = net.output_of(bucket);
         let terms = x.iter().zip(weights).map(|(&v, &o)| i64::from(v) * i64::from(o));
@@ -446,36 +415,28 @@ impl<'a> IntegerArithmetic<'a> {
             Numbers::I16(weights) => row_products(&weights[rows], &x),
             weights => row_products(&weights.i32s()[rows], &x),
         };
-        self.of_sums(map, sums.into_iter())
+        self.of_sums(map, sums)
     }
 
-    /// Computes the first map's sums from unshifted inputs; none unless of bytes and within an i32.
+    /// Computes the first map's sums from its inputs before the shift. Sums of 131,072 inputs up to
+    /// 127, the maximum of an `int8` head, fit an i32.
     #[inline(always)]
-    fn sums_of_bytes(&self, map: usize, x: &[i32]) -> Option<Vec<i64>> {
-        let net = self.net;
-        let (weights, _, first) = net.map_numbers_of_bucket(map, self.bucket);
-        let Numbers::I8(weights) = weights else { return None };
-        if self.slowly
-            || x.len() > MAX_BYTES
-            || net.first_input(net.largest_product()) > MAX_BYTE.into()
-        {
-            return None;
-        }
-        let half = net.first_half() as i32;
-        // The two shifts are combined.
-        let shift = net.unit.0 + net.fixed_map(map).input_shift;
+    fn sums_of_bytes(&self, x: &[i32]) -> Vec<i64> {
+        let (weights, _, first) = self.net.map_numbers_of_bucket(0, self.bucket);
+        let (shift, half) = (self.net.unit.0, self.net.first_half() as i32);
         let x: Vec<i16> = x.iter().map(|v| ((v + half) >> shift) as i16).collect();
-        let rows = first * x.len()..(first + net.maps[map][1]) * x.len();
-        Some(products_of_bytes(&weights[rows], &x))
+        let rows = first * x.len()..(first + self.net.maps[0][1]) * x.len();
+        products_of_bytes(&weights.i8s()[rows], &x)
     }
 
     /// Computes the outputs of a map in fixed point from its sums.
     #[inline(always)]
-    fn of_sums(&self, map: usize, sums: impl Iterator<Item = i64>) -> IntegerValues<'a> {
+    fn of_sums(&self, map: usize, sums: Vec<i64>) -> IntegerValues<'a> {
         let (_, biases, first) = self.net.map_numbers_of_bucket(map, self.bucket);
         let fixed = self.net.fixed_map(map);
         let biases = &biases.i32s()[first..][..self.net.maps[map][1]];
-        let outputs = sums.zip(biases).map(|(sum, bias)| fixed.scale_output(sum, (*bias).into()));
+        let sums = sums.into_iter().zip(biases);
+        let outputs = sums.map(|(sum, bias)| fixed.scale_output(sum, (*bias).into()));
         if fixed.floats {
             let unit = (1.0 / fixed.unit as f64) as f32;
             return IntegerValues::Floats(outputs.map(|y| y as f32 * unit).collect());
@@ -554,19 +515,6 @@ impl Net {
     /// The integers of the output; none if it is f32.
     pub(crate) fn fixed_output(&self) -> Option<FixedValue> {
         self.fixed.values.last().copied().flatten()
-    }
-
-    /// Computes the first map of an `int8` head. Sums of 131,072 features, the maximum, fit an i32.
-    #[inline(always)]
-    fn affine_of_bytes(&self, bucket: usize, x: &[i32]) -> Vec<f32> {
-        let (shift, unit) = self.shift_and_unit();
-        let half = self.first_half() as i32;
-        let u: Vec<i16> = x.iter().map(|v| ((v + half) >> shift) as i16).collect();
-        let (weights, biases, first) = self.map_numbers_of_bucket(0, bucket);
-        let outputs = first..first + self.maps[0][1];
-        let rows = outputs.start * u.len()..outputs.end * u.len();
-        let sums = products_of_bytes(&weights.i8s()[rows], &u).into_iter();
-        sums.zip(&biases.f32s()[outputs]).map(|(sum, bias)| sum as f32 * unit + bias).collect()
     }
 }
 
@@ -747,35 +695,27 @@ pub fn stored_arrays(net: &Architecture, scales: Scales) -> Vec<StoredArray> {
         Integer::I16 => Number::I16,
         Integer::I32 => Number::I32,
     };
+    let [qa, qb] = [scales.qa, scales.qb].map(f64::from);
     let maps = net.maps().len();
     let describe = |array: NetArray| {
-        let fixed_map = |map: usize| fixed.maps[map].as_ref();
-        let (number, factors) = match (array.kind, array.kind.map_index(maps).and_then(fixed_map)) {
-            (ArrayKind::Layer(_) | ArrayKind::Output, Some(map)) => {
-                (to_number(map.weights), Some(map.factors.clone()))
-            }
-            (_, Some(map)) => (Number::I32, Some(vec![map.biases as f64])),
-            (ArrayKind::Rows(set), _) => (to_number(net.inputs.sets()[set].integer()), None),
-            (ArrayKind::Factor(_) | ArrayKind::AccumulatorBias, _) => (Number::I16, None),
+        let fixed_map = array.kind.map_index(maps).and_then(|map| fixed.maps[map].as_ref());
+        let is_weight = matches!(array.kind, ArrayKind::Layer(_) | ArrayKind::Output);
+        let (number, factors) = match (array.kind, fixed_map) {
+            (_, Some(map)) if is_weight => (to_number(map.weights), map.factors.clone()),
+            (_, Some(map)) => (Number::I32, vec![map.biases as f64]),
+            (ArrayKind::Rows(set), _) => (to_number(net.inputs.sets()[set].integer()), vec![qa]),
+            (ArrayKind::Factor(_) | ArrayKind::AccumulatorBias, _) => (Number::I16, vec![qa]),
             (ArrayKind::Psqt(_), _) => {
-                let unit = fixed_output.map(|output| fixed.psqt.unwrap_or(output.unit));
-                (Number::I32, unit.map(|unit| vec![unit as f64]))
+                let unit = fixed_output.map(|output| fixed.psqt.unwrap_or(output.unit) as f64);
+                (Number::I32, vec![unit.unwrap_or(qa * qb)])
             }
-            _ if !net.is_deep() => (Number::I16, None),
+            _ if !net.is_deep() => (Number::I16, vec![if is_weight { qb } else { qa * qb }]),
             (kind, _) if kind == net.parts_of_map(0)[0] && has_bytes(net, scales) => {
-                (Number::I8, None)
+                (Number::I8, vec![qb])
             }
-            _ => (Number::F32, Some(Vec::new())),
+            _ => (Number::F32, Vec::new()),
         };
-        let Scales { qa, qb, .. } = scales;
-        let default_factors = || {
-            vec![f64::from(match array.factor {
-                Factor::Qa => qa,
-                Factor::Qb => qb,
-                Factor::QaQb => qa * qb,
-            })]
-        };
-        StoredArray { number, factors: factors.unwrap_or_else(default_factors), array }
+        StoredArray { array, number, factors }
     };
     net.without_factoriser().list_arrays().into_iter().map(describe).collect()
 }

@@ -8,8 +8,8 @@ use shakmaty::{Color, Role, Square};
 
 use super::Net;
 use super::accumulator::{
-    CountedRow, List, add_rows, collect_changes, collect_rows, list_sets, of_colours,
-    sum_piece_squares,
+    CountedRow, List, PerspectiveSums, add_rows, collect_changes, collect_rows, list_sets,
+    of_colours, refresh_perspective, sum_piece_squares,
 };
 use crate::architecture::Architecture;
 use crate::features::{Kings, king_square};
@@ -55,7 +55,7 @@ impl<'a> PositionEvaluator<'a> {
     /// Computes the first map's inputs, before an `int8` head's shift, the side to move's first.
     pub fn first_inputs(&mut self, position: &Position) -> Vec<i32> {
         let slots = self.update_perspectives(position);
-        self.net.first_inputs(self.views_of_mover(position, slots).as_slice())
+        self.net.first_inputs(self.order_sums(position, slots).as_slice())
     }
 
     /// Evaluates a position for the side to move, in centipawns.
@@ -75,21 +75,8 @@ impl pulp::NullaryFnOnce for EvaluateOne<'_, '_> {
         let Self(evaluator, position) = self;
         let slots = evaluator.update_perspectives(position);
         let piece_squares = sum_piece_squares(evaluator.net, position, &evaluator.lists);
-        evaluator.net.value_of_perspectives(
-            evaluator.views_of_mover(position, slots).as_slice(),
-            position,
-            piece_squares,
-        )
-    }
-}
-
-/// The accumulators of one or two perspectives, the side to move's first.
-struct Seen<'a>([&'a [i32]; 2], usize);
-
-impl<'a> Seen<'a> {
-    #[inline(always)]
-    fn as_slice(&self) -> &[&'a [i32]] {
-        &self.0[..self.1]
+        let sums = evaluator.order_sums(position, slots);
+        evaluator.net.value_of_perspectives(sums.as_slice(), position, piece_squares)
     }
 }
 
@@ -102,7 +89,7 @@ impl PositionEvaluator<'_> {
         let boards = position.bitboards();
         let mut slots = [0; 2];
         if let Some((set, kings)) = inputs.pieces() {
-            for (color, slot) in [Color::White, Color::Black].into_iter().zip(&mut slots) {
+            for (color, slot) in Color::ALL.into_iter().zip(&mut slots) {
                 let king = king_square(position, color);
                 *slot = slot_of(kings, color, king);
                 let row = |piece, times| (*set, kings.row_of_piece(color, king, piece), times);
@@ -114,14 +101,13 @@ impl PositionEvaluator<'_> {
             list_sets(net, position, lists);
             let perspectives =
                 of_colours(accumulators, net).zip(lists.iter().zip(&*before)).zip(slots);
-            for (((_, sums), (lists, before)), slot) in perspectives {
+            for (((color, sums), (lists, before)), slot) in perspectives {
                 if inputs.pieces().is_some() {
                     sums.copy_from_slice(&cache[slot].sums);
                     collect_rows(lists, rows);
                 } else if !collect_changes(net, [before, lists], counts, rows) {
-                    let biases = net.accumulator_bias();
-                    sums.iter_mut().zip(biases).for_each(|(a, &bias)| *a = bias.into());
-                    collect_rows(lists, rows);
+                    refresh_perspective(net, position, color, lists, rows, sums);
+                    continue;
                 }
                 add_rows(net, rows, sums);
             }
@@ -130,19 +116,12 @@ impl PositionEvaluator<'_> {
     }
 
     #[inline(always)]
-    fn views_of_mover(&self, position: &Position, slots: [usize; 2]) -> Seen<'_> {
+    fn order_sums(&self, position: &Position, slots: [usize; 2]) -> PerspectiveSums<'_> {
         let Architecture { inputs, hidden, .. } = self.net.architecture();
-        let mut accumulators = [&self.accumulators[..0]; 2];
-        let mut count = 0;
-        for color in inputs.perspective_colors(position) {
-            let colour = usize::from(color.is_black());
-            accumulators[count] = match inputs.is_pieces() {
-                true => &self.cache[slots[colour]].sums,
-                false => &self.accumulators[colour * hidden..][..*hidden],
-            };
-            count += 1;
-        }
-        Seen(accumulators, count)
+        PerspectiveSums::order_sums(self.net, position, |colour| match inputs.is_pieces() {
+            true => &self.cache[slots[colour]].sums,
+            false => &self.accumulators[colour * hidden..][..*hidden],
+        })
     }
 }
 
@@ -187,7 +166,7 @@ impl CachedPieces {
 /// Visits the pieces that are on the boards `present` but not on `absent`.
 #[inline(always)]
 fn visit_difference(present: &Boards, absent: &Boards, mut visit: impl FnMut(Piece)) {
-    for (number, color) in [Color::White, Color::Black].into_iter().enumerate() {
+    for (number, color) in Color::ALL.into_iter().enumerate() {
         for (kind, role) in Role::ALL.into_iter().enumerate() {
             let mut left = present[number][kind] & !absent[number][kind];
             while left != 0 {

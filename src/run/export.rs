@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::evaluation::Evaluation;
 use crate::export::{
     self, ExportedNet, ImportedWeights, ManifestLosses, NeuronOrder, Provenance, ScaleReference,
-    Sidecar, ZeroBlocks, fitted_scale, is_stockfish, largest_scales, round_counts,
+    ZeroBlocks, fitted_scale, is_stockfish, largest_scales, round_counts,
 };
 use crate::inspect::ordinary_values;
 use crate::loader::ReadPlan;
@@ -64,20 +64,15 @@ pub fn read_source(path: &Path) -> Result<(ImportedWeights, Origin)> {
     let bytes =
         input::read_bytes(path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
     let beside = export::sidecar_of(path, &bytes)?;
-    let hints = beside.to_hints().unwrap_or_default();
+    let hints = beside.hints.unwrap_or_default();
     let mut source = export::import_weights(&bytes, &hints).with_context(|| name.to_string())?;
     replace_base_terms(&mut source.facts, &source.weights).with_context(|| name.to_string())?;
     let mut origin = Origin::origin_of(&source).with_context(|| name.to_string())?;
-    match &beside {
+    export::check_agreement(path, beside.hidden, &source.architecture)?;
+    if let Some(manifest) = beside.manifest {
         // The file itself has no base evaluation.
-        Sidecar::Manifest(it) => {
-            source.facts.extend(base_fact(it.provenance.base.as_ref())?);
-            origin.provenance = it.provenance.clone();
-        }
-        Sidecar::Description(_, hidden) => {
-            export::check_agreement(path, *hidden, &source.architecture)?
-        }
-        Sidecar::Nothing => {}
+        source.facts.extend(base_fact(manifest.provenance.base.as_ref())?);
+        origin.provenance = manifest.provenance;
     }
     Ok((source, origin))
 }

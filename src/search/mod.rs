@@ -94,11 +94,10 @@ impl Searcher {
         let memory = (&mut self.table, &mut self.history);
         let nodes = limits.nodes.unwrap_or(u64::MAX);
         let mut tree = SearchTree::new(game, evaluation, memory, Margins::new(scale), nodes, stop);
-        let moves = game.legal_moves();
-        let mut result = initial_result(game, &mut tree, moves.first());
+        let mut result = initial_result(game, &mut tree);
         for depth in 1..=limits.depth.unwrap_or(MAX_DEPTH).clamp(1, MAX_DEPTH) {
             let enough = depth > 1 && limits.soft_nodes.is_some_and(|soft| tree.nodes >= soft);
-            if moves.is_empty() || enough || stop.load(Ordering::Relaxed) {
+            if tree.moves.is_empty() || enough || stop.load(Ordering::Relaxed) {
                 break;
             }
             tree.depth = depth as i32;
@@ -119,13 +118,13 @@ impl Searcher {
 }
 
 /// Returns the result before the first iteration: any legal move.
-fn initial_result(game: &SearchGame, tree: &mut SearchTree, first: Option<&Move>) -> SearchResult {
-    let score = match first {
+fn initial_result(game: &SearchGame, tree: &mut SearchTree) -> SearchResult {
+    let pv: Vec<Move> = tree.moves.first().copied().into_iter().collect();
+    let score = match pv.first() {
         Some(_) => Score::Centipawns(tree.evaluate_position()),
         None if game.chess().is_check() => Score::Mate(0),
         None => Score::Centipawns(0),
     };
-    let pv = first.copied().into_iter().collect();
     SearchResult { score, pv, depth: 0, seldepth: 0, nodes: 0 }
 }
 

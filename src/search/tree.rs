@@ -51,7 +51,8 @@ pub struct SearchTree<'a> {
     /// Hashes of the game's positions and of the path from the root.
     keys: Vec<u64>,
     root: usize,
-    moves: MoveList,
+    /// The moves of the root.
+    pub(super) moves: MoveList,
     /// Index in `keys` after the last null move, which no repetition crosses.
     passed: usize,
     frames: Vec<SearchFrame>,

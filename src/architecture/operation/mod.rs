@@ -44,11 +44,10 @@ pub trait GraphArithmetic {
     type Values: Clone;
     /// Applies each curve and concatenates the results.
     fn activate(&self, x: Self::Values, curves: &[Curve]) -> Self::Values;
-    /// Selects columns of each of `parts` equal parts.
-    fn select_columns(&self, x: &Self::Values, parts: usize, columns: Range<usize>)
-    -> Self::Values;
-    /// Multiplies two column ranges of each part elementwise.
-    fn multiply(&self, x: Self::Values, parts: usize, factors: [Range<usize>; 2]) -> Self::Values;
+    /// Selects a range of the values.
+    fn select_columns(&self, x: Self::Values, columns: Range<usize>) -> Self::Values;
+    /// Multiplies the first half of each perspective's values elementwise by the second.
+    fn multiply_halves(&self, x: Self::Values) -> Self::Values;
     fn combine(&self, x: Self::Values, y: Self::Values, combination: Combination) -> Self::Values;
     fn concatenate(&self, parts: Vec<Self::Values>) -> Self::Values;
     /// Selects the accumulators without the piece-square values behind them.
@@ -142,13 +141,13 @@ impl ValueRowsMut<'_> {
 }
 
 impl Operation {
-    /// The number of values per position, from the widths of the inputs; an array defines affine maps.
+    /// The number of values per position, from the widths of the inputs.
     pub(super) fn output_width(&self, net: &Architecture, inputs: &[usize]) -> usize {
         match self {
             Operation::Neurons => net.perspective_count() * net.hidden,
             Operation::PieceSquares => 1,
             Operation::Pairwise => net.feature_count(),
-            Operation::Affine(_) => unreachable!("its layer says how many"),
+            Operation::Affine(_) => unreachable!("its layer defines the width"),
             Operation::Activate(activation) => activation.curves().len() * inputs[0],
             Operation::Slice(columns) => columns.len(),
             Operation::Concatenate => inputs.iter().sum(),
@@ -159,7 +158,6 @@ impl Operation {
     #[inline(always)]
     pub(super) fn evaluate<A: GraphArithmetic>(
         &self,
-        net: &Architecture,
         arithmetic: &A,
         x: A::Values,
         mut other_inputs: impl Iterator<Item = A::Values>,
@@ -167,13 +165,10 @@ impl Operation {
         match self {
             Operation::Neurons => arithmetic.select_neurons(x),
             Operation::PieceSquares => arithmetic.piece_squares(x),
-            Operation::Pairwise => {
-                let half = net.outputs_of_perspective();
-                arithmetic.multiply(x, net.perspective_count(), [0..half, half..2 * half])
-            }
+            Operation::Pairwise => arithmetic.multiply_halves(x),
             Operation::Affine(map) => arithmetic.apply_map(*map, x),
             Operation::Activate(activation) => arithmetic.activate(x, activation.curves()),
-            Operation::Slice(columns) => arithmetic.select_columns(&x, 1, columns.clone()),
+            Operation::Slice(columns) => arithmetic.select_columns(x, columns.clone()),
             Operation::Concatenate => {
                 let mut parts = vec![x];
                 parts.extend(other_inputs);
@@ -263,24 +258,17 @@ impl Architecture {
     }
 }
 
-/// Implements [`GraphArithmetic::select_columns`] for slices.
+/// Implements [`GraphArithmetic::multiply_halves`] for slices.
 #[inline(always)]
-pub fn select_columns<T: Copy>(x: &[T], parts: usize, columns: Range<usize>) -> Vec<T> {
-    x.chunks_exact(x.len() / parts).flat_map(|part| &part[columns.clone()]).copied().collect()
-}
-
-/// Implements [`GraphArithmetic::multiply`] for slices.
-#[inline(always)]
-pub fn multiply_columns<T: Copy>(
+pub fn multiply_halves<T: Copy>(
+    net: &Architecture,
     x: &[T],
-    parts: usize,
-    [left, right]: [Range<usize>; 2],
     product: impl Fn(T, T) -> T,
 ) -> Vec<T> {
-    let mut products = Vec::with_capacity(parts * left.len());
-    for part in x.chunks_exact(x.len() / parts) {
-        let pairs = part[left.clone()].iter().zip(&part[right.clone()]);
-        products.extend(pairs.map(|(x, y)| product(*x, *y)));
+    let mut products = Vec::with_capacity(x.len() / 2);
+    for values in x.chunks_exact(x.len() / net.perspective_count()) {
+        let (left, right) = values.split_at(values.len() / 2);
+        products.extend(left.iter().zip(right).map(|(x, y)| product(*x, *y)));
     }
     products
 }

@@ -3,23 +3,18 @@
 use super::{CodeContext, CodeValue};
 
 pub(super) fn engine_code(context: &CodeContext, output: CodeValue) -> String {
-    let is_fixed = output.fixed.is_some();
-    let output = output.name;
-    let [qa, qb] = context.factors;
-    if is_fixed && context.psqt_apart {
-        return context.language.choose_between(
-            format!("let {output} = [0];\n"),
-            format!("int32_t {output}[1] = {{0}};\n"),
-        );
-    }
-    if is_fixed {
-        return context.language.choose_between(
-            format!("let {output} = [psqt / 2];\n"),
-            format!("int32_t {output}[1] = {{psqt / 2}};\n"),
-        );
-    }
-    context.language.choose_between(
-        format!("let {output} = [psqt as f32 * (0.5_f64 / ({qa}.0 * {qb}.0)) as f32];\n"),
-        format!("float {output}[1] = {{(float)psqt * (float)(0.5 / ({qa}.0 * {qb}.0))}};\n"),
+    let CodeContext { language, factors: [qa, qb], psqt_apart, .. } = *context;
+    let value = match output.fixed {
+        Some(_) if psqt_apart => "0".into(),
+        Some(_) => "psqt / 2".into(),
+        None => language.choose_between(
+            format!("psqt as f32 * (0.5_f64 / ({qa}.0 * {qb}.0)) as f32"),
+            format!("(float)psqt * (float)(0.5 / ({qa}.0 * {qb}.0))"),
+        ),
+    };
+    let (name, number) = (output.name, output.number_type(language));
+    language.choose_between(
+        format!("let {name} = [{value}];\n"),
+        format!("{number} {name}[1] = {{{value}}};\n"),
     )
 }

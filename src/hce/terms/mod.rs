@@ -110,44 +110,10 @@ pub(super) use term;
 pub struct Term(u16);
 
 impl Term {
-    pub fn all_terms() -> impl Iterator<Item = Term> {
-        (0..TERMS).map(|index| Term(index as u16))
-    }
-
     /// Returns the number of the term, below [`TERMS`].
     #[inline]
     pub fn index(self) -> usize {
         self.0.into()
-    }
-
-    /// Returns the group, and the number of the term in it.
-    fn group_and_offset(self) -> (&'static Group, usize) {
-        static ALL: [Group; GROUPS.len()] = GROUPS;
-        let mut offset = self.index();
-        for group in &ALL {
-            if offset < group.len() {
-                return (group, offset);
-            }
-            offset -= group.len();
-        }
-        unreachable!("a term is only made with a number below TERMS")
-    }
-
-    pub fn group(self) -> &'static Group {
-        self.group_and_offset().0
-    }
-
-    /// Returns the name of the term, such as `material.knight` or `psqt.knight.e4`.
-    pub fn name(self) -> String {
-        let (group, mut offset) = self.group_and_offset();
-        let mut labels = Vec::new();
-        for axis in group.axes.iter().rev() {
-            labels.push(axis.index_label(offset % axis.len()));
-            offset /= axis.len();
-        }
-        labels.push(group.name.to_string());
-        labels.reverse();
-        labels.join(".")
     }
 
     #[inline]
@@ -157,12 +123,6 @@ impl Term {
             SAFETY..COMPLEXITY => TermKind::Safety,
             _ => TermKind::Complexity,
         }
-    }
-
-    /// Returns the middlegame and endgame weight before training, in centipawns.
-    pub fn initial_weights(self) -> [i32; 2] {
-        let (group, offset) = self.group_and_offset();
-        (group.start)(offset)
     }
 }
 
@@ -180,13 +140,15 @@ pub(super) fn used_parts(used: impl Fn(usize) -> bool) -> Parts {
 /// Returns the built-in terms as a list.
 pub fn built_in_list() -> Arc<TermList> {
     static LIST: LazyLock<Arc<TermList>> = LazyLock::new(|| {
-        let entry = |term: Term| TermEntry {
-            name: term.name(),
-            kind: term.kind(),
-            start: term.initial_weights().map(f64::from),
-            counts: term.group().counts.to_string(),
-        };
-        Arc::new(TermList { terms: Term::all_terms().map(entry).collect(), tempo: 0.0 })
+        let terms = GROUPS.iter().flat_map(|group| {
+            (0..group.len()).map(|index| TermEntry {
+                name: group.term_name(index),
+                kind: group.kind,
+                start: (group.start)(index).map(f64::from),
+                counts: group.counts.to_string(),
+            })
+        });
+        Arc::new(TermList { terms: terms.collect(), tempo: 0.0 })
     });
     LIST.clone()
 }
@@ -259,5 +221,17 @@ impl Group {
             axis += 1;
         }
         len
+    }
+
+    /// Returns the name of the i-th term, such as `material.knight` or `psqt.knight.e4`.
+    fn term_name(&self, mut index: usize) -> String {
+        let mut labels = Vec::new();
+        for axis in self.axes.iter().rev() {
+            labels.push(axis.index_label(index % axis.len()));
+            index /= axis.len();
+        }
+        labels.push(self.name.to_string());
+        labels.reverse();
+        labels.join(".")
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Contents, ImportError, ImportedWeights, NetFormat, checkpoint, find_hidden};
-use crate::architecture::{Architecture, ArrayKind};
+use crate::architecture::{Architecture, ArrayKind, NetArray};
 use crate::floats::Float;
 use crate::net::{Hints, transpose};
 use crate::weights::{Weights, WeightsError};
@@ -11,7 +11,7 @@ use crate::weights::{Weights, WeightsError};
 pub static WEIGHTS_BIN: NetFormat = NetFormat {
     name: "bullet checkpoint, weights.bin",
     recognises: |bytes, _| holds_floats_by_name(bytes),
-    contents: Contents::Floats { read: read_weights_bin, write: None, cure: checkpoint::CURE },
+    contents: Contents::Floats { read: read_weights_bin, cure: checkpoint::CURE },
 };
 
 pub static RAW_BIN: NetFormat = NetFormat {
@@ -19,7 +19,6 @@ pub static RAW_BIN: NetFormat = NetFormat {
     recognises: |bytes, hints| hidden_of_size(bytes.len(), &hints.net).is_some(),
     contents: Contents::Floats {
         read: read_raw_bin,
-        write: Some(write_raw_bin),
         cure: "it is bullet's raw.bin; convert it with `nnuance export`",
     },
 };
@@ -69,17 +68,14 @@ fn read_weights_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, Impo
     Ok(ImportedWeights::new(&WEIGHTS_BIN, weights, net, hints.scales))
 }
 fn trainer_name(net: &Architecture, kind: ArrayKind) -> String {
-    let (map, letter) = match kind {
-        ArrayKind::Rows(0) => (0, 'w'),
-        ArrayKind::Factor(0) => (0, 'f'),
-        ArrayKind::AccumulatorBias => (0, 'b'),
-        ArrayKind::Layer(layer) => (layer + 1, 'w'),
-        ArrayKind::LayerBias(layer) => (layer + 1, 'b'),
-        ArrayKind::Output => (net.maps().len(), 'w'),
-        ArrayKind::OutputBias => (net.maps().len(), 'b'),
+    let letter = match kind {
+        ArrayKind::Rows(0) | ArrayKind::Layer(_) | ArrayKind::Output => 'w',
+        ArrayKind::Factor(0) => 'f',
+        ArrayKind::AccumulatorBias | ArrayKind::LayerBias(_) | ArrayKind::OutputBias => 'b',
         kind => return kind.array_name(net.inputs.sets()),
     };
-    format!("l{map}{letter}")
+    let layer = kind.map_index(net.maps().len()).map_or(0, |map| map + 1);
+    format!("l{layer}{letter}")
 }
 
 fn split_arrays(bytes: &[u8]) -> Result<BTreeMap<String, Vec<f32>>, ImportError> {
@@ -107,15 +103,11 @@ fn read_floats(bytes: &[u8]) -> Vec<f32> {
 
 /// The hidden size of a file of the given size, for nets with one output.
 fn hidden_of_size(size: usize, net: &Architecture) -> Option<usize> {
-    let numbers = |hidden| -> usize {
-        net.without_factoriser()
-            .with_hidden(hidden)
-            .list_arrays()
-            .iter()
-            .map(|array| array.len())
-            .sum()
-    };
-    let hidden = find_hidden(net, |hidden| (4 * numbers(hidden)).cmp(&size))?;
+    let net = net.without_factoriser();
+    let hidden = find_hidden(&net, |hidden| {
+        let arrays = net.with_hidden(hidden).list_arrays();
+        (4 * arrays.iter().map(NetArray::len).sum::<usize>()).cmp(&size)
+    })?;
     (!net.is_deep() && net.buckets == 1).then_some(hidden)
 }
 
@@ -135,8 +127,9 @@ fn read_raw_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportEr
     Ok(ImportedWeights::new(&RAW_BIN, weights, net, hints.scales))
 }
 
-/// Writes all arrays in order, with the factoriser merged; maps are `[bucket][output][input]`.
-fn write_raw_bin(weights: &Weights, net: &Architecture) -> Result<Vec<u8>, WeightsError> {
+/// Writes a `raw.bin`: all arrays in order, with the factoriser merged; maps are
+/// `[bucket][output][input]`.
+pub fn write_raw_bin(weights: &Weights, net: &Architecture) -> Result<Vec<u8>, WeightsError> {
     let float = Float::new(weights, net)?;
     let numbers = float.net.list_arrays().into_iter().flat_map(|array| float.get_array(array.kind));
     Ok(numbers.flat_map(|number| number.to_le_bytes()).collect())

@@ -12,7 +12,7 @@ use crate::weights::{Weights, WeightsFile};
 pub static FORMAT: NetFormat = NetFormat {
     name: "checkpoint",
     recognises: |bytes, _| is_safetensors(bytes),
-    contents: Contents::Floats { read: read_weights, write: None, cure: CURE },
+    contents: Contents::Floats { read: read_weights, cure: CURE },
 };
 
 /// The remedy for files of named floats.

@@ -8,7 +8,7 @@ pub mod stockfish;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-pub use bullet::RAW_BIN;
+pub use bullet::write_raw_bin;
 pub use checkpoint::facts;
 pub(super) use quantised::write_net;
 
@@ -29,13 +29,12 @@ pub struct NetFormat {
 #[derive(Debug)]
 pub enum Contents {
     /// Floats; `cure` is the remedy if integers are needed.
-    Floats { read: ReadFloats, write: Option<WriteFloats>, cure: &'static str },
+    Floats { read: ReadFloats, cure: &'static str },
     /// Integers; the net has the function that writes it.
     Integers(fn(&[u8], &Hints) -> Result<Net, NetError>),
 }
 
 type ReadFloats = fn(&[u8], &Hints) -> Result<ImportedWeights, ImportError>;
-type WriteFloats = fn(&Weights, &Architecture) -> Result<Vec<u8>, WeightsError>;
 
 /// All formats; the first that recognises a file reads it.
 pub static ALL: [&NetFormat; 5] = [

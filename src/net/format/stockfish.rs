@@ -197,13 +197,9 @@ impl StockfishGeneration {
         )
     }
 
-    fn to_form(self) -> NetForm {
-        let text = format!("{}merged_kings = {}\n", self.config_text(), self.merges_kings);
-        toml::from_str(&text).expect("it is a description")
-    }
-
     fn to_architecture(self) -> Architecture {
-        self.to_form().try_into().expect("a generation is a net")
+        let text = format!("{}merged_kings = {}\n", self.config_text(), self.merges_kings);
+        toml::from_str(&text).expect("a generation is a net")
     }
 
     fn scales(&self) -> Scales {
@@ -450,18 +446,19 @@ impl StockfishGeneration {
         }
         let maps = net.maps();
         let mut padding = Vec::new();
-        let mut map_values = vec![[Vec::new(), Vec::new()]; maps.len()];
+        let mut map_numbers: Vec<(Vec<i8>, Vec<i32>)> = vec![Default::default(); maps.len()];
         for _ in 0..net.buckets {
             reader.section = "a stack of layers";
             reader.expect_hash(stack)?;
             for (map, &[inputs, outputs]) in maps.iter().enumerate() {
+                let (weights, biases) = &mut map_numbers[map];
                 let columns = self.file_columns(map, inputs);
                 let padded = inputs.next_multiple_of(PADDED);
-                let biases = Number::I32.read(reader.take_bytes(4 * outputs)?);
-                map_values[map][1].extend((0..outputs).map(|output| biases.get(output)));
+                for _ in 0..outputs {
+                    biases.push(reader.read_word()? as i32);
+                }
                 for row in reader.take_bytes(outputs * padded)?.chunks_exact(padded) {
-                    let weights = columns.iter().map(|column| f64::from(row[*column] as i8));
-                    map_values[map][0].extend(weights);
+                    weights.extend(columns.iter().map(|column| row[*column] as i8));
                     padding.extend(&row[inputs..]);
                 }
             }
@@ -470,15 +467,14 @@ impl StockfishGeneration {
             return Err(Damage::Rest(reader.rest.len()));
         }
         // Version 15 has the same hashes, but no squares.
-        if self.name == "15.1"
-            && map_values[1][0].chunks_exact(30).all(|row| row[15..] == [0.0; 15])
+        if self.name == "15.1" && map_numbers[1].0.chunks_exact(30).all(|row| row[15..] == [0; 15])
         {
             return Ok(Err(NetError::Stockfish("15")));
         }
-        for (map, [weights, biases]) in map_values.into_iter().enumerate() {
+        for (map, (weights, biases)) in map_numbers.into_iter().enumerate() {
             let [weights_kind, biases_kind] = net.parts_of_map(map);
-            numbers[index_of(weights_kind)] = Some(Number::I8.convert_exactly(weights.into_iter()));
-            numbers[index_of(biases_kind)] = Some(Number::I32.convert_exactly(biases.into_iter()));
+            numbers[index_of(weights_kind)] = Some(Numbers::I8(weights));
+            numbers[index_of(biases_kind)] = Some(Numbers::I32(biases));
         }
         let numbers = numbers.into_iter().map(|array| array.expect("all are read")).collect();
         let header = ForeignHeader { description, padding };

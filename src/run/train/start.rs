@@ -80,13 +80,14 @@ fn open_start(
     let bytes =
         input::read_bytes(&path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
     let sidecar = match kind_of(&bytes) {
-        FileKind::Weights => Sidecar::Nothing,
+        FileKind::Weights => Sidecar::default(),
         _ => export::sidecar_of(&path, &bytes)?,
     };
     // A file without a description of its net is read as the net of the config.
     let config_hints = || Hints { net: wanted.clone(), ..Hints::default() };
-    let hints = sidecar.to_hints().unwrap_or_else(config_hints);
+    let hints = sidecar.hints.unwrap_or_else(config_hints);
     let mut source = export::import_weights(&bytes, &hints).with_context(|| name.to_string())?;
+    export::check_agreement(&path, sidecar.hidden, &source.architecture)?;
     if source.architecture.inputs.has_merged_kings() {
         (source.weights, source.architecture) =
             export::with_kings(&source.weights, &source.architecture, false)
@@ -115,10 +116,10 @@ fn open_start(
         bail!("{name}: {array}[{index}] is {value}; start from an earlier checkpoint");
     }
     let mut start = Start { weights, optimizer: Vec::new() };
-    let mut origin = match &sidecar {
+    let mut origin = match &sidecar.manifest {
         _ if goes_on => None,
-        Sidecar::Manifest(manifest) => Recipe::of_manifest(&manifest.provenance),
-        _ => Recipe::read_header(&source.facts).with_context(|| name.to_string())?,
+        Some(manifest) => Recipe::of_manifest(&manifest.provenance),
+        None => Recipe::read_header(&source.facts).with_context(|| name.to_string())?,
     };
     if goes_on {
         let (end, recipe) = open_end(&path, config)?;

@@ -1,7 +1,7 @@
 //! Neurons in another order: the same net, with more blocks of zeros.
 
 use nnuance::architecture::Architecture;
-use nnuance::export::{Contents, NeuronOrder, RAW_BIN, dequantise_net, quantise};
+use nnuance::export::{NeuronOrder, dequantise_net, quantise, write_raw_bin};
 use nnuance::floats::Float;
 
 use crate::support::kit::*;
@@ -101,8 +101,7 @@ fn raw_floats_are_read_again() {
     let read = |bytes: &[u8]| nnuance::export::import_weights(bytes, &Hints::default()).unwrap();
     let source = read(&fs::read(from).unwrap());
     assert_eq!(read(&bytes).weights, source.weights);
-    let Contents::Floats { write: Some(write), .. } = RAW_BIN.contents else { panic!("unwritten") };
-    assert_eq!(bytes, write(&source.weights, &source.architecture).unwrap());
+    assert_eq!(bytes, write_raw_bin(&source.weights, &source.architecture).unwrap());
     // Once written, it stays.
     complaint(&mut in_folder(folder.path(), &format!("export {from} --raw -o raw.bin")));
     assert_eq!(fs::read(folder.path().join("raw.bin")).unwrap(), bytes);

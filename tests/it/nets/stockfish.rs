@@ -245,7 +245,7 @@ fn engine_prints_our_values() {
 /// The net of one output bucket, with only its piece-square values or its layers.
 fn part_of(net: &Net, bucket: usize, squares: bool) -> Net {
     let mut form = NetForm::from(net.architecture().clone());
-    form.output_buckets = Buckets::Pieces(1);
+    form.output_buckets = Buckets::default();
     let architecture = Architecture::try_from(form).unwrap();
     let buckets = net.architecture().buckets;
     let part = |(it, numbers): (&StoredArray, &Numbers)| {

@@ -47,7 +47,7 @@ pub use shakmaty::uci::UciMove;
 pub use shakmaty::{CastlingMode, Chess, Color, Position as _};
 pub use tempfile::TempDir;
 
-use nnuance::hce::Term;
+use nnuance::hce::terms::built_in_list;
 use nnuance::report::PositionFacts;
 
 pub use crate::reports::pictures::stands_alone;
@@ -67,8 +67,10 @@ pub fn of_accumulators() -> impl Iterator<Item = Activation> {
     Activation::ALL.into_iter().filter(|it| it.is_for_accumulators())
 }
 
-pub fn term_named(name: &str) -> Term {
-    Term::all_terms().find(|term| term.name() == name).unwrap_or_else(|| panic!("{name}"))
+/// The index of a built-in term.
+pub fn term_named(name: &str) -> usize {
+    let index = built_in_list().terms.iter().position(|term| term.name == name);
+    index.unwrap_or_else(|| panic!("{name}"))
 }
 
 pub fn facts_of_games(results: &[f64], groups: &[u64], noun: &'static str) -> PositionFacts {

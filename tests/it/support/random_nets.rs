@@ -80,7 +80,7 @@ fn connect(net: &mut Architecture, random: &mut Xoshiro256PlusPlus) {
         let widths = inputs.iter().map(|input| net.layer_width(*input));
         let width: usize = widths.sum();
         if width > 1 && random.random_range(0..3) == 0 {
-            set(net, number, &|layer| layer.columns = Some(1..width));
+            set(net, number, &|layer| layer.columns = Some([1, width]));
         }
         let own = net.layer_width(number);
         let mut alike = (0..number).filter(|other| net.layer_width(*other) == own);

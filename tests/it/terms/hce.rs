@@ -3,7 +3,7 @@
 
 use nnuance::batch::TermBatch;
 use nnuance::hce::terms::{self, built_in_list};
-use nnuance::hce::{Phase, Term, Trace, evaluate_terms, freeze_terms};
+use nnuance::hce::{Phase, Trace, evaluate_terms, freeze_terms};
 use nnuance::sums::Sums;
 use nnuance::terms::{TermEntry, TermKind, TermList};
 
@@ -36,12 +36,12 @@ fn traced(position: &Position) -> Trace {
 
 fn by_hand(trace: &Trace, weights: &[[f64; 2]]) -> Sums {
     let mut sums = Sums::default();
-    for term in Term::all_terms() {
+    for (term, TermEntry { kind, .. }) in built_in_list().terms.iter().enumerate() {
         let counts =
             [Color::White, Color::Black].map(|colour| f64::from(trace.term_count(term, colour)));
         for phase in [0, 1] {
-            let weight = weights[term.index()][phase];
-            match term.kind() {
+            let weight = weights[term][phase];
+            match kind {
                 TermKind::Normal => sums.normal[phase] += (counts[0] - counts[1]) * weight,
                 TermKind::Safety => {
                     sums.safety[0][phase] += counts[0] * weight;
@@ -50,8 +50,8 @@ fn by_hand(trace: &Trace, weights: &[[f64; 2]]) -> Sums {
                 TermKind::Complexity => {}
             }
         }
-        if term.kind() == TermKind::Complexity {
-            sums.complexity += counts[0] * weights[term.index()][1];
+        if *kind == TermKind::Complexity {
+            sums.complexity += counts[0] * weights[term][1];
         }
     }
     sums
@@ -67,18 +67,12 @@ fn close(a: Sums, b: Sums, within: f64) -> bool {
 
 #[test]
 fn terms_have_names_and_starts() {
-    let names: HashSet<String> = Term::all_terms().map(Term::name).collect();
-    assert_eq!(names.len(), TERMS);
     let ours = built_in_list();
-    for (i, term) in Term::all_terms().enumerate() {
-        assert_eq!(term.index(), i);
-        assert_eq!(term.kind(), term.group().kind);
-        assert_eq!(ours.terms[i].name, term.name());
-        assert_eq!(ours.terms[i].start, term.initial_weights().map(f64::from));
-    }
-    let knight = crate::support::kit::term_named("material.knight");
-    assert_eq!(knight.initial_weights(), [320, 320]);
-    assert_eq!(crate::support::kit::term_named("psqt.knight.e4").initial_weights(), [0, 0]);
+    let names: HashSet<&str> = ours.terms.iter().map(|term| &term.name[..]).collect();
+    assert_eq!([names.len(), ours.len()], [TERMS; 2]);
+    let start = |name: &str| ours.terms[crate::support::kit::term_named(name)].start;
+    assert_eq!(start("material.knight"), [320.0, 320.0]);
+    assert_eq!(start("psqt.knight.e4"), [0.0, 0.0]);
     for pattern in ["pawns", "king.safety", "king.shelter.*", "mobility.*", "threats", "rooks.*"] {
         let chosen = ours.choose(&[pattern.to_string()]).unwrap();
         assert!(chosen.terms.contains(&true) && chosen.terms.contains(&false), "{pattern}");
@@ -146,7 +140,7 @@ fn large_counts_take_several_entries() {
     for position in [position, position.flip_colours()] {
         coding.encode_position(&position, &mut Trace::default(), &mut batch);
     }
-    let pawns = crate::support::kit::term_named("bishops.pawns").index();
+    let pawns = crate::support::kit::term_named("bishops.pawns");
     for (row, expected) in [[127, 69], [-128, -68]].into_iter().enumerate() {
         let entries = batch.normal.entries_of_row(row).filter(|(term, _)| *term == pawns);
         assert_eq!(entries.map(|(_, count)| count).collect::<Vec<_>>(), expected);
@@ -162,12 +156,12 @@ fn colours_are_equal() {
         assert!((fast.evaluate(&position) - fast.evaluate(&flipped)).abs() < 1e-6);
         let (trace, other) = (traced(&position), traced(&flipped));
         let colours = [Color::White, Color::Black];
-        for term in Term::all_terms() {
+        for (term, TermEntry { name, kind, .. }) in built_in_list().terms.iter().enumerate() {
             let [white, black] = colours.map(|colour| trace.term_count(term, colour));
             let found = colours.map(|colour| other.term_count(term, colour));
-            match term.kind() {
-                TermKind::Complexity => assert_eq!(found[0], white, "{} {position:?}", term.name()),
-                _ => assert_eq!(found, [black, white], "{} {position:?}", term.name()),
+            match kind {
+                TermKind::Complexity => assert_eq!(found[0], white, "{name} {position:?}"),
+                _ => assert_eq!(found, [black, white], "{name} {position:?}"),
             }
         }
     }
@@ -260,7 +254,7 @@ fn files_and_tensors_keep_the_weights() {
     }
     let mut weights = HceWeights::zeros_with_scale(400.0);
     weights.tempo = -0.004;
-    let a8 = crate::support::kit::term_named("psqt.rook.a8").index();
+    let a8 = crate::support::kit::term_named("psqt.rook.a8");
     weights.values[a8] = [1.2345, -7.0];
     let rounded = weights.clone().round_values(2);
     assert_eq!((rounded.tempo, rounded.values[a8]), (0.0, [1.23, -7.0]));
@@ -275,7 +269,7 @@ fn files_and_tensors_keep_the_weights() {
 fn wrong_files_are_named() {
     let mut weights = HceWeights::default();
     // Tables of zeros are left out.
-    weights.values[crate::support::kit::term_named("psqt.king.e1").index()] = [1.0, 1.0];
+    weights.values[crate::support::kit::term_named("psqt.king.e1")] = [1.0, 1.0];
     let good = weights.to_json();
     for (from, to, expected) in [
         ("\"format\"", "\"form\"", "missing field `format`"),
