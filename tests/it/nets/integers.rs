@@ -291,6 +291,13 @@ fn wrong_descriptions_name_the_key() {
         let said = complaint(nnuance().arg("eval").arg(&net).arg(position));
         assert!(said.contains(expected) && said.trim_end().lines().count() == 1, "{said}");
     }
+    // A run that starts from the net reads the same description.
+    fs::write(net.with_extension("toml"), right.replace("hidden = 6", "hidden = 5")).unwrap();
+    let start = format!("net.start={:?}", net.to_string_lossy());
+    let mut train = nnuance();
+    train.args(["train", "configs/quickstart-net.toml", "--set", &start, "--out"]);
+    let refusal = complaint(train.arg(folder.path().join("run")));
+    assert!(refusal.contains("`hidden` is 5"), "{refusal}");
     let scale = right.clone() + "scale = 800\n";
     let [usual, doubled] = [right, scale].map(|description| {
         fs::write(net.with_extension("toml"), description).unwrap();
