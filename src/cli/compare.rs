@@ -13,7 +13,7 @@ use crate::run::evaluation_names::{make_names_distinct, require_distinct_evaluat
 use crate::run::evaluator::Evaluator;
 use crate::run::honest::select_positions;
 use crate::run::measure::{self, Measurement, read_positions};
-use crate::run::{moves, played};
+use crate::run::{Host, moves, played};
 
 /// Compare evaluations by their loss on the results of games
 #[derive(clap::Args)]
@@ -71,11 +71,9 @@ pub fn run_command(args: Args) -> Result<()> {
     require_distinct_evaluations(&args.evaluations)?;
     let terminal = Terminal::default();
     let device = args.device.to_options().open_device(Precision::F32)?;
-    let mut evaluators: Vec<Evaluator> = args
-        .evaluations
-        .iter()
-        .map(|name| Evaluator::open_evaluation(name, &device, &terminal))
-        .collect::<Result<_>>()?;
+    let host = Host { device, listener: &terminal };
+    let open = |name: &String| Evaluator::open_evaluation(name, &host);
+    let mut evaluators = args.evaluations.iter().map(open).collect::<Result<Vec<_>>>()?;
     make_names_distinct(&mut evaluators);
     let games = (!args.pgn.is_empty()).then(|| played::read_matches(&args.pgn)).transpose()?;
     let filter = args.filter.given_filter();

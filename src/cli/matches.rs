@@ -143,7 +143,7 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
     let device = args.device.to_options().open_device(Precision::F32)?;
     let mut players: Vec<Box<dyn PlayerFactory>> = Vec::new();
     for name in &args.evaluations {
-        players.push(Box::new(open_searcher(name, &device, args.hash)?));
+        players.push(Box::new(open_searcher(name, device.clone(), args.hash)?));
     }
     for program in &args.engines {
         let settings = open_engine(program, &args.arguments, &args.options, args.hash);

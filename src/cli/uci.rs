@@ -17,7 +17,7 @@ use crate::engine::{PlayerFactory as _, clock::Alarm};
 use crate::format::lines::Text;
 use crate::interface::{self, GoCommand, UciCommand};
 use crate::model::Precision;
-use crate::run::SearchPlayer;
+use crate::run::{Host, SearchPlayer};
 use crate::sample::Position;
 use crate::search::{Evaluate, SearchGame, SearchResult, SearchSettings, Searcher};
 
@@ -50,8 +50,8 @@ const MAX_OVERHEAD: u64 = 5_000;
 
 pub fn run_command(args: Args) -> Result<()> {
     let device = args.device.to_options().open_device(Precision::F32)?;
-    let terminal = Terminal::default();
-    let player = SearchPlayer::open_player(&args.evaluation, &device, &terminal)?;
+    let host = Host { device, listener: &Terminal::default() };
+    let player = SearchPlayer::open_player(&args.evaluation, &host)?;
     let scale = args.fitted_scale.unwrap_or_else(|| player.search_scale());
     ensure!(scale > 0.0 && scale.is_finite(), "--fitted-scale must be above 0, found {scale}");
     let searcher = Searcher::new(MEBIBYTES);

@@ -60,8 +60,9 @@ pub fn base_fact(base: Option<&export::StoredBase>) -> Result<Option<(String, St
     base.map(|base| format_fact(BASE, base)).transpose()
 }
 
-/// Opens a base for evaluating positions.
-pub fn open_base(base: &export::StoredBase) -> Result<Base> {
+/// Opens a base, if there is one, for evaluating positions.
+pub fn open_base(base: Option<&export::StoredBase>) -> Result<Option<Base>> {
+    let Some(base) = base else { return Ok(None) };
     let read = || -> Result<Evaluation> {
         Ok(match &base.below {
             export::StoredEvaluation::Terms(text) => {
@@ -73,5 +74,5 @@ pub fn open_base(base: &export::StoredBase) -> Result<Base> {
         })
     };
     let evaluation = read().with_context(|| format!("base {}", base.name))?;
-    Ok(Base { evaluation, scale: base.scale })
+    Ok(Some(Base { evaluation, scale: base.scale }))
 }

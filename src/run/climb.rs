@@ -16,10 +16,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::SearchPlayer;
 use super::arena::{MatchRules, TimeControl, play_match};
 use super::folder::{REPORT, is_finished};
 use super::train::{RunContext, begin_or_resume};
+use super::{Host, SearchPlayer};
 use crate::config::Config;
 use crate::engine::game::Adjudication;
 use crate::engine::journal;
@@ -27,7 +27,6 @@ use crate::engine::opening::Openings;
 use crate::engine::{JobPart, Limit, ParallelPlayers, PlayerFactory, SelfplayJob, play_games};
 use crate::format::viriformat;
 use crate::input;
-use crate::model::{Compute, Device};
 use crate::output;
 use crate::report::TextTable;
 use crate::report::elo::{PairCounts, PairedGames, rate_players};
@@ -81,7 +80,7 @@ pub struct Climb<'a> {
     settings: &'a ClimbSettings,
     out: &'a Path,
     context: &'a RunContext<'a>,
-    device: (Device, Compute),
+    host: Host<'a>,
     /// Finished generations, from 1 on.
     pub generations: Vec<ClimbGeneration>,
 }
@@ -94,8 +93,8 @@ impl<'a> Climb<'a> {
         out: &'a Path,
         context: &'a RunContext<'a>,
     ) -> Result<Self> {
-        let device = context.device.open_for(&config)?;
-        let climb = Self { config, settings, out, context, device, generations: Vec::new() };
+        let host = context.open_host(&config)?;
+        let climb = Self { config, settings, out, context, host, generations: Vec::new() };
         climb.open_player(0)?;
         Ok(climb)
     }
@@ -157,7 +156,7 @@ impl<'a> Climb<'a> {
 
     fn open_player(&self, number: u64) -> Result<SearchPlayer> {
         let name = self.evaluation_path(number);
-        SearchPlayer::open_player(&name.to_string_lossy(), &self.device, self.context.listener)
+        SearchPlayer::open_player(&name.to_string_lossy(), &self.host)
     }
 
     fn selfplay_openings() -> Openings {

@@ -94,7 +94,7 @@ pub fn select_positions(
         if let Some(why) = evaluator.explain_untrained() {
             cautions[evaluation].push(format!("{name}: {why}"));
         }
-        cautions[evaluation].extend(evaluator.cautions.iter().cloned());
+        cautions[evaluation].extend(evaluator.caution.clone());
         match &evaluator.recipe {
             Some(recipe) => known.push((evaluation, name, recipe)),
             None => cautions[evaluation].push(format!("the training data of {name} are unknown")),

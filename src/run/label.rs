@@ -2,21 +2,15 @@
 
 use anyhow::{Context, Result, anyhow};
 
-use super::Evaluator;
 use super::path::evaluated_file;
+use super::{Evaluator, Host};
 use crate::evaluation::Evaluation;
-use crate::model::{Compute, Device};
-use crate::progress::Progress;
 use crate::sample::{Position, Sample};
 use crate::score::Score;
 
 /// Opens an evaluation as engines have it, of a run its net. Fails if it needs more than positions.
-pub fn open_static(
-    name: &str,
-    device: &(Device, Compute),
-    listener: &dyn Progress,
-) -> Result<Evaluation> {
-    let evaluator = Evaluator::open_in_centipawns(&evaluated_file(name), device, listener)?;
+pub fn open_static(name: &str, host: &Host) -> Result<Evaluation> {
+    let evaluator = Evaluator::open_in_centipawns(&evaluated_file(name), host)?;
     evaluator.ensure_needs_only_position()?;
     let evaluation = evaluator.engine_evaluation().map_err(|why| anyhow!("{name}: {why}"))?;
     Ok(evaluation.context("it evaluates positions alone")?.clone())

@@ -5,15 +5,13 @@ use std::sync::atomic::Ordering;
 use anyhow::Result;
 use shakmaty::Position as _;
 
-use super::Evaluator;
 use super::path::evaluated_file;
+use super::{Evaluator, Host};
 use crate::engine::clock::{Alarm, Stopwatch};
 use crate::engine::player::{Limit, MoveResult};
 use crate::engine::uci::{EngineFault, GameLine};
 use crate::engine::{EngineError, Player, PlayerFactory};
 use crate::interface::Budget;
-use crate::model::{Compute, Device};
-use crate::progress::Progress;
 use crate::search::{Evaluate, Limits, SearchGame, SearchSettings, Searcher};
 
 /// An evaluation that plays with the built-in search, on one thread per player.
@@ -31,12 +29,8 @@ impl SearchPlayer {
     pub const MEBIBYTES: usize = 4;
 
     /// Opens an evaluation that can play. For the folder of a run it is the net.
-    pub fn open_player(
-        name: &str,
-        device: &(Device, Compute),
-        listener: &dyn Progress,
-    ) -> Result<Self> {
-        let evaluator = Evaluator::open_in_centipawns(&evaluated_file(name), device, listener)?;
+    pub fn open_player(name: &str, host: &Host) -> Result<Self> {
+        let evaluator = Evaluator::open_in_centipawns(&evaluated_file(name), host)?;
         evaluator.search_evaluation()?;
         Ok(Self { evaluator, mebibytes: Self::MEBIBYTES })
     }

@@ -6,13 +6,12 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::base::{base_fact, base_terms, open_base, read_base, replace_base_terms};
+use super::base::{base_fact, base_terms, read_base, replace_base_terms};
 use super::terms::RunTerms;
 use crate::config::{Config, Traces};
 use crate::data_file::DataFile;
 use crate::export::{self, StartNet};
 use crate::input;
-use crate::loader::Base;
 use crate::model::ModelKind;
 use crate::resume_point::ReadFacts;
 use crate::sketch::Sketch;
@@ -140,11 +139,6 @@ impl Recipe {
                 file.bad_records = Some(*bad);
             }
         }
-    }
-
-    /// Opens the base evaluation of the net.
-    pub fn open_base(&self) -> Result<Option<Base>> {
-        self.base.as_ref().map(open_base).transpose()
     }
 
     pub fn validation_files(&self) -> &[DataFile] {

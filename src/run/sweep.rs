@@ -271,9 +271,8 @@ impl<'a> Sweep<'a> {
         run: &Path,
         config: &Config,
     ) -> Result<Vec<f64>> {
-        let device = self.context.device.open_for(config)?;
-        let name = run.to_string_lossy();
-        let evaluator = Evaluator::open_evaluation(&name, &device, self.context.listener)?;
+        let host = self.context.open_host(config)?;
+        let evaluator = Evaluator::open_evaluation(&run.to_string_lossy(), &host)?;
         let evaluation = evaluator.predict_samples(samples, &config.file.data.all_files())?;
         Ok(squared_errors(&evaluation, truth)?)
     }

@@ -25,7 +25,7 @@ use crate::net::{StoredArray, stored_arrays};
 use crate::output;
 use crate::progress::Progress;
 use crate::report::wrap_sentence;
-use crate::train::checkpoint::Checkpoint;
+use crate::train::checkpoint::{Checkpoint, RunState};
 use crate::train::ranks::Ranks;
 use crate::train::schedule::{ScheduleError, Span, Stages};
 use crate::train::{self, End, KeepRule, Rounding, Training, TrainingSettings};
@@ -49,7 +49,7 @@ pub struct RunContext<'a> {
 }
 
 impl<'a> RunContext<'a> {
-    fn open_host(&self, config: &Config) -> Result<Host<'a>> {
+    pub(super) fn open_host(&self, config: &Config) -> Result<Host<'a>> {
         Ok(Host { device: self.device.open_for(config)?, listener: self.listener })
     }
 }
@@ -77,12 +77,8 @@ fn begin_run(
     let (recipe, start) = start::prepare_recipe(config, &host)?;
     join::broadcast_recipe(&recipe, None, &host, context.ranks)?;
     let (mut run, mut weights) = OpenRun::open(recipe, None, host, context)?;
-    let mut optimizer = Vec::new();
-    if let Some(start) = start {
-        // Without a state of the optimiser, terms that are trained with a net come from its base.
-        weights.0.extend(start.weights.0);
-        optimizer = start.optimizer;
-    }
+    // Without a state of the optimiser, terms that are trained with a net come from its base.
+    weights.0.extend(start.weights.0);
     run.describe_data()?;
     // Checked before the folder is cleared.
     let settings = run.run_settings()?;
@@ -91,7 +87,8 @@ fn begin_run(
     let mut facts = run.recipe.header_facts()?;
     facts.insert(COMPUTE.into(), describe_compute(&run.host.device.1));
     facts.insert(POSITIONS.into(), run.data.scan.counts.train.to_string());
-    let checkpoint = Checkpoint { weights, optimizer, facts, ..Checkpoint::default() };
+    let state = RunState::default();
+    let checkpoint = Checkpoint { weights, optimizer: start.optimizer, state, facts };
     run.train_from(checkpoint, &settings, folder)
 }
 

@@ -18,7 +18,7 @@ use crate::evaluation::Evaluation;
 use crate::model::{Compute, Device, Precision};
 use crate::output;
 use crate::progress::Progress;
-use crate::run::{DeviceOptions, SearchPlayer, open_static};
+use crate::run::{DeviceOptions, Host, SearchPlayer, open_static};
 
 /// Folder of games on Debian and related systems.
 const GAMES: &str = "/usr/games";
@@ -93,7 +93,7 @@ impl Engines {
             "a static label is the value of an evaluation: name one with --with, a net for example",
         )?;
         let device = DeviceOptions::default().open_device(Precision::F32)?;
-        open_static(name, &device, &Terminal::default())
+        open_static(name, &Host { device, listener: &Terminal::default() })
     }
 
     pub fn parallel_players(&self) -> Result<ParallelPlayers> {
@@ -104,7 +104,7 @@ impl Engines {
     fn player_factory(&self) -> Result<Arc<dyn PlayerFactory>> {
         if let Some(name) = &self.with {
             let device = DeviceOptions::default().open_device(Precision::F32)?;
-            return Ok(Arc::new(open_searcher(name, &device, self.hash)?));
+            return Ok(Arc::new(open_searcher(name, device, self.hash)?));
         }
         let program = match &self.engine {
             Some(program) => program.clone(),
@@ -121,10 +121,11 @@ impl Engines {
 /// Opens a player by the search of nnuance; `hash` is the size of its table in MB.
 pub fn open_searcher(
     evaluation: &str,
-    device: &(Device, Compute),
+    device: (Device, Compute),
     hash: Option<u32>,
 ) -> Result<SearchPlayer> {
-    let player = SearchPlayer::open_player(evaluation, device, &Terminal::default())?;
+    let host = Host { device, listener: &Terminal::default() };
+    let player = SearchPlayer::open_player(evaluation, &host)?;
     Ok(player.with_tables(hash.map_or(SearchPlayer::MEBIBYTES, |size| size as usize)))
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 
 use super::Recipe;
+use super::base::open_base;
 use crate::config::Objective;
 use crate::evaluation::Evaluation;
 use crate::export::{prove, quantise};
@@ -47,7 +48,8 @@ impl QuietSearcher {
                             fit none; lower `optimizer.clip`";
                 let net = quantise(weights, net, recipe.config.scales).context(cure)?;
                 prove(&net).map_err(anyhow::Error::msg).context(cure)?;
-                Evaluation::from_net(net, recipe.open_base()?.map(|base| base.evaluation))
+                let base = open_base(recipe.base.as_ref())?;
+                Evaluation::from_net(net, base.map(|base| base.evaluation))
             }
             (None, Some(terms)) => {
                 Evaluation::from_terms(&terms.read_weights(weights, scale, true)?)
