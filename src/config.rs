@@ -114,7 +114,7 @@ impl Config {
             let scale = source.score_scale.unwrap_or(win_rate.scale);
             SourceTarget::new(WinRateModel { scale, ..win_rate }, source.wdl)
         });
-        [win_rate.into()].into_iter().chain(targets).collect()
+        [SourceTarget::new(win_rate, None)].into_iter().chain(targets).collect()
     }
 
     /// The options for reading the files of a source, or files without one.

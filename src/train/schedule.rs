@@ -341,10 +341,6 @@ struct StageInRun {
 pub(super) const TOLERANCE: f64 = 1e-9;
 
 impl RunSchedule {
-    pub fn constant(value: f64) -> Self {
-        Self(vec![ScheduleStage::constant(value).stage_alone()])
-    }
-
     /// Returns the value at training progress `done` in 0..=1.
     pub fn value_at(&self, done: f64) -> f64 {
         let last = self.0.len() - 1;

@@ -25,11 +25,6 @@ pub struct WinRateModel {
 }
 
 impl WinRateModel {
-    /// Makes the model `sigmoid(score / scale)`.
-    pub fn from_scale(scale: f64) -> Self {
-        Self { scale, offset: 0.0, clamp: f64::INFINITY }
-    }
-
     /// Returns the expected result of a score in centipawns, 0 to 1.
     pub fn expected_result(self, score: f64) -> f64 {
         let Self { scale, offset, clamp } = self;
@@ -69,12 +64,6 @@ impl SourceTarget {
             Some(&expected) if whole as f32 == score => expected,
             _ => self.win_rate.expected_result(score.into()),
         }
-    }
-}
-
-impl From<WinRateModel> for SourceTarget {
-    fn from(win_rate: WinRateModel) -> Self {
-        Self::new(win_rate, None)
     }
 }
 

@@ -13,7 +13,6 @@ use super::base::open_base;
 use crate::config::Objective;
 use crate::evaluation::Evaluation;
 use crate::export::{prove, quantise};
-use crate::hce::HceWeights;
 use crate::loader::Prepare;
 use crate::search::{Evaluate, QuietEnd, follow_moves};
 use crate::weights::Weights;
@@ -33,7 +32,7 @@ pub fn preparation_for(recipe: &Recipe, weights: &Weights) -> Result<Arc<dyn Pre
 }
 
 pub struct QuietSearcher {
-    evaluation: Evaluation,
+    pub evaluation: Evaluation,
     /// Centipawns per logit.
     pub scale: f64,
 }
@@ -57,10 +56,6 @@ impl QuietSearcher {
             (None, None) => unreachable!("a model without a net has terms"),
         };
         Ok(Self { evaluation, scale })
-    }
-
-    pub fn from_terms(weights: &HceWeights, scale: f64) -> Self {
-        Self { evaluation: Evaluation::from_terms(weights), scale }
     }
 
     pub fn open_evaluation(&self) -> Box<dyn Evaluate + Send + '_> {

@@ -42,14 +42,6 @@ struct SearchState {
     loss: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SweepCounts {
-    pub tried: usize,
-    pub moved: usize,
-    /// Mean loss of all positions after the sweep.
-    pub loss: f64,
-}
-
 /// Largest absolute value of a trained weight, in centipawns.
 pub const LIMIT: i32 = 1 << 15;
 /// Minimum share by which a trial must lower the summed loss: less may be rounding.
@@ -124,16 +116,15 @@ impl Search {
 
     /// Tries every trained weight once, in numerical order: one `step` up, or else one down. A
     /// single step lets the other weights react. After a sweep with step 1 and no change, no step
-    /// of a single weight lowers the loss.
-    pub fn sweep(&mut self, step: u16) -> SweepCounts {
+    /// of a single weight lowers the loss. Returns the number of changed weights.
+    pub fn sweep(&mut self, step: u16) -> usize {
         let step = f64::from(step);
         let threshold = -LEAST * self.sum();
-        let (mut tried, mut moved) = (0, 0);
+        let mut moved = 0;
         for number in 0..self.movable.len() {
             if !self.movable[number] {
                 continue;
             }
-            tried += 1;
             let weight = self.point.0[number];
             let changes = self.trial(number, step);
             let lowers = |(by, change): &(f64, f64)| {
@@ -144,7 +135,7 @@ impl Search {
                 moved += 1;
             }
         }
-        SweepCounts { tried, moved, loss: self.loss() }
+        moved
     }
 
     /// Computes the changes of the summed loss if the weight moves up by `step`, and if it moves
