@@ -8,12 +8,11 @@ use super::data::select::FilterKeys;
 use super::options::{DataFiles, DeviceArgs};
 use super::out;
 use super::terminal::Terminal;
-use crate::model::Precision;
 use crate::run::evaluation_names::{make_names_distinct, require_distinct_evaluations};
 use crate::run::evaluator::Evaluator;
 use crate::run::honest::select_positions;
 use crate::run::measure::{self, Measurement, read_positions};
-use crate::run::{Host, moves, played};
+use crate::run::{moves, played};
 
 /// Compare evaluations by their loss on the results of games
 #[derive(clap::Args)]
@@ -70,8 +69,7 @@ const OPENING: u16 = 16;
 pub fn run_command(args: Args) -> Result<()> {
     require_distinct_evaluations(&args.evaluations)?;
     let terminal = Terminal::default();
-    let device = args.device.to_options().open_device(Precision::F32)?;
-    let host = Host { device, listener: &terminal };
+    let host = args.device.to_options().open_host(&terminal)?;
     let open = |name: &String| Evaluator::open_evaluation(name, &host);
     let mut evaluators = args.evaluations.iter().map(open).collect::<Result<Vec<_>>>()?;
     make_names_distinct(&mut evaluators);

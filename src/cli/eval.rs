@@ -9,9 +9,8 @@ use super::out;
 use super::terminal::Terminal;
 use crate::format::lines::{LONGEST, Text};
 use crate::format::{fen_of_line, unpack};
-use crate::model::Precision;
+use crate::run::Evaluator;
 use crate::run::path::evaluated_file;
-use crate::run::{Evaluator, Host};
 use crate::sample::{Position, Sample};
 
 /// Evaluate positions, one line `FEN;cp` each
@@ -52,8 +51,8 @@ const BLOCK: usize = 1024;
 pub type GivenPosition = (String, Position);
 
 pub fn run_command(args: Args) -> Result<()> {
-    let device = args.device.to_options().open_device(Precision::F32)?;
-    let host = Host { device, listener: &Terminal::default() };
+    let terminal = Terminal::default();
+    let host = args.device.to_options().open_host(&terminal)?;
     let evaluator = Evaluator::open_evaluation(&evaluated_file(&args.evaluation), &host)?;
     evaluator.ensure_needs_only_position()?;
     let mut positions = args.positions.read_positions()?;

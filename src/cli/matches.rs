@@ -13,7 +13,6 @@ use super::{INTERRUPTED, out};
 use crate::digits::count_noun;
 use crate::engine::{EngineError, JobPart, PlayerFactory, journal};
 use crate::interface::Clock;
-use crate::model::Precision;
 use crate::progress::Progress as _;
 use crate::report::elo::{PlayerDifference, Sprt, meetings_table, rate_players};
 use crate::report::wrap_all;
@@ -140,10 +139,11 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
     let count = args.evaluations.len() + args.engines.len();
     ensure!(count >= 2, "a match is between two at least; name another evaluation, or an --engine");
     ensure!(args.sprt.is_none() || count == 2, "--sprt is for two players, not {count}");
-    let device = args.device.to_options().open_device(Precision::F32)?;
+    let terminal = Terminal::default();
+    let host = args.device.to_options().open_host(&terminal)?;
     let mut players: Vec<Box<dyn PlayerFactory>> = Vec::new();
     for name in &args.evaluations {
-        players.push(Box::new(open_searcher(name, device.clone(), args.hash)?));
+        players.push(Box::new(open_searcher(name, &host, args.hash)?));
     }
     for program in &args.engines {
         let settings = open_engine(program, &args.arguments, &args.options, args.hash);

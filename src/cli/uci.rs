@@ -16,8 +16,7 @@ use super::terminal::Terminal;
 use crate::engine::{PlayerFactory as _, clock::Alarm};
 use crate::format::lines::Text;
 use crate::interface::{self, GoCommand, UciCommand};
-use crate::model::Precision;
-use crate::run::{Host, SearchPlayer};
+use crate::run::SearchPlayer;
 use crate::sample::Position;
 use crate::search::{Evaluate, SearchGame, SearchResult, SearchSettings, Searcher};
 
@@ -49,8 +48,8 @@ const OVERHEAD: u64 = 10;
 const MAX_OVERHEAD: u64 = 5_000;
 
 pub fn run_command(args: Args) -> Result<()> {
-    let device = args.device.to_options().open_device(Precision::F32)?;
-    let host = Host { device, listener: &Terminal::default() };
+    let terminal = Terminal::default();
+    let host = args.device.to_options().open_host(&terminal)?;
     let player = SearchPlayer::open_player(&args.evaluation, &host)?;
     let scale = args.fitted_scale.unwrap_or_else(|| player.search_scale());
     ensure!(scale > 0.0 && scale.is_finite(), "--fitted-scale must be above 0, found {scale}");

@@ -46,13 +46,21 @@ pub fn base_terms(base: &export::StoredBase) -> Result<HceWeights> {
     }
 }
 
+/// Reads the terms of a base from a checkpoint of its net: as `trained`, or as they were before.
+pub fn read_base_terms(
+    base: &export::StoredBase,
+    weights: &Weights,
+    trained: bool,
+) -> Result<HceWeights> {
+    let HceWeights { list, scale, scale_factor, source, .. } = base_terms(base)?;
+    let terms = HceWeights::from_weights(weights, list, scale, trained)?;
+    Ok(HceWeights { scale_factor, source, ..terms })
+}
+
 /// Reads the terms of a base after training with a net.
 pub fn trained_terms(base: &export::StoredBase, weights: &Weights) -> Result<HceWeights> {
-    let before = base_terms(base)?;
-    let scale_factor = before.scale_factor;
-    let now = HceWeights::from_weights(weights, before.list, before.scale, true)?;
-    let source = format!("{}, trained on together with a net", base.name);
-    Ok(HceWeights { scale_factor, source: Some(source), ..now }.round_values(2))
+    let source = Some(format!("{}, trained on together with a net", base.name));
+    Ok(HceWeights { source, ..read_base_terms(base, weights, true)? }.round_values(2))
 }
 
 /// Formats the header entry of a base.

@@ -74,6 +74,11 @@ impl DeviceOptions {
         Ok((device, compute))
     }
 
+    /// Opens the device for evaluations, in 32 bits.
+    pub fn open_host<'a>(&self, listener: &'a dyn Progress) -> Result<Host<'a>> {
+        Ok(Host { device: self.open_device(Precision::F32)?, listener })
+    }
+
     /// Opens the device for a run, whose precision is for the fused operations of the CPU alone.
     pub fn open_for(&self, config: &Config) -> Result<(Device, Compute)> {
         let (device, mut compute) = self.open_device(Precision::F32)?;

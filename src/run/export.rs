@@ -113,7 +113,8 @@ pub struct ExportPositions {
 /// Origin of a checkpoint, from its header.
 pub struct Origin {
     pub provenance: Provenance,
-    recipe: Option<Recipe>,
+    /// Recipe in the header; None for a net that a manifest describes.
+    pub recipe: Option<Recipe>,
 }
 
 impl Origin {

@@ -18,7 +18,7 @@ use anyhow::{Error, Result, bail};
 
 use super::device::{DeviceOptions, Host, describe_compute};
 use super::folder::{self, RunFolder};
-use super::objective::{self, Rounds};
+use super::objective::{self, Round, round_length};
 use super::recipe::{COMPUTE, POSITIONS, Recipe};
 use crate::config::Config;
 use crate::net::{StoredArray, stored_arrays};
@@ -292,11 +292,11 @@ impl<'a> OpenRun<'a> {
         let &RunContext { listener, ranks, .. } = *context;
         let config = &recipe.config;
         let kind = recipe.model_kind()?;
-        let rounds = Rounds::from_config(config, &config.run_span(data.scan.counts.train));
+        let round_length = round_length(config, &config.run_span(data.scan.counts.train));
         loop {
             let mut until = u64::MAX;
-            if let Some(rounds) = rounds {
-                let round = rounds.enter_round(&checkpoint, folder)?;
+            if let Some(length) = round_length {
+                let round = Round::enter_round(length, &checkpoint, folder)?;
                 let by = objective::preparation_for(recipe, &round.weights)?;
                 let spread = data.prepare_round(by, round.spread, config, listener)?;
                 round.write_round(spread, folder)?;

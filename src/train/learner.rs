@@ -45,9 +45,7 @@ impl<'a> Learner<'a> {
         };
         let average = settings.average_decay.map(|_| selected);
         let rule = if settings.name.is_direct() {
-            Direct::new(settings, &record).map(|direct| MeanRule::Direct(Box::new(direct)))
-        } else if record.is_empty() {
-            Ok(MeanRule::Gradient(settings.build_optimizer(job.compute).into()))
+            Direct::new(settings, &record).map(|direct| MeanRule::Direct(direct.into()))
         } else {
             let loaded = settings.build_optimizer(job.compute).load_state(&record, job.device);
             loaded.map(|optimizer| MeanRule::Gradient(optimizer.into()))

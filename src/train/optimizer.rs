@@ -287,8 +287,12 @@ impl ModelOptimizer {
         weights.to_bytes(&facts, &[])
     }
 
-    /// Loads the state of a file. Fails if the file does not belong to such an optimiser.
+    /// Loads the state of a file; a new optimiser has no bytes and no state. Fails if the file does
+    /// not belong to such an optimiser.
     pub fn load_state(mut self, bytes: &[u8], device: &Device) -> Result<Self, StateError> {
+        if bytes.is_empty() {
+            return Ok(self);
+        }
         let file = Weights::from_bytes(bytes)?;
         for (id, steps) in &file.facts {
             let array = |index: usize| {

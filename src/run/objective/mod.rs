@@ -19,7 +19,7 @@ use crate::weights::Weights;
 
 pub use moves::{Moves, is_lesson, select_samples};
 pub use quiescence::QuietEnds;
-pub use rounds::Rounds;
+pub use rounds::{Round, round_length};
 
 /// Returns the preparation of a run's rows by these weights. Fails if they do not fit integers.
 pub fn preparation_for(recipe: &Recipe, weights: &Weights) -> Result<Arc<dyn Prepare>> {
@@ -41,8 +41,8 @@ impl QuietSearcher {
     /// Creates a searcher with a run's terms, or the integers of its net. Fails if they do not fit.
     pub fn from_weights(recipe: &Recipe, weights: &Weights) -> Result<Self> {
         let scale = recipe.config.scale;
-        let evaluation = match (recipe.config.architecture(), recipe.run_terms()?) {
-            (Some(net), _) => {
+        let evaluation = match recipe.config.architecture() {
+            Some(net) => {
                 let cure = "quiescence is searched with the integers of the net, and these weights \
                             fit none; lower `optimizer.clip`";
                 let net = quantise(weights, net, recipe.config.scales).context(cure)?;
@@ -50,10 +50,10 @@ impl QuietSearcher {
                 let base = open_base(recipe.base.as_ref())?;
                 Evaluation::from_net(net, base.map(|base| base.evaluation))
             }
-            (None, Some(terms)) => {
+            None => {
+                let terms = recipe.run_terms()?.context("no net, so terms")?;
                 Evaluation::from_terms(&terms.read_weights(weights, scale, true)?)
             }
-            (None, None) => unreachable!("a model without a net has terms"),
         };
         Ok(Self { evaluation, scale })
     }
