@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 
 use super::Host;
 use super::base::{open_base, replace_base_terms};
 use super::evaluation_names::short_name;
 use super::evaluator::{Evaluator, EvaluatorKind, FloatEvaluation};
 use super::folder::{BEST, NET};
-use super::path::{FileKind, kind_of, weights_file};
+use super::path::{FileKind, evaluated_file, kind_of, weights_file};
 use super::recipe::{self, Recipe};
 use super::terms::{RunTerms, of_json};
 use crate::digest::sha256_prefix;
@@ -67,6 +67,15 @@ impl Evaluator {
         let Some(terms) = recipe.run_terms()? else { return Ok(None) };
         let kind = kind_of_terms(&terms, terms.read_weights(&weights, recipe.config.scale, false)?);
         Ok(Some(Self::from_kind("start weights".to_string(), kind)))
+    }
+
+    /// Opens an evaluation as engines have it, of a run its net, in centipawns. Fails if it needs more
+    /// than positions.
+    pub fn open_static(name: &str, host: &Host) -> Result<Evaluation> {
+        let evaluator = Self::open_in_centipawns(&evaluated_file(name), host)?;
+        evaluator.ensure_needs_only_position()?;
+        let evaluation = evaluator.engine_evaluation().map_err(|why| anyhow!("{name}: {why}"))?;
+        Ok(evaluation.context("it evaluates positions alone")?.clone())
     }
 
     /// Opens an evaluation whose values are centipawns: internal units of engines are converted.

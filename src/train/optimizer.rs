@@ -384,6 +384,13 @@ impl LayerSettings {
         self.0.is_empty()
     }
 
+    /// Sets the clip of an array, unless it has one.
+    pub fn set_missing_clip(&mut self, name: &str, clip: f64) {
+        if self.layer_of(name).clip.is_none() {
+            self.0.entry(name.to_string()).or_default().clip = Some(clip);
+        }
+    }
+
     /// Returns the settings of an array. The longest matching name takes precedence.
     pub fn layer_of(&self, name: &str) -> ArraySettings {
         let matching = self.0.iter().filter(|(it, _)| stands_for(it, name));

@@ -17,7 +17,7 @@ use crate::engine::{
 use crate::evaluation::Evaluation;
 use crate::output;
 use crate::progress::Progress;
-use crate::run::{DeviceOptions, Host, SearchPlayer, open_static};
+use crate::run::{DeviceOptions, Evaluator, Host, SearchPlayer};
 
 /// Folder of games on Debian and related systems.
 const GAMES: &str = "/usr/games";
@@ -91,7 +91,7 @@ impl Engines {
         let name = self.with.as_ref().context(
             "a static label is the value of an evaluation: name one with --with, a net for example",
         )?;
-        open_static(name, &DeviceOptions::default().open_host(&Terminal::default())?)
+        Evaluator::open_static(name, &DeviceOptions::default().open_host(&Terminal::default())?)
     }
 
     pub fn parallel_players(&self) -> Result<ParallelPlayers> {

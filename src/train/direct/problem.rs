@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::batch::{Choices, TermBatch};
 use crate::loss::{Loss, sigmoid};
-use crate::sums::SumDerivatives;
+use crate::sums::Sums;
 use crate::train::TrainError;
 
 #[derive(Clone, Copy, Debug)]
@@ -216,7 +216,7 @@ impl Point {
         value + self.tempo() * f64::from(terms.turn[row])
     }
 
-    pub fn value_and_slopes(&self, terms: &TermBatch, row: usize) -> (f64, SumDerivatives) {
+    pub fn value_and_slopes(&self, terms: &TermBatch, row: usize) -> (f64, Sums) {
         let (sums, shares) = (terms.sum_row(row, self.pairs()), shares(terms, row));
         let value = sums.white_centipawns(shares) + self.tempo() * f64::from(terms.turn[row]);
         (value, sums.derivatives(shares))
