@@ -124,9 +124,8 @@ pub fn select_positions(
             let why = "games are known on one side only";
             cautions[evaluation].push(format!("whether {name} was trained on these: {why}"));
         }
-        let start = recipe.start.as_ref().and_then(|start| start.doubt.as_ref());
-        let base = recipe.base.as_ref().and_then(|base| base.doubt.as_ref());
-        for (how, doubt) in [("started from another net", start), ("is added to another", base)] {
+        let origins = ["started from another net", "is added to another"];
+        for (how, doubt) in origins.into_iter().zip(recipe.doubts()) {
             cautions[evaluation].extend(doubt.map(|doubt| format!("{name} {how}: {doubt}")));
         }
     }

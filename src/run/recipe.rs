@@ -141,6 +141,12 @@ impl Recipe {
         }
     }
 
+    /// Returns why the start, and why the base, may know games that the run holds out.
+    pub fn doubts(&self) -> [Option<&String>; 2] {
+        let start = self.start.as_ref().and_then(|start| start.doubt.as_ref());
+        [start, self.base.as_ref().and_then(|base| base.doubt.as_ref())]
+    }
+
     pub fn validation_files(&self) -> &[DataFile] {
         if self.validation.is_empty() { &self.data } else { &self.validation }
     }

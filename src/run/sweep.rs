@@ -298,8 +298,7 @@ impl<'a> Sweep<'a> {
             for seed in 0..self.seeds {
                 let (config, path) = self.run_of(member, seed)?;
                 let (_, recipe) = recipe::open_checkpoint(&path.join(BEST))?;
-                is_seen |= recipe.start.is_some_and(|start| start.doubt.is_some());
-                is_seen |= recipe.base.is_some_and(|base| base.doubt.is_some());
+                is_seen |= recipe.doubts().iter().any(Option::is_some);
                 seeds.push(self.sum_errors(&truth, samples, &path, &config)?);
             }
             measured.push(seeds);

@@ -24,7 +24,7 @@ use crate::config::Config;
 use crate::net::{StoredArray, stored_arrays};
 use crate::output;
 use crate::progress::Progress;
-use crate::report::wrap_sentence;
+use crate::report::wrap_all;
 use crate::train::checkpoint::{Checkpoint, RunState};
 use crate::train::ranks::Ranks;
 use crate::train::schedule::{ScheduleError, Span, Stages};
@@ -241,8 +241,7 @@ impl<'a> OpenRun<'a> {
         let opening = summary::opening_table(&self, settings, page_path.as_deref())?;
         listener.report_opening(opening.to_string().trim_end());
         let doubts = summary::list_doubts(config, scan).into_iter();
-        let doubts: String =
-            doubts.map(|doubt| wrap_sentence(&format!("caution: {doubt}"))).collect();
+        let doubts = wrap_all(doubts.map(|doubt| format!("caution: {doubt}")));
         if !doubts.is_empty() {
             listener.report_remark(&doubts);
         }
@@ -250,10 +249,9 @@ impl<'a> OpenRun<'a> {
         let total = settings.steps * config.run_span(scan.counts.train).batch;
         let total = (!settings.optimizer.name.is_direct()).then_some(total);
         let progress = listener.begin_guarded("training", total, checkpoint.state.positions);
-        let live = |run: &Self| {
-            LivePage::new(&run.recipe, &checkpoint.facts, settings.steps, folder, &run.host)
-        };
-        let live = page.then(|| live(&self)).transpose()?;
+        let open_page =
+            || LivePage::new(&self.recipe, &checkpoint.facts, settings.steps, folder, &self.host);
+        let live = page.then(open_page).transpose()?;
         let watch = live.as_ref().map_or(listener, |live| live as &dyn Progress);
         let (end, checkpoint) = self.take_steps(checkpoint, settings, &folder.path, watch)?;
         drop(progress);

@@ -114,16 +114,9 @@ pub fn finish_run(run: &OpenRun, folder: &RunFolder, end: End, last: u64) -> Res
     let path = folder.path_of(folder::BEST);
     let best = Checkpoint::read_file(&path)?;
     let RunState { step, best: lowest, .. } = best.state;
-    let what = match lowest {
-        Some(BestLoss { step: 0, loss }) => {
-            format!("nothing gained, the weights of the start, validation loss {loss:.6}")
-        }
-        Some(BestLoss { step, loss }) => format!("best validation loss {loss:.6}, at step {step}"),
-        None => format!("weights of step {step}"),
-    };
     let made = match &run.data.terms {
         Some(tuned) => {
-            let values = finish_terms(run, tuned, &best, &what, folder)?;
+            let values = finish_terms(run, tuned, &best, folder)?;
             RunResult::Terms(values, tuned.terms.engine.is_some())
         }
         None => {
@@ -161,12 +154,18 @@ fn finish_terms(
     run: &OpenRun,
     tuned: &TermData,
     best: &Checkpoint,
-    what: &str,
     folder: &RunFolder,
 ) -> Result<Vec<EffectiveValue>> {
     let recipe = &run.recipe;
     let exact = tuned.terms.read_weights(&best.weights, recipe.config.scale, true)?;
     let mut weights = exact.clone().round_values(2);
+    let what = match best.state.best {
+        Some(BestLoss { step: 0, loss }) => {
+            format!("nothing gained, the weights of the start, validation loss {loss:.6}")
+        }
+        Some(BestLoss { step, loss }) => format!("best validation loss {loss:.6}, at step {step}"),
+        None => format!("weights of step {}", best.state.step),
+    };
     weights.source = Some(format!("trained by nnuance: {what}"));
     let write =
         |name: &str, text: String| output::write_file(&folder.path_of(name), text.as_bytes());

@@ -105,19 +105,16 @@ fn open_start(
         export::factorised_as(&grown?, &larger, wanted)
     };
     let weights = weights.with_context(|| name.to_string())?;
-    if let Some((array, index, value)) = weights.non_finite() {
-        bail!("{name}: {array}[{index}] is {value}; start from an earlier checkpoint");
-    }
-    let mut start = Checkpoint { weights, ..Checkpoint::default() };
-    let mut origin = match &sidecar {
-        _ if goes_on => None,
-        Sidecar::Manifest(manifest) => Recipe::of_manifest(&manifest.provenance),
-        _ => Recipe::read_header(&source.facts).with_context(|| name.to_string())?,
-    };
-    if goes_on {
+    let (start, origin) = if goes_on {
         let (end, recipe) = open_end(&path, config)?;
-        (start, origin) = (end, Some(recipe));
-    }
+        (end, Some(recipe))
+    } else {
+        let origin = match &sidecar {
+            Sidecar::Manifest(manifest) => Recipe::of_manifest(&manifest.provenance),
+            _ => Recipe::read_header(&source.facts).with_context(|| name.to_string())?,
+        };
+        (Checkpoint { weights, ..Checkpoint::default() }, origin)
+    };
     listener.report_remark(&format!("starts from {name}: {shape}, {}", source.format.name));
     let doubt = report_doubt(&path, origin.as_ref(), config, listener);
     let start_net = StartNet {
@@ -175,10 +172,7 @@ fn report_doubt(
              ({})",
             config.test_share.0
         )),
-        Some(_) => origin.and_then(|recipe| {
-            let start = recipe.start.as_ref().and_then(|start| start.doubt.clone());
-            start.or_else(|| recipe.base.as_ref().and_then(|base| base.doubt.clone()))
-        }),
+        Some(_) => origin.and_then(|recipe| recipe.doubts().into_iter().flatten().next().cloned()),
     };
     if let Some(doubt) = &doubt {
         listener
