@@ -125,8 +125,7 @@ fn open_weights(bytes: &[u8], path: &Path, host: &Host) -> Result<Evaluator> {
     let base = open_base(recipe.as_ref().and_then(|recipe| recipe.base.as_ref()))?;
     let encoder = Encoder::for_net(&source.architecture).with_base(base);
     let kind = ModelKind::Net(source.architecture.clone());
-    let (device, compute) = &host.device;
-    let model = Model::new(&kind, &source.weights, device, *compute)?;
+    let model = Model::new(&kind, &source.weights, &host.device, host.compute)?;
     let fitted = fitted_to_floats(path, source.scales.scale.into());
     let floats = FloatEvaluation { model, encoder, source, integers: OnceLock::new() };
     Ok(opened(recipe, EvaluatorKind::FloatNet(Box::new(floats)), fitted))

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use anyhow::{Error, Result, bail};
 
-use super::device::{DeviceOptions, Host, describe_compute};
+use super::device::{DeviceOptions, Host};
 use super::folder::{self, RunFolder};
 use super::objective::{self, Round, round_length};
 use super::recipe::{COMPUTE, POSITIONS, Recipe};
@@ -50,7 +50,7 @@ pub struct RunContext<'a> {
 
 impl<'a> RunContext<'a> {
     pub(super) fn open_host(&self, config: &Config) -> Result<Host<'a>> {
-        Ok(Host { device: self.device.open_for(config)?, listener: self.listener })
+        self.device.open_for(config, self.listener)
     }
 }
 
@@ -85,7 +85,7 @@ fn begin_run(
     clear(folder)?;
     output::write_file(&folder.path_of(folder::CONFIG), run.recipe.config.to_toml().as_bytes())?;
     let mut facts = run.recipe.header_facts()?;
-    facts.insert(COMPUTE.into(), describe_compute(&run.host.device.1));
+    facts.insert(COMPUTE.into(), run.host.describe_compute());
     facts.insert(POSITIONS.into(), run.data.scan.counts.train.to_string());
     let state = RunState::default();
     let checkpoint = Checkpoint { weights, optimizer: start.optimizer, state, facts };
@@ -286,7 +286,7 @@ impl<'a> OpenRun<'a> {
         folder: &Path,
         watch: &dyn Progress,
     ) -> Result<(End, Checkpoint)> {
-        let Self { recipe, data, host: Host { device: (device, compute), .. }, context } = self;
+        let Self { recipe, data, host: Host { device, compute, .. }, context } = self;
         let &RunContext { listener, ranks, .. } = *context;
         let config = &recipe.config;
         let kind = recipe.model_kind()?;

@@ -55,7 +55,7 @@ pub(super) fn open_net_data(
     let lengths = scan.files.iter().map(|file| file.bytes).collect();
     let facts = ScanFacts { positions, lengths };
     let order = data_plan::pass_order(config, Some(scan.counts.train));
-    let layout = data_plan::choose_layout(config, host.device.1, &order, &facts, &scan.some);
+    let layout = data_plan::choose_layout(config, host.compute, &order, &facts, &scan.some);
     let sizes: Vec<f64> =
         section.sets.iter().map(|set| section.start_size.size_of_set(set)).collect();
     let mut weights = initial_of_size(net, config.file.seed, &sizes);

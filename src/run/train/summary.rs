@@ -12,7 +12,6 @@ use crate::digits::{count_noun, group_digits, positions_of_games};
 use crate::loader::{HeldOut, RejectCounts, Scan};
 use crate::report::fit::fit_scale;
 use crate::report::{NO_BREAK, TextTable};
-use crate::run::device::describe_compute;
 use crate::run::measure::score_share;
 use crate::sample::{Sample, scores_and_results};
 use crate::train::TrainingSettings;
@@ -78,7 +77,7 @@ pub fn opening_table(
         let k = 400.0 / (std::f64::consts::LN_10 * config.scale);
         row("scale", format!("{} centipawns a logit (Texel's K {k:.4})", config.scale));
     }
-    row("device", format!("{}, {}", host.describe_host(), describe_compute(&host.device.1)));
+    row("device", format!("{}, {}", host.describe_host(), host.describe_compute()));
     if let Some(page) = page {
         row("page", format!("{}, reloads itself while this trains", page.display()));
     }

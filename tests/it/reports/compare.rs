@@ -35,7 +35,7 @@ fn figures_of_known_evaluations() {
         .collect();
     let samples = collect_samples(&ReadPlan::new(vec![RECORDS.into()]), None, &|_| ()).unwrap();
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
-    let host = Host { device: (Device::flex(), Compute::Plain), listener: &SilentProgress };
+    let host = Host { device: Device::flex(), compute: Compute::Plain, listener: &SilentProgress };
     for name in &names {
         let evaluator = Evaluator::open_evaluation(name, &host).unwrap();
         let figures = FIGURES.iter().find(|it| it.0 == evaluator.name);

@@ -35,7 +35,7 @@ fn terms_in(folder: &Workdir) -> String {
 }
 
 fn open(path: &Path) -> Evaluator {
-    let host = Host { device: (Device::flex(), Compute::Plain), listener: &SilentProgress };
+    let host = Host { device: Device::flex(), compute: Compute::Plain, listener: &SilentProgress };
     Evaluator::open_evaluation(&path.to_string_lossy(), &host).unwrap()
 }
 
