@@ -8,7 +8,7 @@ pub mod select;
 mod shuffle;
 mod stats;
 
-pub use engine::{open_engine, open_searcher, parse_option, start_or_resume};
+pub use engine::{open_engine, parse_option, start_or_resume};
 pub use io::Reading;
 
 use std::process::ExitCode;

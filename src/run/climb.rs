@@ -152,7 +152,7 @@ impl<'a> Climb<'a> {
 
     fn open_player(&self, number: u64) -> Result<SearchPlayer> {
         let name = self.evaluation_path(number);
-        SearchPlayer::open_player(&name.to_string_lossy(), &self.host)
+        SearchPlayer::open_player(&name.to_string_lossy(), None, &self.host)
     }
 
     fn selfplay_openings() -> Openings {

@@ -69,18 +69,19 @@ impl Evaluator {
         Ok(Some(Self::from_kind("start weights".to_string(), kind)))
     }
 
-    /// Opens an evaluation as engines have it, of a run its net, in centipawns. Fails if it needs more
-    /// than positions.
+    /// Opens an evaluation as engines have it, in centipawns. Fails if it needs more than positions.
     pub fn open_static(name: &str, host: &Host) -> Result<Evaluation> {
-        let evaluator = Self::open_in_centipawns(&evaluated_file(name), host)?;
+        let evaluator = Self::open_in_centipawns(name, host)?;
         evaluator.ensure_needs_only_position()?;
         let evaluation = evaluator.engine_evaluation().map_err(|why| anyhow!("{name}: {why}"))?;
         Ok(evaluation.context("it evaluates positions alone")?.clone())
     }
 
-    /// Opens an evaluation whose values are centipawns: internal units of engines are converted.
+    /// Opens an evaluation, of a run its net, whose values are centipawns: internal units of engines
+    /// are converted.
     pub fn open_in_centipawns(name: &str, host: &Host) -> Result<Self> {
-        let mut opened = Self::open_evaluation(name, host)?;
+        let name = evaluated_file(name);
+        let mut opened = Self::open_evaluation(&name, host)?;
         if let EvaluatorKind::QuantisedNet(Evaluation::Net(net)) = &mut opened.kind
             && let Some(pawn) = Arc::make_mut(net).use_centipawns()
         {

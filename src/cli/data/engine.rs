@@ -17,7 +17,7 @@ use crate::engine::{
 use crate::evaluation::Evaluation;
 use crate::output;
 use crate::progress::Progress;
-use crate::run::{DeviceOptions, Evaluator, Host, SearchPlayer};
+use crate::run::{DeviceOptions, Evaluator, SearchPlayer};
 
 /// Folder of games on Debian and related systems.
 const GAMES: &str = "/usr/games";
@@ -103,7 +103,7 @@ impl Engines {
         if let Some(name) = &self.with {
             let terminal = Terminal::default();
             let host = DeviceOptions::default().open_host(&terminal)?;
-            return Ok(Arc::new(open_searcher(name, &host, self.hash)?));
+            return Ok(Arc::new(SearchPlayer::open_player(name, self.hash, &host)?));
         }
         let program = match &self.engine {
             Some(program) => program.clone(),
@@ -115,12 +115,6 @@ impl Engines {
         let settings = open_engine(&program, &self.arguments, &self.options, self.hash);
         Ok(Arc::new(EngineSettings { patience_ms: self.patience * 1000, ..settings }))
     }
-}
-
-/// Opens a player by the search of nnuance; `hash` is the size of its table in MB.
-pub fn open_searcher(evaluation: &str, host: &Host, hash: Option<u32>) -> Result<SearchPlayer> {
-    let player = SearchPlayer::open_player(evaluation, host)?;
-    Ok(player.with_tables(hash.map_or(SearchPlayer::MEBIBYTES, |size| size as usize)))
 }
 
 /// Describes a UCI program with arguments and options.
