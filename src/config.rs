@@ -175,11 +175,6 @@ impl Config {
         self.architecture().filter(|net| repeats && is_large(net)).map_or(0, most_pairs)
     }
 
-    /// The length of the run in steps, for data of `positions`.
-    pub fn step_count(&self, positions: u64) -> u64 {
-        self.run_span(positions).steps
-    }
-
     /// The length of the run by unit, for data of `positions`.
     pub fn run_span(&self, positions: u64) -> Span {
         self.span_of(&self.file.schedule.total_length(), positions)

@@ -278,7 +278,10 @@ impl ShownRun {
             (true, false) => String::new(),
             (false, _) => {
                 let positions = facts.get(POSITIONS).and_then(|text| text.parse().ok());
-                unfinished_state(state.step, positions.map(|it| run.recipe.config.step_count(it)))
+                unfinished_state(
+                    state.step,
+                    positions.map(|it| run.recipe.config.run_span(it).steps),
+                )
             }
         };
         Ok(run)

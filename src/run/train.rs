@@ -83,7 +83,7 @@ fn begin_run(
     // Checked before the folder is cleared.
     let settings = run.run_settings()?;
     clear(folder)?;
-    output::write_file(&folder.path_of(folder::CONFIG), run.recipe.config.to_toml().as_bytes())?;
+    output::write_file(&folder.path.join(folder::CONFIG), run.recipe.config.to_toml().as_bytes())?;
     let mut facts = run.recipe.header_facts()?;
     facts.insert(COMPUTE.into(), run.host.describe_compute());
     facts.insert(POSITIONS.into(), run.data.scan.counts.train.to_string());
@@ -237,7 +237,7 @@ impl<'a> OpenRun<'a> {
             ranks.broadcast_bytes(&mut checkpoint.to_bytes());
         }
         let (config, scan) = (&self.recipe.config, &self.data.scan);
-        let page_path = page.then(|| folder.path_of(folder::REPORT));
+        let page_path = page.then(|| folder.path.join(folder::REPORT));
         let opening = summary::opening_table(&self, settings, page_path.as_deref())?;
         listener.report_opening(opening.to_string().trim_end());
         let doubts = summary::list_doubts(config, scan).into_iter();
@@ -271,7 +271,7 @@ impl<'a> OpenRun<'a> {
             live.keep_page();
             if path.is_err() {
                 // The page without a comparison would be taken for that of the complete run.
-                let _ = std::fs::remove_file(folder.path_of(folder::REPORT));
+                let _ = std::fs::remove_file(folder.path.join(folder::REPORT));
             }
             path
         });

@@ -111,7 +111,7 @@ pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
 
 pub fn finish_run(run: &OpenRun, folder: &RunFolder, end: End, last: u64) -> Result<FinishedRun> {
     let recipe = &run.recipe;
-    let path = folder.path_of(folder::BEST);
+    let path = folder.path.join(folder::BEST);
     let best = Checkpoint::read_file(&path)?;
     let RunState { step, best: lowest, .. } = best.state;
     let made = match &run.data.terms {
@@ -120,21 +120,21 @@ pub fn finish_run(run: &OpenRun, folder: &RunFolder, end: End, last: u64) -> Res
             RunResult::Terms(values, tuned.terms.engine.is_some())
         }
         None => {
-            let net = folder.path_of(folder::NET);
+            let net = folder.path.join(folder::NET);
             let validating = &run.data.scan.validation.samples;
             let written = export::export_checkpoint(&path, &net, &recipe.config, validating)
                 .with_context(|| format!("{} stands, but gives no net", path.display()))?;
             let base = recipe.base.as_ref().filter(|_| recipe.config.tunes_base());
             let terms = base.map(|base| -> Result<PathBuf> {
                 let terms = trained_terms(base, &best.weights)?;
-                let path = folder.path_of(folder::BASE);
+                let path = folder.path.join(folder::BASE);
                 output::write_file(&path, terms.to_json().as_bytes())?;
                 Ok(path)
             });
             RunResult::Net(Box::new(written), terms.transpose()?)
         }
     };
-    let rows = log::read_rows(&folder.path_of(folder::LOG))?;
+    let rows = log::read_rows(&folder.path.join(folder::LOG))?;
     let training_loss = rows.iter().find(|row| row.step == step).and_then(|row| row.train_loss);
     let validation_loss = lowest.map(|best| best.loss);
     let (folder, steps) = (folder.path.clone(), [step, last]);
@@ -168,7 +168,7 @@ fn finish_terms(
     };
     weights.source = Some(format!("trained by nnuance: {what}"));
     let write =
-        |name: &str, text: String| output::write_file(&folder.path_of(name), text.as_bytes());
+        |name: &str, text: String| output::write_file(&folder.path.join(name), text.as_bytes());
     write(folder::TERMS, weights.to_json())?;
 
     let errors = match &run.data.source {

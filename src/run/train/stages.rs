@@ -54,7 +54,7 @@ pub(super) fn begin_stages(
     folder.clear_runs()?;
     // A folder of a stage may have another run of the user.
     require_same(config, &folder.path)?;
-    output::write_file(&folder.path_of(folder::STAGES), config.to_toml().as_bytes())?;
+    output::write_file(&folder.path.join(folder::STAGES), config.to_toml().as_bytes())?;
     go_on(config, folder, context)
 }
 

@@ -251,7 +251,7 @@ pub fn list_doubts(config: &Config, scan: &Scan) -> Vec<String> {
 /// Returns a doubt if a net sees the same positions too often.
 fn length_doubt(config: &Config, positions: u64) -> Option<String> {
     let span = config.run_span(positions);
-    let passes = config.step_count(positions) * span.batch / positions.max(1);
+    let passes = span.steps * span.batch / positions.max(1);
     (config.is_net() && passes > MAX_PASSES).then(|| {
         let [passes, positions] = [passes, positions].map(group_digits);
         format!(
