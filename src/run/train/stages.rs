@@ -86,12 +86,11 @@ pub fn require_same(config: &Config, path: &Path) -> Result<Option<Recipe>> {
     let mut last = None;
     for (wanted, path) in list_runs(config, path)? {
         let file = path.join(folder::LAST);
-        last = file
-            .exists()
-            .then(|| recipe::open_checkpoint(&file))
-            .transpose()?
-            .map(|(_, recipe)| recipe);
-        let Some(recipe) = &last else { continue };
+        last = None;
+        if !file.exists() {
+            continue;
+        }
+        let recipe = last.insert(recipe::open_checkpoint(&file)?.1);
         let config = &recipe.config;
         // Facts that change the data of a run.
         let wanted = wanted.with_changes(|file| {

@@ -96,12 +96,10 @@ impl Search {
             still = Vec::new();
         }
         let (columns, movable) = (columns(problem, movable)?, movable.to_vec());
-        let mut search = Self { point, movable, columns, states: Vec::new(), still, scale, loss };
+        let mut search = Self { point, movable, columns, states, still, scale, loss };
         let cost = |(position, state): (usize, &SearchState)| search.cost(position, state);
-        let losses: Vec<f64> = states.par_iter().enumerate().map(cost).collect();
-        let states =
-            states.into_iter().zip(losses).map(|(state, loss)| SearchState { loss, ..state });
-        search.states = states.collect();
+        let losses: Vec<f64> = search.states.par_iter().enumerate().map(cost).collect();
+        search.states.iter_mut().zip(losses).for_each(|(state, loss)| state.loss = loss);
         if search.sum().is_finite() { Ok(search) } else { Err(ProblemError::NotFinite) }
     }
 
