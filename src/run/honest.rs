@@ -91,9 +91,8 @@ pub fn select_positions(
     let mut known: Vec<(usize, &str, &Recipe)> = Vec::new();
     for (evaluation, evaluator) in evaluators.iter().enumerate().filter(|(_, it)| it.is_trained()) {
         let name = &evaluator.name[..];
-        if let Some(why) = evaluator.explain_untrained() {
-            cautions[evaluation].push(format!("{name}: {why}"));
-        }
+        cautions[evaluation]
+            .extend(evaluator.explain_untrained().map(|why| format!("{name}: {why}")));
         cautions[evaluation].extend(evaluator.caution.clone());
         match &evaluator.recipe {
             Some(recipe) => known.push((evaluation, name, recipe)),
