@@ -278,10 +278,8 @@ impl ShownRun {
             (true, false) => String::new(),
             (false, _) => {
                 let positions = facts.get(POSITIONS).and_then(|text| text.parse().ok());
-                unfinished_state(
-                    state.step,
-                    positions.map(|it| run.recipe.config.run_span(it).steps),
-                )
+                let span = positions.map(|positions| run.recipe.config.run_span(positions));
+                unfinished_state(state.step, span.map(|span| span.steps))
             }
         };
         Ok(run)
