@@ -114,25 +114,23 @@ impl Config {
             let scale = source.score_scale.unwrap_or(win_rate.scale);
             SourceTarget::new(WinRateModel { scale, ..win_rate }, source.wdl)
         });
-        [win_rate.into()].into_iter().chain(targets).collect()
+        [SourceTarget::new(win_rate, None)].into_iter().chain(targets).collect()
     }
 
-    /// The options for reading the files of a source, or files without one.
-    pub fn read_options(&self, source: Option<&Source>) -> ReadOptions {
-        let format = source.and_then(|it| it.format.as_ref()).or(self.file.data.format.as_ref());
-        let wdl = source.and_then(|it| it.wdl).unwrap_or(self.file.target.wdl.value_range().0);
+    /// The options for reading the files of a source; files without one have the default source.
+    pub fn read_options(&self, source: &Source) -> ReadOptions {
+        let data = &self.file.data;
+        let format = source.format.as_ref().or(data.format.as_ref());
+        let wdl = source.wdl.unwrap_or(self.file.target.wdl.value_range().0);
         ReadOptions {
             format: format.map(|name| Format::named(name).expect("the config was checked")),
             views: GivenViews {
-                scores: source.and_then(|it| it.score_view).or(self.file.data.score_view),
-                results: source.and_then(|it| it.result_view).or(self.file.data.result_view),
+                scores: source.score_view.or(data.score_view),
+                results: source.result_view.or(data.result_view),
             },
-            filter: source
-                .and_then(|it| it.filter.as_ref())
-                .unwrap_or(&self.file.data.filter)
-                .clone(),
+            filter: source.filter.as_ref().unwrap_or(&data.filter).clone(),
             scores: !self.learns_moves() && wdl < 1.0,
-            limit: source.and_then(|it| it.limit).or(self.file.data.limit),
+            limit: source.limit.or(data.limit),
         }
     }
 
@@ -175,11 +173,6 @@ impl Config {
         let repeats = steps.saturating_mul(batch) >= PASSES * positions;
         let is_large = |net: &&Architecture| net.hidden >= WIDE || !net.inputs.is_pieces();
         self.architecture().filter(|net| repeats && is_large(net)).map_or(0, most_pairs)
-    }
-
-    /// The length of the run in steps, for data of `positions`.
-    pub fn step_count(&self, positions: u64) -> u64 {
-        self.run_span(positions).steps
     }
 
     /// The length of the run by unit, for data of `positions`.

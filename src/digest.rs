@@ -1,7 +1,7 @@
 //! SHA-256, in hexadecimal.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Result, Seek as _, SeekFrom};
+use std::io::{Read as _, Result, Seek as _, SeekFrom};
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
@@ -14,7 +14,7 @@ pub const SHORT: usize = 16;
 
 /// The first [`SHORT`] digits of the SHA-256 of a file.
 pub fn short_of_file(path: &Path) -> Result<String> {
-    let (_, mut digest) = of_file(path)?;
+    let mut digest = of_file(path)?;
     digest.truncate(SHORT);
     Ok(digest)
 }
@@ -23,20 +23,17 @@ pub fn sha256_prefix(bytes: &[u8]) -> String {
     to_hexadecimal(Sha256::new_with_prefix(bytes))
 }
 
-/// The length of a file, and its SHA-256.
-pub fn of_file(path: &Path) -> Result<(u64, String)> {
+/// The SHA-256 of a file.
+pub fn of_file(path: &Path) -> Result<String> {
     require_regular(path)?;
-    let mut input = BufReader::with_capacity(BLOCK, File::open(path)?);
+    let mut input = File::open(path)?;
     let mut hash = Sha256::new();
     let mut block = vec![0; BLOCK];
-    let mut bytes = 0;
     loop {
-        let count = input.read(&mut block)?;
-        if count == 0 {
-            return Ok((bytes, to_hexadecimal(hash)));
+        match input.read(&mut block)? {
+            0 => return Ok(to_hexadecimal(hash)),
+            count => hash.update(&block[..count]),
         }
-        hash.update(&block[..count]);
-        bytes += count as u64;
     }
 }
 
@@ -56,8 +53,7 @@ const BLOCKS: u64 = 16;
 pub fn of_data(path: &Path) -> Result<DataDigest> {
     let bytes = require_regular(path).and_then(|()| Ok(path.metadata()?.len()))?;
     if bytes <= WHOLE {
-        let (bytes, sha256) = of_file(path)?;
-        return Ok(DataDigest { bytes, sha256, is_sampled: false });
+        return Ok(DataDigest { bytes, sha256: of_file(path)?, is_sampled: false });
     }
     let (mut file, mut hash) = (File::open(path)?, Sha256::new());
     let size = WHOLE / BLOCKS / 16;

@@ -1,21 +1,11 @@
 //! The error of the library's own entry points.
 
-use std::fmt::{self, Display, Formatter};
-
 use crate::config::ConfigError;
 
 /// The reason why a config is refused or a run fails: one line with the cause and a remedy.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0:#}")]
 pub struct Error(anyhow::Error);
-
-impl Display for Error {
-    /// Writes the error with all causes.
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#}", self.0)
-    }
-}
-
-impl std::error::Error for Error {}
 
 impl From<anyhow::Error> for Error {
     fn from(error: anyhow::Error) -> Self {

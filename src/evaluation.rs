@@ -8,7 +8,8 @@ use rayon::prelude::*;
 use crate::hce::{HceEvaluator, HceWeights};
 use crate::net::{Net, PositionEvaluator};
 use crate::point_of_view::PointOfView;
-use crate::sample::Position;
+use crate::sample::{Position, Sample};
+use crate::score::Score;
 
 /// An evaluation of positions, cheap to clone.
 #[derive(Clone, Debug)]
@@ -62,6 +63,14 @@ impl Evaluation {
             )
             .flatten_iter()
             .collect()
+    }
+
+    /// Replaces the scores of samples by their values, on all cores.
+    pub fn label_samples(&self, samples: &mut [Sample]) {
+        let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
+        for (sample, value) in samples.iter_mut().zip(self.evaluate_all(&positions)) {
+            sample.score = Some(Score::Centipawns(value).to_centipawns());
+        }
     }
 
     /// Returns a function for successive positions; nets reuse the accumulators of earlier ones.

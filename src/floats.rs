@@ -61,6 +61,8 @@ impl<'a> Float<'a> {
         let (set, row) = self.net.inputs.set_of(row);
         &self.get_array(ArrayKind::Rows(set))[row * self.net.hidden..][..self.net.hidden]
     }
+
+    /// Adds a row, `times` over, to an accumulator that ends with its piece-square values.
     pub fn add(&self, row: usize, times: f64, accumulator: &mut [f64]) {
         let (neurons, values) = accumulator.split_at_mut(self.net.hidden);
         let (set, row) = self.net.inputs.set_of(row);

@@ -69,13 +69,11 @@ pub fn wide_encoding(head: &[u8]) -> Option<&'static str> {
 /// Reads the metadata of a path. Fails if the path does not exist.
 pub fn read_metadata(path: &Path) -> io::Result<Metadata> {
     path.metadata().map_err(|error| match error.kind() {
-        ErrorKind::NotFound if path == Path::new("-") => {
-            let reason = "standard input cannot be read twice; write it to a file";
-            io::Error::new(ErrorKind::NotFound, reason)
-        }
         ErrorKind::NotFound => {
-            let reason =
-                "there is no such file; check its name, and the folder that nnuance runs in";
+            let reason = match path.to_str() {
+                Some("-") => "standard input cannot be read twice; write it to a file",
+                _ => "there is no such file; check its name, and the folder that nnuance runs in",
+            };
             io::Error::new(ErrorKind::NotFound, reason)
         }
         _ => error,

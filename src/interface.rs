@@ -62,6 +62,7 @@ impl GoCommand {
         self.infinite || !(is_timed || is_small)
     }
 }
+
 const DAY: u64 = 86_400_000;
 /// Limits that searches of positions with a choice do not reach within a day.
 const ENDLESS_DEPTH: u32 = 64;
@@ -70,23 +71,23 @@ const ENDLESS_NODES: u64 = 1 << 37;
 /// Parses a line; none without a known command. Fails if the arguments of a command are wrong.
 pub fn parse_command(line: &str, mode: CastlingMode) -> Result<Option<UciCommand>, String> {
     let mut words = line.split_ascii_whitespace();
-    // Words before the first command are skipped.
-    Ok(Some(loop {
-        break match words.next() {
-            None => return Ok(None),
-            Some("uci") => UciCommand::Uci,
-            Some("isready") => UciCommand::IsReady,
-            Some("ucinewgame") => UciCommand::NewGame,
-            Some("setoption") => parse_option(words),
-            Some("position") => UciCommand::Position(Box::new(parse_position(words, mode)?)),
-            Some("go") => UciCommand::Go(parse_go(words)),
-            Some("stop") => UciCommand::Stop,
-            Some("quit") => UciCommand::Quit,
-            Some("eval") => UciCommand::Eval,
-            Some("d") => UciCommand::Show,
-            Some(_) => continue,
-        };
-    }))
+    while let Some(word) = words.next() {
+        return Ok(Some(match word {
+            "uci" => UciCommand::Uci,
+            "isready" => UciCommand::IsReady,
+            "ucinewgame" => UciCommand::NewGame,
+            "setoption" => parse_option(words),
+            "position" => UciCommand::Position(Box::new(parse_position(words, mode)?)),
+            "go" => UciCommand::Go(parse_go(words)),
+            "stop" => UciCommand::Stop,
+            "quit" => UciCommand::Quit,
+            "eval" => UciCommand::Eval,
+            "d" => UciCommand::Show,
+            // Words before the first command are skipped.
+            _ => continue,
+        }));
+    }
+    Ok(None)
 }
 
 /// Parses `name NAME [value VALUE]`, both of any number of words.
@@ -177,6 +178,7 @@ fn parse_go<'a>(words: impl Iterator<Item = &'a str>) -> GoCommand {
     go.infinite |= timeless && go.limits == Limits::default();
     go
 }
+
 pub fn format_move(played: Move, mode: CastlingMode) -> String {
     UciMove::from_move(played, mode).to_string()
 }

@@ -147,7 +147,6 @@ pub use shakmaty;
 ///
 /// Fails if data or folder cannot be read or written, if the folder holds a run already, and if the
 /// data do not fit the config.
-///
 pub fn train(config: Config, folder: impl AsRef<Path>) -> Result<FinishedRun, Error> {
     let (listener, device) = (&SilentProgress, &DeviceOptions::default());
     let folder = RunFolder::lock_new(folder.as_ref(), false, listener)?;

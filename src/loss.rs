@@ -40,16 +40,7 @@ pub enum LossShape {
 }
 
 impl Loss {
-    pub const SQUARED: Self = Self::of_shape(LossShape::Squared);
-    pub const CROSS_ENTROPY: Self = Self::of_shape(LossShape::CrossEntropy);
-
-    const fn of_shape(shape: LossShape) -> Self {
-        Self { shape, power: 2.5, asymmetry: 0.0 }
-    }
-
-    pub const fn from_power(power: f64) -> Self {
-        Self { power, ..Self::of_shape(LossShape::Power) }
-    }
+    pub const SQUARED: Self = Self { shape: LossShape::Squared, power: 2.5, asymmetry: 0.0 };
 
     pub fn value_at(self, logit: f64, target: f64) -> f64 {
         let error = sigmoid(logit) - target;

@@ -72,10 +72,6 @@ impl Output {
         finished.map_err(|error| OutputError::new(&path, error))
     }
 
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Adds the name of this file to an error of a write.
     pub fn name_error(&self, error: io::Error) -> OutputError {
         OutputError::new(&self.path, error)

@@ -12,15 +12,6 @@ pub struct Sums {
     pub complexity: f64,
 }
 
-/// The derivatives of a value with respect to its sums. The derivative with respect to a weight is
-/// `normal * (white - black)`, `safety[0] * white + safety[1] * black` or `complexity * count`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct SumDerivatives {
-    pub normal: [f64; 2],
-    pub safety: [[f64; 2]; 2],
-    pub complexity: f64,
-}
-
 /// The divisors of the curves that turn SAFETY sums into centipawns.
 pub const SAFETY_MIDDLEGAME: f64 = 720.0;
 pub const SAFETY_ENDGAME: f64 = 20.0;
@@ -42,9 +33,11 @@ impl Sums {
         shares[0] * mg + shares[1] * eg
     }
 
-    /// The derivatives of [`Sums::white_centipawns`]. At its kinks, `eg = 0` and
-    /// `|eg| + complexity = 0` count as not crossed, and a SAFETY sum of 0 as not positive.
-    pub fn derivatives(&self, shares: [f64; 2]) -> SumDerivatives {
+    /// The derivatives of [`Sums::white_centipawns`] with respect to the sums. With respect to a weight
+    /// it is `normal * (white - black)`, `safety[0] * white + safety[1] * black` or
+    /// `complexity * count`. At the kinks, `eg = 0` and `|eg| + complexity = 0` count as not crossed,
+    /// and a SAFETY sum of 0 as not positive.
+    pub fn derivatives(&self, shares: [f64; 2]) -> Self {
         let [_, eg] = self.tapered_values();
         let crossed = self.crosses_zero(eg);
         let endgame = if crossed { 0.0 } else { shares[1] };
@@ -52,7 +45,7 @@ impl Sums {
         let mg = |sum: f64| -2.0 * sum.max(0.0) / SAFETY_MIDDLEGAME * shares[0];
         let positive = |sum: f64| if sum > 0.0 { 1.0 } else { 0.0 };
         let eg_slope = |sum: f64| -positive(sum) / SAFETY_ENDGAME * endgame;
-        SumDerivatives {
+        Self {
             normal: [shares[0], endgame],
             safety: [[mg(white[0]), eg_slope(white[1])], [-mg(black[0]), -eg_slope(black[1])]],
             complexity: if crossed { 0.0 } else { shares[1] * sign_or_zero(eg) },

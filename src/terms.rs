@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::input;
 use crate::words::find_nearest;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -152,14 +151,6 @@ pub struct TermListError {
 }
 
 impl EngineTerms {
-    pub fn read(path: &Path) -> Result<Self, TermListError> {
-        let text = input::read_text(path, input::TEXT).map_err(|error| TermListError {
-            path: path.to_path_buf(),
-            reason: format!("cannot read the term list: {error}"),
-        })?;
-        Self::parse(&text, path)
-    }
-
     /// Parses a term list; `path` names it in errors.
     pub fn parse(text: &str, path: &Path) -> Result<Self, TermListError> {
         let failed = |reason| TermListError { path: path.to_path_buf(), reason };
@@ -209,7 +200,7 @@ impl EngineTerms {
     }
 }
 
-/// Writes the list as [`EngineTerms::read`] reads it, without loss of digits.
+/// Writes the list as [`EngineTerms::parse`] reads it, without loss of digits.
 impl fmt::Display for EngineTerms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "phase {}\nscale {}\ntempo {}", self.phase, self.scale, self.list.tempo)?;

@@ -69,12 +69,9 @@ const OPENING: u16 = 16;
 pub fn run_command(args: Args) -> Result<()> {
     require_distinct_evaluations(&args.evaluations)?;
     let terminal = Terminal::default();
-    let device = args.device.open_device()?;
-    let mut evaluators: Vec<Evaluator> = args
-        .evaluations
-        .iter()
-        .map(|name| Evaluator::open_evaluation(name, &device, &terminal))
-        .collect::<Result<_>>()?;
+    let host = args.device.open_host(&terminal)?;
+    let open = |name: &String| Evaluator::open_evaluation(name, &host);
+    let mut evaluators = args.evaluations.iter().map(open).collect::<Result<Vec<_>>>()?;
     make_names_distinct(&mut evaluators);
     let games = (!args.pgn.is_empty()).then(|| played::read_matches(&args.pgn)).transpose()?;
     let filter = args.filter.given_filter();

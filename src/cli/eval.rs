@@ -52,9 +52,8 @@ pub type GivenPosition = (String, Position);
 
 pub fn run_command(args: Args) -> Result<()> {
     let terminal = Terminal::default();
-    let device = args.device.open_device()?;
-    let evaluator =
-        Evaluator::open_evaluation(&evaluated_file(&args.evaluation), &device, &terminal)?;
+    let host = args.device.open_host(&terminal)?;
+    let evaluator = Evaluator::open_evaluation(&evaluated_file(&args.evaluation), &host)?;
     evaluator.ensure_needs_only_position()?;
     let mut positions = args.positions.read_positions()?;
     let blocks = std::iter::from_fn(|| {

@@ -193,7 +193,7 @@ pub fn run_command(args: Args) -> Result<()> {
         // Floats of other evaluations are computed on the CPU.
         let compute =
             Compute::Fused { level: SimdLevel::detect_fastest(), precision: Precision::F32 };
-        let host = Host { device: (Device::flex(), compute), listener: &terminal };
+        let host = Host { device: Device::flex(), compute, listener: &terminal };
         let (reference, name, scale) = match_to(&mut source, old, &basis.samples, &host)?;
         add_matched(&mut table, &name, &scale);
         matched = Some(reference);

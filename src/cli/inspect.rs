@@ -9,14 +9,13 @@ use super::options::DataFiles;
 use super::out;
 use super::terminal::Terminal;
 use crate::draw::page;
-use crate::model::Precision;
 use crate::output;
 use crate::progress::Progress;
 use crate::report::html::facts_line;
 use crate::run::folder::BEST;
 use crate::run::inspect::{TermsInspection, choose_positions, inspect_net};
 use crate::run::path::{holds_terms, in_folder};
-use crate::run::{DeviceOptions, Host, Recipe, export};
+use crate::run::{DeviceOptions, Recipe, export};
 
 /// Show what a net or handcrafted terms hold: piece values, squares, neurons, mobility
 #[derive(clap::Args)]
@@ -53,18 +52,13 @@ pub fn run_command(args: Args) -> Result<()> {
         out::require_page(page)?;
     }
     let (lead, pictures) = if holds_terms(&path) {
-        let device = DeviceOptions::default().open_device(Precision::F32)?;
-        let inspection = TermsInspection::open_terms(
-            &path,
-            args.data.read_plan(),
-            &Host { device, listener: &terminal },
-        )?;
+        let host = DeviceOptions::default().open_host(&terminal)?;
+        let inspection = TermsInspection::open_terms(&path, args.data.read_plan(), &host)?;
         out::print_result(args.json, &inspection, inspection.to_text())?;
         (html! {}, inspection.page_sections(None))
     } else {
         let (source, origin) = export::read_source(&path)?;
-        let recipe = Recipe::read_header(&source.facts).with_context(|| name.clone())?;
-        let recipe = recipe.or_else(|| Recipe::of_manifest(&origin.provenance));
+        let recipe = origin.recipe.or_else(|| Recipe::of_manifest(&origin.provenance));
         let mut samples =
             choose_positions(args.data.read_plan(), recipe.as_ref(), &path, &terminal)?;
         samples.truncate(args.positions as usize);

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail, ensure};
 use serde_json::json;
 
-use super::data::engine::{open_engine, open_searcher, parse_option, start_or_resume};
+use super::data::engine::{open_engine, parse_option, start_or_resume};
 use super::options::{Beginning, DeviceArgs, Rules};
 use super::terminal::Terminal;
 use super::{INTERRUPTED, out};
@@ -16,6 +16,7 @@ use crate::interface::Clock;
 use crate::progress::Progress as _;
 use crate::report::elo::{PlayerDifference, Sprt, meetings_table, rate_players};
 use crate::report::wrap_all;
+use crate::run::SearchPlayer;
 use crate::run::arena::{MatchResult, MatchRules, Recorder, TimeControl, play_match};
 use crate::run::evaluation_names::shorten_run_names;
 use crate::run::played::{self, Match};
@@ -139,10 +140,11 @@ pub fn run_command(args: Args) -> Result<ExitCode> {
     let count = args.evaluations.len() + args.engines.len();
     ensure!(count >= 2, "a match is between two at least; name another evaluation, or an --engine");
     ensure!(args.sprt.is_none() || count == 2, "--sprt is for two players, not {count}");
-    let device = args.device.open_device()?;
+    let terminal = Terminal::default();
+    let host = args.device.open_host(&terminal)?;
     let mut players: Vec<Box<dyn PlayerFactory>> = Vec::new();
     for name in &args.evaluations {
-        players.push(Box::new(open_searcher(name, &device, args.hash)?));
+        players.push(Box::new(SearchPlayer::open_player(name, args.hash, &host)?));
     }
     for program in &args.engines {
         let settings = open_engine(program, &args.arguments, &args.options, args.hash);

@@ -9,8 +9,8 @@ use super::data::io::Reading;
 use crate::engine::game::Adjudication;
 use crate::engine::opening::{Openings, StartPosition};
 use crate::loader::ReadPlan;
-use crate::model::{Compute, Device, Precision};
-use crate::run;
+use crate::progress::Progress;
+use crate::run::{self, Host};
 
 /// Options of all commands that compute with floats.
 #[derive(clap::Args)]
@@ -34,9 +34,9 @@ impl DeviceArgs {
         run::DeviceOptions { device: device.clone(), level: simd.clone(), plain: *plain }
     }
 
-    /// Opens the device of a command that does not train.
-    pub fn open_device(&self) -> Result<(Device, Compute)> {
-        self.to_options().open_device(Precision::F32)
+    /// Opens the host of a command that does not train.
+    pub fn open_host<'a>(&self, listener: &'a dyn Progress) -> Result<Host<'a>> {
+        self.to_options().open_host(listener)
     }
 }
 

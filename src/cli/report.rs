@@ -8,8 +8,8 @@ use super::options::{DataFiles, DeviceArgs};
 use super::out;
 use super::terminal::Terminal;
 use crate::output;
+use crate::run::played;
 use crate::run::report::{ShownRun, compare_runs};
-use crate::run::{Host, played};
 
 /// Show runs on one page: curves, settings, comparison
 #[derive(clap::Args)]
@@ -40,8 +40,8 @@ pub struct Args {
 
 pub fn run_command(args: Args) -> Result<()> {
     out::require_page(&args.output)?;
-    let device = args.device.open_device()?;
-    let host = Host { device, listener: &Terminal::default() };
+    let terminal = Terminal::default();
+    let host = args.device.open_host(&terminal)?;
     let runs: Vec<ShownRun> =
         args.runs.iter().map(|folder| ShownRun::read_folder(folder)).collect::<Result<_>>()?;
     let games = (!args.pgn.is_empty()).then(|| played::read_matches(&args.pgn)).transpose()?;

@@ -13,10 +13,10 @@ use shakmaty::{CastlingMode, Chess, EnPassantMode, Position as _};
 
 use super::options::DeviceArgs;
 use super::terminal::Terminal;
-use crate::engine::{PlayerFactory as _, clock::Alarm};
+use crate::engine::clock::Alarm;
 use crate::format::lines::Text;
 use crate::interface::{self, GoCommand, UciCommand};
-use crate::run::SearchPlayer;
+use crate::run::Evaluator;
 use crate::sample::Position;
 use crate::search::{Evaluate, SearchGame, SearchResult, SearchSettings, Searcher};
 
@@ -48,20 +48,20 @@ const OVERHEAD: u64 = 10;
 const MAX_OVERHEAD: u64 = 5_000;
 
 pub fn run_command(args: Args) -> Result<()> {
-    let device = args.device.open_device()?;
     let terminal = Terminal::default();
-    let player = SearchPlayer::open_player(&args.evaluation, &device, &terminal)?;
-    let scale = args.fitted_scale.unwrap_or_else(|| player.search_scale());
+    let host = args.device.open_host(&terminal)?;
+    let evaluator = Evaluator::open_in_centipawns(&args.evaluation, &host)?;
+    let evaluation = evaluator.search_evaluation()?;
+    let scale = args.fitted_scale.unwrap_or_else(|| evaluator.search_scale());
     ensure!(scale > 0.0 && scale.is_finite(), "--fitted-scale must be above 0, found {scale}");
-    let searcher = Searcher::new(MEBIBYTES);
-    let mut worker = Worker { searcher, evaluation: player.search_evaluation(), scale };
+    let mut worker = Worker { searcher: Searcher::new(MEBIBYTES), evaluation, scale };
     let (to_worker, jobs) = channel::<UciJob>();
     let alarm = Alarm::default();
     thread::scope(|scope| {
         // The thread ends with the channel of jobs.
         scope.spawn(|| jobs.into_iter().for_each(|job| job(&mut worker)));
         let session = Session {
-            name: &player.player_name(),
+            name: &evaluator.name,
             worker: to_worker,
             alarm: &alarm,
             game: SearchGame::new(Chess::default()),

@@ -440,9 +440,8 @@ fn fit_layers(
     for it in stored.iter().filter(|it| it.number == Number::I8) {
         let is_layer = matches!(it.array.kind, ArrayKind::Layer(_) | ArrayKind::Output);
         let clips_more = optimizer.clip <= 0.0 || max_clip(it) < optimizer.clip;
-        if is_layer && clips_more && optimizer.layers.layer_of(&it.array.name).clip.is_none() {
-            let layer = optimizer.layers.0.entry(it.array.name.clone()).or_default();
-            layer.clip = Some(max_clip(it));
+        if is_layer && clips_more {
+            optimizer.layers.set_missing_clip(&it.array.name, max_clip(it));
         }
     }
     // In nets for Stockfish only bytes are clipped, since Stockfish's nets have larger numbers.
@@ -454,9 +453,7 @@ fn fit_layers(
             kind => stored.iter().any(|it| it.array.kind == kind && it.number == Number::I8),
         };
         for array in architecture.list_arrays().into_iter().filter(|array| !is_bytes(array)) {
-            if optimizer.layers.layer_of(&array.name).clip.is_none() {
-                optimizer.layers.0.entry(array.name).or_default().clip = Some(0.0);
-            }
+            optimizer.layers.set_missing_clip(&array.name, 0.0);
         }
     }
     for array in architecture.list_arrays() {
@@ -471,11 +468,10 @@ fn fit_layers(
         if input_set.integer() == Integer::I8 {
             clip = clip.min(f64::from(i8::MAX) / f64::from(scales.qa) / parts);
         }
-        let given = optimizer.layers.layer_of(&array.name);
-        if clip.is_finite() && clip != optimizer.clip && given.clip.is_none() {
-            optimizer.layers.0.entry(array.name.clone()).or_default().clip = Some(clip);
+        if clip.is_finite() && clip != optimizer.clip {
+            optimizer.layers.set_missing_clip(&array.name, clip);
         }
-        if share < 1.0 && given.rate.is_none() {
+        if share < 1.0 && optimizer.layers.layer_of(&array.name).rate.is_none() {
             optimizer.layers.0.entry(array.name).or_default().rate = Some(share);
         }
     }

@@ -46,7 +46,7 @@ impl Openings {
         let start = match &self.start {
             StartPosition::Book(path) => {
                 let failed = |error| EngineError::Input { path: path.clone(), error };
-                format!("book {}", digest::of_file(path).map_err(failed)?.1)
+                format!("book {}", digest::of_file(path).map_err(failed)?)
             }
             start => format!("{start:?}"),
         };

@@ -42,7 +42,7 @@ pub fn label_positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobRe
     let failed = |error| EngineError::Input { path: input.clone(), error };
     let mut settings = vec![
         ("job", "label".to_string()),
-        ("input", digest::of_file(input).map_err(failed)?.1),
+        ("input", digest::of_file(input).map_err(failed)?),
         ("range", format!("{:?}", job.range)),
         ("format", name.to_string()),
         ("limit", limit.to_string()),

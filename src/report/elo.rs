@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::chance::{self, OpenVerdict};
 use super::compare::BETTER;
@@ -23,7 +23,7 @@ const SCORES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 const Z: f64 = 1.959_963_984_540_054;
 
 /// Numbers of pairs of games in which the first player scored 0, 0.5, 1, 1.5 and 2.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairCounts(pub [u64; 5]);
 
 impl PairCounts {

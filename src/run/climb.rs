@@ -16,10 +16,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::SearchPlayer;
 use super::arena::{MatchRules, TimeControl, play_match};
 use super::folder::{REPORT, is_finished};
 use super::train::{RunContext, begin_or_resume};
+use super::{Host, SearchPlayer};
 use crate::config::Config;
 use crate::engine::game::Adjudication;
 use crate::engine::journal;
@@ -27,7 +27,6 @@ use crate::engine::opening::Openings;
 use crate::engine::{JobPart, Limit, ParallelPlayers, PlayerFactory, SelfplayJob, play_games};
 use crate::format::viriformat;
 use crate::input;
-use crate::model::{Compute, Device};
 use crate::output;
 use crate::report::TextTable;
 use crate::report::elo::{PairCounts, PairedGames, rate_players};
@@ -58,17 +57,13 @@ pub struct ClimbSettings {
 pub struct ClimbGeneration {
     /// Best generation before this one; 0 is the start.
     pub best: u64,
-    /// Numbers of pairs that scored 0, 0.5, 1, 1.5 and 2 for the generation.
-    pub against_best: [u64; 5],
+    /// Pairs against the best one.
+    pub against_best: PairCounts,
 }
 
 impl ClimbGeneration {
-    fn sum_pairs(&self) -> PairCounts {
-        PairCounts(self.against_best)
-    }
-
     pub fn is_kept(&self) -> bool {
-        self.sum_pairs().mean_score().is_some_and(|score| score > 0.5)
+        self.against_best.mean_score().is_some_and(|score| score > 0.5)
     }
 
     fn verdict_word(&self) -> &'static str {
@@ -81,7 +76,7 @@ pub struct Climb<'a> {
     settings: &'a ClimbSettings,
     out: &'a Path,
     context: &'a RunContext<'a>,
-    device: (Device, Compute),
+    host: Host<'a>,
     /// Finished generations, from 1 on.
     pub generations: Vec<ClimbGeneration>,
 }
@@ -94,8 +89,8 @@ impl<'a> Climb<'a> {
         out: &'a Path,
         context: &'a RunContext<'a>,
     ) -> Result<Self> {
-        let device = context.device.open_for(&config)?;
-        let climb = Self { config, settings, out, context, device, generations: Vec::new() };
+        let host = context.open_host(&config)?;
+        let climb = Self { config, settings, out, context, host, generations: Vec::new() };
         climb.open_player(0)?;
         Ok(climb)
     }
@@ -121,7 +116,7 @@ impl<'a> Climb<'a> {
                 "generation {number} of {}: {}, {} above {}",
                 self.settings.generations,
                 generation.verdict_word(),
-                generation.sum_pairs().elo_difference(),
+                generation.against_best.elo_difference(),
                 self.generation_name(generation.best)
             ));
             self.generations.push(generation);
@@ -157,7 +152,7 @@ impl<'a> Climb<'a> {
 
     fn open_player(&self, number: u64) -> Result<SearchPlayer> {
         let name = self.evaluation_path(number);
-        SearchPlayer::open_player(&name.to_string_lossy(), &self.device, self.context.listener)
+        SearchPlayer::open_player(&name.to_string_lossy(), None, &self.host)
     }
 
     fn selfplay_openings() -> Openings {
@@ -203,7 +198,7 @@ impl<'a> Climb<'a> {
     }
 
     /// Plays a generation against the best one. Returns None if interrupted.
-    fn play_best(&self, number: u64, best: u64) -> Result<Option<[u64; 5]>> {
+    fn play_best(&self, number: u64, best: u64) -> Result<Option<PairCounts>> {
         let &ClimbSettings { pairs, nodes, .. } = self.settings;
         let players: [Box<dyn PlayerFactory>; 2] =
             [Box::new(self.open_player(number)?), Box::new(self.open_player(best)?)];
@@ -218,7 +213,7 @@ impl<'a> Climb<'a> {
         let played = play_match(&players, &rules, parts, None, None, self.context.listener)?;
         // An incomplete match is not used: stopping it when it looks good would bias the result.
         let played = played.meetings[0].pairs;
-        Ok((played.len() == pairs).then_some(played.0))
+        Ok((played.len() == pairs).then_some(played))
     }
 
     /// Makes a table with one row per generation. All are rated together, the start at 0.
@@ -227,14 +222,14 @@ impl<'a> Climb<'a> {
             (0..=self.generations.len()).map(|it| self.generation_name(it as u64)).collect();
         let meeting = |(number, it): (usize, &ClimbGeneration)| PairedGames {
             players: [number, it.best as usize],
-            pairs: it.sum_pairs(),
+            pairs: it.against_best,
         };
         let meetings: Vec<PairedGames> = (1..).zip(&self.generations).map(meeting).collect();
         let rated = rate_players(&names, &meetings, Some(0));
         let above = format!("above {}", self.settings.start);
         let mut table = TextTable::with_titles(&["generation", "met", "Elo, ± 95 %", "", &above]);
         for (number, generation) in (1..).zip(&self.generations) {
-            let match_elo = generation.sum_pairs().elo_difference();
+            let match_elo = generation.against_best.elo_difference();
             let [match_elo, elo] = [match_elo, rated.elo_of(number)].map(|it| it.format_cell());
             let verdict = generation.verdict_word().to_string();
             let best = generation.best.to_string();

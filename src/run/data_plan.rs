@@ -22,13 +22,12 @@ use crate::{digest, input};
 /// Makes the plan that reads the files of a run, with their split.
 pub fn read_plan(config: &Config) -> ReadPlan {
     let data = &config.file.data;
-    let source = |it: &Source| DataSource {
-        files: it.files.clone(),
-        reading: config.read_options(Some(it)),
-    };
+    let source =
+        |it: &Source| DataSource { files: it.files.clone(), reading: config.read_options(it) };
+    let reading = config.read_options(&Source::default());
     ReadPlan {
         files: data.all_files(),
-        reading: ReadOptions { scores: config.needs_scores(), ..config.read_options(None) },
+        reading: ReadOptions { scores: config.needs_scores(), ..reading },
         sources: data.source.iter().map(source).collect(),
         validation: data.validation.clone(),
         bad_records: data.bad_records,

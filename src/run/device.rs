@@ -25,27 +25,28 @@ pub struct DeviceOptions {
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct Host<'a> {
-    pub device: (Device, Compute),
+    pub device: Device,
+    pub compute: Compute,
     pub listener: &'a dyn Progress,
 }
 
 impl Host<'_> {
     /// Formats the graphics card or "CPU", and the number of threads.
     pub fn describe_host(&self) -> String {
-        let adapter = Adapter::properties_of(&self.device.0).map(|adapter| adapter.to_string());
+        let adapter = Adapter::properties_of(&self.device).map(|adapter| adapter.to_string());
         let threads = count_noun(rayon::current_num_threads() as u64, "thread");
         format!("{}, {threads}", adapter.as_deref().unwrap_or("CPU"))
     }
-}
 
-/// Describes how a model is computed.
-pub fn describe_compute(compute: &Compute) -> String {
-    match compute {
-        Compute::Plain => "plain tensor operations".to_string(),
-        Compute::Fused { level, precision } => {
-            format!("fused operations ({}, {})", level.name(), precision.name())
+    /// Describes how a model is computed.
+    pub fn describe_compute(&self) -> String {
+        match self.compute {
+            Compute::Plain => "plain tensor operations".to_string(),
+            Compute::Fused { level, precision } => {
+                format!("fused operations ({}, {})", level.name(), precision.name())
+            }
+            Compute::Gpu { .. } => "fused operations of a GPU".to_string(),
         }
-        Compute::Gpu { .. } => "fused operations of a GPU".to_string(),
     }
 }
 
@@ -74,23 +75,29 @@ impl DeviceOptions {
         Ok((device, compute))
     }
 
+    /// Opens the device for evaluations, in 32 bits.
+    pub fn open_host<'a>(&self, listener: &'a dyn Progress) -> Result<Host<'a>> {
+        let (device, compute) = self.open_device(Precision::F32)?;
+        Ok(Host { device, compute, listener })
+    }
+
     /// Opens the device for a run, whose precision is for the fused operations of the CPU alone.
-    pub fn open_for(&self, config: &Config) -> Result<(Device, Compute)> {
-        let (device, mut compute) = self.open_device(Precision::F32)?;
-        if !config.is_net() && is_gpu(&device) {
+    pub fn open_for<'a>(&self, config: &Config, listener: &'a dyn Progress) -> Result<Host<'a>> {
+        let mut host = self.open_host(listener)?;
+        if !config.is_net() && is_gpu(&host.device) {
             ensure!(
                 self.device == "auto",
                 "handcrafted terms are tuned on the CPU, not on {}; leave `--device` out",
                 self.device
             );
-            return Self { device: "flex".into(), ..self.clone() }.open_for(config);
+            return Self { device: "flex".into(), ..self.clone() }.open_for(config, listener);
         }
-        match &mut compute {
+        match &mut host.compute {
             Compute::Fused { precision, .. } => *precision = config.precision,
-            Compute::Gpu { room } => check_memory(config, *room, memory_of(&device))?,
+            Compute::Gpu { room } => check_memory(config, *room, memory_of(&host.device))?,
             Compute::Plain => {}
         }
-        Ok((device, compute))
+        Ok(host)
     }
 
     fn simd_level(&self) -> Result<SimdLevel> {

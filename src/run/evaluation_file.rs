@@ -3,22 +3,23 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 
+use super::Host;
 use super::base::{open_base, replace_base_terms};
 use super::evaluation_names::short_name;
 use super::evaluator::{Evaluator, EvaluatorKind, FloatEvaluation};
 use super::folder::{BEST, NET};
-use super::path::{FileKind, kind_of, weights_file};
+use super::path::{FileKind, evaluated_file, kind_of, weights_file};
 use super::recipe::{self, Recipe};
 use super::terms::{RunTerms, of_json};
 use crate::digest::sha256_prefix;
 use crate::evaluation::Evaluation;
-use crate::export::{self, Manifest};
+use crate::export;
 use crate::hce::{self, HceWeights};
 use crate::input;
 use crate::loader::Encoder;
-use crate::model::{Compute, Device, Model, ModelKind};
+use crate::model::{Model, ModelKind};
 use crate::progress::Progress;
 use crate::train::checkpoint::Checkpoint;
 use crate::weights::{Weights, WeightsFile};
@@ -29,13 +30,8 @@ pub const BUILT_IN: &str = "constant (the mean result), material (100, 320, 330,
 
 impl Evaluator {
     /// Opens a built-in reference, a checkpoint, a quantised net or handcrafted weights (JSON).
-    pub fn open_evaluation(
-        name: &str,
-        device: &(Device, Compute),
-        listener: &dyn Progress,
-    ) -> Result<Self> {
-        let name_or_path = name.to_string();
-        let built_in = |kind| Ok(Self::without_file(name_or_path.clone(), kind));
+    pub fn open_evaluation(name: &str, host: &Host) -> Result<Self> {
+        let built_in = |kind| Ok(Self::from_kind(name.to_string(), kind));
         match name {
             "constant" => return built_in(EvaluatorKind::Constant),
             "material" => return built_in(EvaluatorKind::from_terms(HceWeights::material_only())),
@@ -51,18 +47,18 @@ impl Evaluator {
         let shown = || path.display().to_string();
         let bytes = input::read_bytes(&path, input::WEIGHTS)
             .with_context(|| format!("cannot read {} (built in are {BUILT_IN})", shown()))?;
-        let opened = match kind_of(&bytes) {
-            FileKind::Weights => open_weights(&bytes, &path, device).with_context(shown),
-            FileKind::Json => of_json(&bytes).with_context(shown).map(|weights| {
-                let scale = weights.scale;
-                (None, EvaluatorKind::from_terms(weights), Some(scale), None)
-            }),
-            FileKind::Other => open_net(&path, listener),
+        let evaluator = match kind_of(&bytes) {
+            FileKind::Weights => open_weights(&bytes, &path, host).with_context(shown)?,
+            FileKind::Json => {
+                let weights = of_json(&bytes).with_context(shown)?;
+                let fitted_scale = Some(weights.scale);
+                let kind = EvaluatorKind::from_terms(weights);
+                Self { fitted_scale, ..Self::from_kind(short_name(&path), kind) }
+            }
+            FileKind::Other => open_net(&path, host.listener)?,
         };
-        let (recipe, kind, fitted_scale, caution) = opened?;
-        let (name, digest) = (short_name(&path), Some(sha256_prefix(&bytes)));
-        let cautions = caution.into_iter().collect();
-        Ok(Self { name, name_or_path, recipe, digest, fitted_scale, cautions, kind })
+        let (name_or_path, digest) = (name.to_string(), Some(sha256_prefix(&bytes)));
+        Ok(Self { name_or_path, digest, ..evaluator })
     }
 
     /// Opens the terms of a checkpoint as they were before training; None for a net.
@@ -70,40 +66,46 @@ impl Evaluator {
         let (Checkpoint { weights, .. }, recipe) = recipe::open_checkpoint(path)?;
         let Some(terms) = recipe.run_terms()? else { return Ok(None) };
         let kind = kind_of_terms(&terms, terms.read_weights(&weights, recipe.config.scale, false)?);
-        Ok(Some(Self::without_file("start weights".to_string(), kind)))
+        Ok(Some(Self::from_kind("start weights".to_string(), kind)))
     }
 
-    /// Opens an evaluation whose values are centipawns: internal units of engines are converted.
-    pub fn open_in_centipawns(
-        name: &str,
-        device: &(Device, Compute),
-        listener: &dyn Progress,
-    ) -> Result<Self> {
-        let mut opened = Self::open_evaluation(name, device, listener)?;
+    /// Opens an evaluation as engines have it, in centipawns. Fails if it needs more than positions.
+    pub fn open_static(name: &str, host: &Host) -> Result<Evaluation> {
+        let evaluator = Self::open_in_centipawns(name, host)?;
+        evaluator.ensure_needs_only_position()?;
+        let evaluation = evaluator.engine_evaluation().map_err(|why| anyhow!("{name}: {why}"))?;
+        Ok(evaluation.context("it evaluates positions alone")?.clone())
+    }
+
+    /// Opens an evaluation, of a run its net, whose values are centipawns: internal units of engines
+    /// are converted.
+    pub fn open_in_centipawns(name: &str, host: &Host) -> Result<Self> {
+        let name = evaluated_file(name);
+        let mut opened = Self::open_evaluation(&name, host)?;
         if let EvaluatorKind::QuantisedNet(Evaluation::Net(net)) = &mut opened.kind
             && let Some(pawn) = Arc::make_mut(net).use_centipawns()
         {
             opened.fitted_scale = opened.fitted_scale.map(|units| 100.0 * units / f64::from(pawn));
-            listener.report_remark(&format!("{name}: {pawn} of these are 100 centipawns here"));
+            let remark = format!("{name}: {pawn} of these are 100 centipawns here");
+            host.listener.report_remark(&remark);
         }
         Ok(opened)
     }
 
-    /// Creates an evaluation without a file.
-    fn without_file(name: String, kind: EvaluatorKind) -> Self {
-        let (name_or_path, cautions) = (name.clone(), Vec::new());
-        Self { name, name_or_path, recipe: None, digest: None, fitted_scale: None, cautions, kind }
+    /// Creates an evaluation of unknown origin.
+    fn from_kind(name: String, kind: EvaluatorKind) -> Self {
+        let name_or_path = name.clone();
+        let (recipe, digest, fitted_scale, caution) = Default::default();
+        Self { name, name_or_path, recipe, digest, fitted_scale, caution, kind }
     }
 }
 
-/// Origin, evaluation, fitted scale, and a caution about how a file was read.
-type Opened = (Option<Recipe>, EvaluatorKind, Option<f64>, Option<String>);
-
-fn open_weights(
-    bytes: &[u8],
-    path: &Path,
-    (device, compute): &(Device, Compute),
-) -> Result<Opened> {
+fn open_weights(bytes: &[u8], path: &Path, host: &Host) -> Result<Evaluator> {
+    let opened = |recipe, kind, fitted_scale| Evaluator {
+        recipe,
+        fitted_scale,
+        ..Evaluator::from_kind(short_name(path), kind)
+    };
     let WeightsFile { weights, mut facts, .. } = Weights::from_bytes(bytes)?;
     replace_base_terms(&mut facts, &weights)?;
     let recipe = Recipe::read_header(&facts)?;
@@ -118,16 +120,16 @@ fn open_weights(
                 EvaluatorKind::from_terms(HceWeights::from_weights(&weights, list, scale, true)?)
             }
         };
-        return Ok((recipe, kind, Some(scale), None));
+        return Ok(opened(recipe, kind, Some(scale)));
     }
     let source = export::import_weights(bytes, &Default::default())?;
-    let base = recipe.as_ref().map(Recipe::open_base).transpose()?.flatten();
+    let base = open_base(recipe.as_ref().and_then(|recipe| recipe.base.as_ref()))?;
     let encoder = Encoder::for_net(&source.architecture).with_base(base);
     let kind = ModelKind::Net(source.architecture.clone());
-    let model = Model::new(&kind, &source.weights, device, *compute)?;
+    let model = Model::new(&kind, &source.weights, &host.device, host.compute)?;
     let fitted = fitted_to_floats(path, source.scales.scale.into());
     let floats = FloatEvaluation { model, encoder, source, integers: OnceLock::new() };
-    Ok((recipe, EvaluatorKind::FloatNet(Box::new(floats)), fitted, None))
+    Ok(opened(recipe, EvaluatorKind::FloatNet(Box::new(floats)), fitted))
 }
 
 /// Returns the scale fitted to the exported net of floats, in the centipawns of the floats.
@@ -141,7 +143,7 @@ fn fitted_to_floats(path: &Path, scale: f64) -> Option<f64> {
     Some(fitted * scale / f64::from(manifest.scales.scale))
 }
 
-fn open_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
+fn open_net(path: &Path, listener: &dyn Progress) -> Result<Evaluator> {
     let loaded = export::load_net(path)?;
     let caution = (!loaded.described).then(|| {
         let description = export::description_path(path).display().to_string();
@@ -161,20 +163,21 @@ fn open_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
             "{path} has the layout of {engine}'s nets; values are in its internal units"
         ));
     }
-    let (mut recipe, mut base, mut fitted) = (None, None, None);
-    if let Some(Manifest { provenance, fitted_scale, .. }) = &loaded.manifest {
-        fitted = fitted_scale.as_ref().map(|scale| scale.centipawns);
-        base = provenance.base.as_ref().map(open_base).transpose()?.map(|base| base.evaluation);
-        recipe = Recipe::of_manifest(provenance);
-    }
-    let kind = EvaluatorKind::QuantisedNet(Evaluation::from_net(loaded.net, base));
-    Ok((recipe, kind, fitted, caution))
+    let manifest = loaded.manifest.as_ref();
+    let base = open_base(manifest.and_then(|manifest| manifest.provenance.base.as_ref()))?;
+    let evaluation = Evaluation::from_net(loaded.net, base.map(|base| base.evaluation));
+    Ok(Evaluator {
+        recipe: manifest.and_then(|manifest| Recipe::of_manifest(&manifest.provenance)),
+        fitted_scale: manifest.and_then(|it| Some(it.fitted_scale.as_ref()?.centipawns)),
+        caution,
+        ..Evaluator::from_kind(short_name(path), EvaluatorKind::QuantisedNet(evaluation))
+    })
 }
 
 /// Makes the terms that a run tuned, with these weights.
 fn kind_of_terms(terms: &RunTerms, weights: HceWeights) -> EvaluatorKind {
     match &terms.engine {
-        Some(engine) => EvaluatorKind::Traced(Box::new((engine.clone(), weights))),
+        Some(engine) => EvaluatorKind::Traced(Box::new(engine.clone()), Box::new(weights)),
         None => EvaluatorKind::from_terms(weights),
     }
 }

@@ -32,8 +32,8 @@ pub struct Evaluator {
     pub digest: Option<String>,
     /// Scale of its centipawns for expected results, if known.
     pub(super) fitted_scale: Option<f64>,
-    /// Reasons why the net may not be what it was read as, with the cure.
-    pub cautions: Vec<String>,
+    /// Reason why the net may not be what it was read as, with the cure.
+    pub caution: Option<String>,
     pub(super) kind: EvaluatorKind,
 }
 
@@ -42,7 +42,7 @@ pub(super) enum EvaluatorKind {
     Score,
     Terms(Evaluation, Box<HceWeights>),
     /// Terms of another engine, which are known from its traces only.
-    Traced(Box<(EngineTerms, HceWeights)>),
+    Traced(Box<EngineTerms>, Box<HceWeights>),
     FloatNet(Box<FloatEvaluation>),
     /// A net in integers, with its base evaluation if it has one.
     QuantisedNet(Evaluation),
@@ -82,7 +82,7 @@ impl Evaluator {
             EvaluatorKind::Terms(..) if !self.is_trained() => {
                 "piece values of 100, 320, 330, 500 and 900 centipawns"
             }
-            EvaluatorKind::Terms(..) | EvaluatorKind::Traced(_) => "handcrafted terms",
+            EvaluatorKind::Terms(..) | EvaluatorKind::Traced(..) => "handcrafted terms",
             EvaluatorKind::QuantisedNet(_) => "a net in integers",
             EvaluatorKind::FloatNet(_) => "a net in floats",
         }
@@ -106,23 +106,6 @@ impl Evaluator {
         matches!(self.kind, EvaluatorKind::Score)
     }
 
-    /// Returns its handcrafted terms, if they are built in.
-    pub fn built_in_terms(&self) -> Option<&HceWeights> {
-        match &self.kind {
-            EvaluatorKind::Terms(_, weights) => Some(weights),
-            _ => None,
-        }
-    }
-
-    /// Returns its handcrafted terms, built in or of an engine.
-    pub fn any_terms(&self) -> Option<&HceWeights> {
-        match &self.kind {
-            EvaluatorKind::Terms(_, weights) => Some(weights),
-            EvaluatorKind::Traced(traced) => Some(&traced.1),
-            _ => None,
-        }
-    }
-
     /// Returns the scale for the margins of a search: the fitted one, or a usual one.
     pub fn search_scale(&self) -> f64 {
         const USUAL: f64 = 200.0;
@@ -134,7 +117,7 @@ impl Evaluator {
         let why = match &self.kind {
             EvaluatorKind::Score => "a position alone has no score",
             EvaluatorKind::Constant => "it is the mean result of many positions",
-            EvaluatorKind::Traced(_) => {
+            EvaluatorKind::Traced(..) => {
                 "its terms are code of the engine; `nnuance compare` reads its traces"
             }
             _ => return Ok(()),
@@ -159,7 +142,7 @@ impl Evaluator {
                 Some(evaluation)
             }
             EvaluatorKind::FloatNet(floats) => Some(floats.exported_integers()?),
-            EvaluatorKind::Constant | EvaluatorKind::Score | EvaluatorKind::Traced(_) => None,
+            EvaluatorKind::Constant | EvaluatorKind::Score | EvaluatorKind::Traced(..) => None,
         })
     }
 
@@ -198,8 +181,8 @@ impl Evaluator {
                 let positions: Vec<Position> = samples.iter().map(|it| it.position).collect();
                 Some(evaluation.evaluate_all(&positions).into_iter().map(f64::from).collect())
             }
-            EvaluatorKind::Traced(traced) => {
-                let values = evaluate_traces(traced, samples, files);
+            EvaluatorKind::Traced(terms, weights) => {
+                let values = evaluate_traces(terms, weights, samples, files);
                 Some(values.with_context(|| self.name.clone())?)
             }
             EvaluatorKind::FloatNet(floats) => Some(floats.evaluate_samples(samples)?),
@@ -249,7 +232,8 @@ impl FloatEvaluation {
 
 /// Evaluates an engine's terms to centipawns for the side to move, from traces of the same boards.
 fn evaluate_traces(
-    (terms, weights): &(EngineTerms, HceWeights),
+    terms: &EngineTerms,
+    weights: &HceWeights,
     samples: &[Sample],
     files: &[PathBuf],
 ) -> Result<Vec<f64>> {

@@ -108,7 +108,8 @@ pub struct ExportPositions {
 /// Origin of a checkpoint, from its header.
 pub struct Origin {
     pub provenance: Provenance,
-    recipe: Option<Recipe>,
+    /// Recipe in the header; None for a net that a manifest describes.
+    pub recipe: Option<Recipe>,
 }
 
 impl Origin {
@@ -210,8 +211,7 @@ pub fn write_export(
             scales.scale
         );
     }
-    let base = provenance.base.as_ref().map(open_base).transpose()?;
-    let base = base.map(|base| base.evaluation);
+    let base = open_base(provenance.base.as_ref())?.map(|base| base.evaluation);
     let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
     let ordered = permutes.then(|| permute_neurons(source, &positions)).transpose()?;
     let weights = ordered.as_ref().map_or(weights, |(weights, _)| weights);
@@ -258,13 +258,12 @@ pub fn match_to(
         !samples.is_empty(),
         "scales are matched on positions: name some with results with --data"
     );
-    let evaluator = Evaluator::open_evaluation(old, &host.device, host.listener)?;
+    let evaluator = Evaluator::open_evaluation(old, host)?;
     let old_cp = evaluator.predict_samples(samples, &[])?.cp;
     let old_cp = old_cp.with_context(|| format!("{old} gives no centipawns to match"))?;
     let net = export::quantise(&source.weights, &source.architecture, source.scales)?;
-    let base = read_base(&source.facts)?;
-    let base = base.as_ref().map(open_base).transpose()?.map(|base| base.evaluation);
-    let evaluation = Evaluation::from_net(net, base);
+    let base = open_base(read_base(&source.facts)?.as_ref())?;
+    let evaluation = Evaluation::from_net(net, base.map(|base| base.evaluation));
     let new = samples
         .iter()
         .map(|sample| evaluation.evaluate_exactly(&sample.position))

@@ -67,7 +67,7 @@ pub struct RunFolder {
 impl Drop for RunFolder {
     /// Removes the lock, and the folder if a command failed before its run began.
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(self.path_of(LOCK));
+        let _ = std::fs::remove_file(self.path.join(LOCK));
         let _ = std::fs::remove_dir(&self.path);
     }
 }
@@ -132,7 +132,7 @@ impl RunFolder {
 
     /// Removes the files of a run and of its stages.
     pub fn clear_runs(&self) -> Result<()> {
-        if self.path_of(STAGES).exists() {
+        if self.path.join(STAGES).exists() {
             let stages = (1..).map(|number| stage_folder(&self.path, number));
             for path in stages.take_while(|path| path.exists()) {
                 remove_files(&path, |name| [CONFIG, LOCK].contains(&name))?;
@@ -147,16 +147,11 @@ impl RunFolder {
     /// Removes the files of a run, but not those of earlier stages.
     pub fn clear_run(&self) -> Result<()> {
         remove_files(&self.path, |name| FILES.contains(&name))?;
-        let checkpoints = self.path_of(CHECKPOINT_FOLDER);
+        let checkpoints = self.path.join(CHECKPOINT_FOLDER);
         remove_files(&checkpoints, |name| name.ends_with(".safetensors"))?;
         // Only an empty folder is removed.
         let _ = std::fs::remove_dir(&checkpoints);
         Ok(())
-    }
-
-    /// Returns the path of a file in the folder.
-    pub fn path_of(&self, name: &str) -> PathBuf {
-        self.path.join(name)
     }
 }
 

@@ -91,10 +91,9 @@ pub fn select_positions(
     let mut known: Vec<(usize, &str, &Recipe)> = Vec::new();
     for (evaluation, evaluator) in evaluators.iter().enumerate().filter(|(_, it)| it.is_trained()) {
         let name = &evaluator.name[..];
-        if let Some(why) = evaluator.explain_untrained() {
-            cautions[evaluation].push(format!("{name}: {why}"));
-        }
-        cautions[evaluation].extend(evaluator.cautions.iter().cloned());
+        cautions[evaluation]
+            .extend(evaluator.explain_untrained().map(|why| format!("{name}: {why}")));
+        cautions[evaluation].extend(evaluator.caution.clone());
         match &evaluator.recipe {
             Some(recipe) => known.push((evaluation, name, recipe)),
             None => cautions[evaluation].push(format!("the training data of {name} are unknown")),
@@ -124,9 +123,8 @@ pub fn select_positions(
             let why = "games are known on one side only";
             cautions[evaluation].push(format!("whether {name} was trained on these: {why}"));
         }
-        let start = recipe.start.as_ref().and_then(|start| start.doubt.as_ref());
-        let base = recipe.base.as_ref().and_then(|base| base.doubt.as_ref());
-        for (how, doubt) in [("started from another net", start), ("is added to another", base)] {
+        let origins = ["started from another net", "is added to another"];
+        for (how, doubt) in origins.into_iter().zip(recipe.doubts()) {
             cautions[evaluation].extend(doubt.map(|doubt| format!("{name} {how}: {doubt}")));
         }
     }

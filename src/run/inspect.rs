@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
 use super::base::read_base;
 use super::data_plan::{collect_samples, read_plan, unchanged_files};
 use super::evaluation_names::make_names_distinct;
-use super::evaluator::Evaluator;
+use super::evaluator::{Evaluator, EvaluatorKind};
 use super::honest::select_positions;
 use super::measure::{self, Measurement};
 use super::recipe::Recipe;
@@ -58,8 +58,10 @@ pub struct TermsInspection {
 impl TermsInspection {
     /// Inspects terms. Those of a run are among the evaluations `measured` on these files.
     pub fn new(tuned: &Evaluator, measured: Option<(&Measurement, &[PathBuf])>) -> Result<Self> {
-        let weights = tuned.any_terms();
-        let weights = weights.with_context(|| format!("{} holds no terms", tuned.name_or_path))?;
+        let (EvaluatorKind::Terms(_, weights) | EvaluatorKind::Traced(_, weights)) = &tuned.kind
+        else {
+            bail!("{} holds no terms", tuned.name_or_path)
+        };
         let gain = |(measured, files): (&Measurement, &[PathBuf])| {
             let index = measured.evaluations.iter().position(|it| it.name == tuned.name);
             let pair = Evaluator::before_training(Path::new(&tuned.name_or_path))?.zip(index);
@@ -72,7 +74,7 @@ impl TermsInspection {
     /// Opens terms, and measures those of a run on the given positions, or else on its test games.
     pub fn open_terms(path: &Path, given: Option<ReadPlan>, host: &Host) -> Result<Self> {
         let name = path.display().to_string();
-        let mut tuned = [Evaluator::open_evaluation(&name, &host.device, host.listener)?];
+        let mut tuned = [Evaluator::open_evaluation(&name, host)?];
         make_names_distinct(&mut tuned);
         let Some(recipe) = &tuned[0].recipe else { return Self::new(&tuned[0], None) };
         let plan = measure::plan_positions(given, Some(recipe), &tuned)?;

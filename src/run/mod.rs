@@ -21,7 +21,6 @@ pub mod folder;
 pub mod honest;
 #[doc(hidden)]
 pub mod inspect;
-mod label;
 #[doc(hidden)]
 pub mod measure;
 #[doc(hidden)]
@@ -45,7 +44,6 @@ pub mod train;
 
 pub use device::{DeviceOptions, Host, check_memory};
 pub use evaluator::Evaluator;
-pub use label::{label_statically, open_static};
 pub use player::SearchPlayer;
 pub use recipe::Recipe;
 pub use terms::RunTerms;

@@ -5,15 +5,12 @@ use std::sync::atomic::Ordering;
 use anyhow::Result;
 use shakmaty::Position as _;
 
-use super::Evaluator;
-use super::path::evaluated_file;
+use super::{Evaluator, Host};
 use crate::engine::clock::{Alarm, Stopwatch};
 use crate::engine::player::{Limit, MoveResult};
 use crate::engine::uci::{EngineFault, GameLine};
 use crate::engine::{EngineError, Player, PlayerFactory};
 use crate::interface::Budget;
-use crate::model::{Compute, Device};
-use crate::progress::Progress;
 use crate::search::{Evaluate, Limits, SearchGame, SearchSettings, Searcher};
 
 /// An evaluation that plays with the built-in search, on one thread per player.
@@ -26,34 +23,15 @@ pub struct SearchPlayer {
 /// Overhead between a move and its clock in milliseconds.
 const OVERHEAD: u64 = 5;
 
+/// Usual size of a table in MiB. It is often cleared, so a large one costs time.
+const MEBIBYTES: u32 = 4;
+
 impl SearchPlayer {
-    /// Usual size of a table in MiB. It is often cleared, so a large one costs time.
-    pub const MEBIBYTES: usize = 4;
-
-    /// Opens an evaluation that can play. For the folder of a run it is the net.
-    pub fn open_player(
-        name: &str,
-        device: &(Device, Compute),
-        listener: &dyn Progress,
-    ) -> Result<Self> {
-        let evaluator = Evaluator::open_in_centipawns(&evaluated_file(name), device, listener)?;
+    /// Opens an evaluation that can play; `hash` is the size of its tables in MiB.
+    pub fn open_player(name: &str, hash: Option<u32>, host: &Host) -> Result<Self> {
+        let evaluator = Evaluator::open_in_centipawns(name, host)?;
         evaluator.search_evaluation()?;
-        Ok(Self { evaluator, mebibytes: Self::MEBIBYTES })
-    }
-
-    /// Sets the size of tables in MiB, at least 1.
-    pub fn with_tables(self, mebibytes: usize) -> Self {
-        Self { mebibytes, ..self }
-    }
-
-    /// Returns an evaluator that follows the moves of a search.
-    pub fn search_evaluation(&self) -> Box<dyn Evaluate + Send + '_> {
-        self.evaluator.search_evaluation().expect("tried when it was opened")
-    }
-
-    /// Returns the scale for the margins of a search.
-    pub fn search_scale(&self) -> f64 {
-        self.evaluator.search_scale()
+        Ok(Self { evaluator, mebibytes: hash.unwrap_or(MEBIBYTES) as usize })
     }
 }
 
@@ -65,8 +43,8 @@ impl PlayerFactory for SearchPlayer {
     fn start_player(&self) -> Result<Box<dyn Player + '_>, EngineError> {
         Ok(Box::new(AtBoard {
             searcher: Searcher::new(self.mebibytes),
-            evaluation: self.search_evaluation(),
-            scale: self.search_scale(),
+            evaluation: self.evaluator.search_evaluation().expect("tried when it was opened"),
+            scale: self.evaluator.search_scale(),
             alarm: None,
         }))
     }
@@ -76,7 +54,7 @@ impl PlayerFactory for SearchPlayer {
             ("program", format!("nnuance {}", env!("CARGO_PKG_VERSION"))),
             ("evaluation", self.player_name()),
             ("digest", self.evaluator.digest.clone().unwrap_or_default()),
-            ("scale", self.search_scale().to_string()),
+            ("scale", self.evaluator.search_scale().to_string()),
             ("hash", self.mebibytes.to_string()),
         ])
     }

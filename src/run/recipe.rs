@@ -6,13 +6,12 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::base::{base_fact, base_terms, open_base, read_base, replace_base_terms};
+use super::base::{base_fact, base_terms, read_base, replace_base_terms};
 use super::terms::RunTerms;
 use crate::config::{Config, Traces};
 use crate::data_file::DataFile;
 use crate::export::{self, StartNet};
 use crate::input;
-use crate::loader::Base;
 use crate::model::ModelKind;
 use crate::resume_point::ReadFacts;
 use crate::sketch::Sketch;
@@ -142,9 +141,10 @@ impl Recipe {
         }
     }
 
-    /// Opens the base evaluation of the net.
-    pub fn open_base(&self) -> Result<Option<Base>> {
-        self.base.as_ref().map(open_base).transpose()
+    /// Returns why the start, and why the base, may know games that the run holds out.
+    pub fn doubts(&self) -> [Option<&String>; 2] {
+        let start = self.start.as_ref().and_then(|start| start.doubt.as_ref());
+        [start, self.base.as_ref().and_then(|base| base.doubt.as_ref())]
     }
 
     pub fn validation_files(&self) -> &[DataFile] {

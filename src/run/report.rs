@@ -74,7 +74,7 @@ fn compare_on(
     if samples.iter().all(|sample| sample.score.is_some())
         && !evaluators.iter().any(Evaluator::needs_scores)
     {
-        evaluators.push(Evaluator::open_evaluation("score", &host.device, host.listener)?);
+        evaluators.push(Evaluator::open_evaluation("score", host)?);
     }
     // Number of positions from which pieces are removed: about a second at the end of a run.
     let removed = if chosen_on.is_some() { 10_000 } else { 50_000 / runs.len() };
@@ -238,7 +238,7 @@ fn page_title(runs: &[ShownRun]) -> String {
 
 /// Opens the evaluations of the runs, others, and material. Integers have the name of their run.
 fn open_evaluations(runs: &[ShownRun], with: &[String], host: &Host) -> Result<Vec<Evaluator>> {
-    let open = |name: &str| Evaluator::open_evaluation(name, &host.device, host.listener);
+    let open = |name: &str| Evaluator::open_evaluation(name, host);
     let mut evaluators = Vec::new();
     for run in runs {
         let files = [folder::NET, folder::BEST].map(|name| run.existing_path(name));
@@ -278,7 +278,8 @@ impl ShownRun {
             (true, false) => String::new(),
             (false, _) => {
                 let positions = facts.get(POSITIONS).and_then(|text| text.parse().ok());
-                unfinished_state(state.step, positions.map(|it| run.recipe.config.step_count(it)))
+                let span = positions.map(|positions| run.recipe.config.run_span(positions));
+                unfinished_state(state.step, span.map(|span| span.steps))
             }
         };
         Ok(run)

@@ -271,9 +271,8 @@ impl<'a> Sweep<'a> {
         run: &Path,
         config: &Config,
     ) -> Result<Vec<f64>> {
-        let device = self.context.device.open_for(config)?;
-        let name = run.to_string_lossy();
-        let evaluator = Evaluator::open_evaluation(&name, &device, self.context.listener)?;
+        let host = self.context.open_host(config)?;
+        let evaluator = Evaluator::open_evaluation(&run.to_string_lossy(), &host)?;
         let evaluation = evaluator.predict_samples(samples, &config.file.data.all_files())?;
         Ok(squared_errors(&evaluation, truth)?)
     }
@@ -299,8 +298,7 @@ impl<'a> Sweep<'a> {
             for seed in 0..self.seeds {
                 let (config, path) = self.run_of(member, seed)?;
                 let (_, recipe) = recipe::open_checkpoint(&path.join(BEST))?;
-                is_seen |= recipe.start.is_some_and(|start| start.doubt.is_some());
-                is_seen |= recipe.base.is_some_and(|base| base.doubt.is_some());
+                is_seen |= recipe.doubts().iter().any(Option::is_some);
                 seeds.push(self.sum_errors(&truth, samples, &path, &config)?);
             }
             measured.push(seeds);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Error, Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 
 use super::folder::BEST;
 use super::path::{FileKind, in_folder, kind_of};
@@ -119,8 +119,7 @@ impl RunTerms {
 }
 
 pub fn of_json(bytes: &[u8]) -> Result<HceWeights> {
-    let text = input::decode_utf8(bytes.to_vec()).map_err(Error::msg)?;
-    Ok(HceWeights::from_json(&text)?)
+    Ok(HceWeights::from_json(&input::decode_utf8(bytes.to_vec())?)?)
 }
 
 /// Reads weights from a JSON file or a run, and the phase and scale factor of a term list.

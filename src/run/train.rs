@@ -16,16 +16,16 @@ use std::path::Path;
 
 use anyhow::{Error, Result, bail};
 
-use super::device::{DeviceOptions, Host, describe_compute};
+use super::device::{DeviceOptions, Host};
 use super::folder::{self, RunFolder};
-use super::objective::{self, Rounds};
+use super::objective::{self, Round, round_length};
 use super::recipe::{COMPUTE, POSITIONS, Recipe};
 use crate::config::Config;
 use crate::net::{StoredArray, stored_arrays};
 use crate::output;
 use crate::progress::Progress;
-use crate::report::wrap_sentence;
-use crate::train::checkpoint::Checkpoint;
+use crate::report::wrap_all;
+use crate::train::checkpoint::{Checkpoint, RunState};
 use crate::train::ranks::Ranks;
 use crate::train::schedule::{ScheduleError, Span, Stages};
 use crate::train::{self, End, KeepRule, Rounding, Training, TrainingSettings};
@@ -49,8 +49,8 @@ pub struct RunContext<'a> {
 }
 
 impl<'a> RunContext<'a> {
-    fn open_host(&self, config: &Config) -> Result<Host<'a>> {
-        Ok(Host { device: self.device.open_for(config)?, listener: self.listener })
+    pub(super) fn open_host(&self, config: &Config) -> Result<Host<'a>> {
+        self.device.open_for(config, self.listener)
     }
 }
 
@@ -77,21 +77,18 @@ fn begin_run(
     let (recipe, start) = start::prepare_recipe(config, &host)?;
     join::broadcast_recipe(&recipe, None, &host, context.ranks)?;
     let (mut run, mut weights) = OpenRun::open(recipe, None, host, context)?;
-    let mut optimizer = Vec::new();
-    if let Some(start) = start {
-        // Without a state of the optimiser, terms that are trained with a net come from its base.
-        weights.0.extend(start.weights.0);
-        optimizer = start.optimizer;
-    }
+    // Without a state of the optimiser, terms that are trained with a net come from its base.
+    weights.0.extend(start.weights.0);
     run.describe_data()?;
     // Checked before the folder is cleared.
     let settings = run.run_settings()?;
     clear(folder)?;
-    output::write_file(&folder.path_of(folder::CONFIG), run.recipe.config.to_toml().as_bytes())?;
+    output::write_file(&folder.path.join(folder::CONFIG), run.recipe.config.to_toml().as_bytes())?;
     let mut facts = run.recipe.header_facts()?;
-    facts.insert(COMPUTE.into(), describe_compute(&run.host.device.1));
+    facts.insert(COMPUTE.into(), run.host.describe_compute());
     facts.insert(POSITIONS.into(), run.data.scan.counts.train.to_string());
-    let checkpoint = Checkpoint { weights, optimizer, facts, ..Checkpoint::default() };
+    let state = RunState::default();
+    let checkpoint = Checkpoint { weights, optimizer: start.optimizer, state, facts };
     run.train_from(checkpoint, &settings, folder)
 }
 
@@ -240,12 +237,11 @@ impl<'a> OpenRun<'a> {
             ranks.broadcast_bytes(&mut checkpoint.to_bytes());
         }
         let (config, scan) = (&self.recipe.config, &self.data.scan);
-        let page_path = page.then(|| folder.path_of(folder::REPORT));
+        let page_path = page.then(|| folder.path.join(folder::REPORT));
         let opening = summary::opening_table(&self, settings, page_path.as_deref())?;
         listener.report_opening(opening.to_string().trim_end());
         let doubts = summary::list_doubts(config, scan).into_iter();
-        let doubts: String =
-            doubts.map(|doubt| wrap_sentence(&format!("caution: {doubt}"))).collect();
+        let doubts = wrap_all(doubts.map(|doubt| format!("caution: {doubt}")));
         if !doubts.is_empty() {
             listener.report_remark(&doubts);
         }
@@ -253,10 +249,9 @@ impl<'a> OpenRun<'a> {
         let total = settings.steps * config.run_span(scan.counts.train).batch;
         let total = (!settings.optimizer.name.is_direct()).then_some(total);
         let progress = listener.begin_guarded("training", total, checkpoint.state.positions);
-        let live = |run: &Self| {
-            LivePage::new(&run.recipe, &checkpoint.facts, settings.steps, folder, &run.host)
-        };
-        let live = page.then(|| live(&self)).transpose()?;
+        let open_page =
+            || LivePage::new(&self.recipe, &checkpoint.facts, settings.steps, folder, &self.host);
+        let live = page.then(open_page).transpose()?;
         let watch = live.as_ref().map_or(listener, |live| live as &dyn Progress);
         let (end, checkpoint) = self.take_steps(checkpoint, settings, &folder.path, watch)?;
         drop(progress);
@@ -276,7 +271,7 @@ impl<'a> OpenRun<'a> {
             live.keep_page();
             if path.is_err() {
                 // The page without a comparison would be taken for that of the complete run.
-                let _ = std::fs::remove_file(folder.path_of(folder::REPORT));
+                let _ = std::fs::remove_file(folder.path.join(folder::REPORT));
             }
             path
         });
@@ -291,15 +286,15 @@ impl<'a> OpenRun<'a> {
         folder: &Path,
         watch: &dyn Progress,
     ) -> Result<(End, Checkpoint)> {
-        let Self { recipe, data, host: Host { device: (device, compute), .. }, context } = self;
+        let Self { recipe, data, host: Host { device, compute, .. }, context } = self;
         let &RunContext { listener, ranks, .. } = *context;
         let config = &recipe.config;
         let kind = recipe.model_kind()?;
-        let rounds = Rounds::from_config(config, &config.run_span(data.scan.counts.train));
+        let round_length = round_length(config, &config.run_span(data.scan.counts.train));
         loop {
             let mut until = u64::MAX;
-            if let Some(rounds) = rounds {
-                let round = rounds.enter_round(&checkpoint, folder)?;
+            if let Some(length) = round_length {
+                let round = Round::enter_round(length, &checkpoint, folder)?;
                 let by = objective::preparation_for(recipe, &round.weights)?;
                 let spread = data.prepare_round(by, round.spread, config, listener)?;
                 round.write_round(spread, folder)?;

@@ -130,13 +130,8 @@ impl CheckpointWriter {
         self.folder.join(format!("{name}.safetensors"))
     }
 
-    /// Starts to write a checkpoint, after the previous one, whose error it returns.
-    pub fn start_writing(
-        &mut self,
-        mut checkpoint: Checkpoint,
-        files: CheckpointFiles,
-    ) -> Result<(), TrainError> {
-        self.finish_write()?;
+    /// Starts to write a checkpoint, after [`CheckpointWriter::finish_write`].
+    pub fn start_writing(&mut self, mut checkpoint: Checkpoint, files: CheckpointFiles) {
         if files.last {
             self.handed = Some(checkpoint.state.step);
         }
@@ -153,7 +148,6 @@ impl CheckpointWriter {
             last.map_or(Ok(()), |path| checkpoint.write_file(&path))?;
             Ok(checkpoint)
         }));
-        Ok(())
     }
 
     pub fn check_writing(&mut self) -> Result<(), TrainError> {

@@ -19,10 +19,10 @@ pub struct Learner<'a> {
     model: Option<Model>,
     /// Running mean of its weights, which is the result, if the optimiser averages.
     average: Option<Model>,
-    rule: MeanRule,
+    rule: StepRule,
 }
 
-enum MeanRule {
+enum StepRule {
     Gradient(Box<ModelOptimizer>),
     Direct(Box<Direct>),
 }
@@ -45,19 +45,17 @@ impl<'a> Learner<'a> {
         };
         let average = settings.average_decay.map(|_| selected);
         let rule = if settings.name.is_direct() {
-            Direct::new(settings, &record).map(|direct| MeanRule::Direct(Box::new(direct)))
-        } else if record.is_empty() {
-            Ok(MeanRule::Gradient(settings.build_optimizer(job.compute).into()))
+            Direct::new(settings, &record).map(|direct| StepRule::Direct(direct.into()))
         } else {
             let loaded = settings.build_optimizer(job.compute).load_state(&record, job.device);
-            loaded.map(|optimizer| MeanRule::Gradient(optimizer.into()))
+            loaded.map(|optimizer| StepRule::Gradient(optimizer.into()))
         };
         let rule = rule.map_err(TrainError::Optimizer)?;
         Ok(Self { job, model: Some(stepping), average, rule })
     }
 
     pub fn uses_gradients(&self) -> bool {
-        matches!(self.rule, MeanRule::Gradient(_))
+        matches!(self.rule, StepRule::Gradient(_))
     }
 
     pub fn model(&self) -> &Model {
@@ -72,7 +70,7 @@ impl<'a> Learner<'a> {
 
     /// Takes the steps that the rows of a batch missed, or all rows; needed before their gradients.
     pub fn catch_up(&mut self, batch: Option<&BatchInputs>) {
-        let MeanRule::Gradient(optimizer) = &mut self.rule else { return };
+        let StepRule::Gradient(optimizer) = &mut self.rule else { return };
         let model = self.model.take().expect(WHOLE);
         let touched = batch.map(|inputs| model.touched_rows(inputs));
         self.model = Some(optimizer.catch_up(model, touched.as_ref()));
@@ -86,7 +84,7 @@ impl<'a> Learner<'a> {
         gradients: TensorGradients,
         touched: &TouchedRows,
     ) {
-        let MeanRule::Gradient(optimizer) = &mut self.rule else {
+        let StepRule::Gradient(optimizer) = &mut self.rule else {
             panic!("no gradient is followed")
         };
         // No other reference to the model exists, so its tensors change in place.
@@ -110,7 +108,7 @@ impl<'a> Learner<'a> {
     ) -> Result<DirectStep, TrainError> {
         let weights = self.model().to_weights();
         let Training { kind, compute, device, settings, .. } = self.job;
-        let MeanRule::Direct(method) = &mut self.rule else { panic!("gradients are followed") };
+        let StepRule::Direct(method) = &mut self.rule else { panic!("gradients are followed") };
         let goal = (targets, shares, settings.loss);
         let stepped = method.step_once(kind, weights, inputs, goal, choices)?;
         let device = (*device).clone().autodiff();
@@ -123,8 +121,8 @@ impl<'a> Learner<'a> {
         self.catch_up(None);
         let wrong = |error: WeightsError| TrainError::Optimizer(error.into());
         let record = match &self.rule {
-            MeanRule::Gradient(optimizer) => optimizer.to_bytes().map_err(wrong)?,
-            MeanRule::Direct(direct) => direct.to_bytes(),
+            StepRule::Gradient(optimizer) => optimizer.to_bytes().map_err(wrong)?,
+            StepRule::Direct(direct) => direct.to_bytes(),
         };
         if self.average.is_none() {
             return Ok(record);

@@ -482,9 +482,8 @@ impl<'a> Trainer<'a> {
         self.writer.finish_write()?;
         if self.job.ranks.is_first() {
             let checkpoint = self.make_checkpoint(files.last)?;
-            return self.writer.start_writing(checkpoint, files);
-        }
-        if files.last {
+            self.writer.start_writing(checkpoint, files);
+        } else if files.last {
             // Rank 0 writes it.
             (self.writer.handed, self.writer.saved) =
                 (Some(self.state.step), Some(self.state.step));

@@ -287,8 +287,12 @@ impl ModelOptimizer {
         weights.to_bytes(&facts, &[])
     }
 
-    /// Loads the state of a file. Fails if the file does not belong to such an optimiser.
+    /// Loads the state of a file; a new optimiser has no bytes and no state. Fails if the file does
+    /// not belong to such an optimiser.
     pub fn load_state(mut self, bytes: &[u8], device: &Device) -> Result<Self, StateError> {
+        if bytes.is_empty() {
+            return Ok(self);
+        }
         let file = Weights::from_bytes(bytes)?;
         for (id, steps) in &file.facts {
             let array = |index: usize| {
@@ -378,6 +382,13 @@ pub struct ArraySettings {
 impl LayerSettings {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Sets the clip of an array, unless it has one.
+    pub fn set_missing_clip(&mut self, name: &str, clip: f64) {
+        if self.layer_of(name).clip.is_none() {
+            self.0.entry(name.to_string()).or_default().clip = Some(clip);
+        }
     }
 
     /// Returns the settings of an array. The longest matching name takes precedence.

@@ -120,16 +120,13 @@ impl TryFrom<toml::Value> for Length {
     type Error = ScheduleError;
 
     fn try_from(value: toml::Value) -> Result<Self, ScheduleError> {
+        let share = |number: f64| (number > 0.0 && number <= 1.0).then_some(Self::Share(number));
         let length = match &value {
-            toml::Value::Float(share) => Some(Self::Share(*share)),
-            toml::Value::Integer(share) => Some(Self::Share(*share as f64)),
+            toml::Value::Float(number) => share(*number),
+            toml::Value::Integer(number) => share(*number as f64),
             text => text.as_str().and_then(Self::parse_length),
         };
-        let fits = |length: &Self| match *length {
-            Self::Share(share) => share > 0.0 && share <= 1.0,
-            Self::Of(..) => true,
-        };
-        length.filter(fits).ok_or(ScheduleError::Length(value))
+        length.ok_or(ScheduleError::Length(value))
     }
 }
 
@@ -341,10 +338,6 @@ struct StageInRun {
 pub(super) const TOLERANCE: f64 = 1e-9;
 
 impl RunSchedule {
-    pub fn constant(value: f64) -> Self {
-        Self(vec![ScheduleStage::constant(value).stage_alone()])
-    }
-
     /// Returns the value at training progress `done` in 0..=1.
     pub fn value_at(&self, done: f64) -> f64 {
         let last = self.0.len() - 1;

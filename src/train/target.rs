@@ -25,11 +25,6 @@ pub struct WinRateModel {
 }
 
 impl WinRateModel {
-    /// Makes the model `sigmoid(score / scale)`.
-    pub fn from_scale(scale: f64) -> Self {
-        Self { scale, offset: 0.0, clamp: f64::INFINITY }
-    }
-
     /// Returns the expected result of a score in centipawns, 0 to 1.
     pub fn expected_result(self, score: f64) -> f64 {
         let Self { scale, offset, clamp } = self;
@@ -72,12 +67,6 @@ impl SourceTarget {
     }
 }
 
-impl From<WinRateModel> for SourceTarget {
-    fn from(win_rate: WinRateModel) -> Self {
-        Self::new(win_rate, None)
-    }
-}
-
 const LEAST: usize = 1 << 11;
 
 /// Computes the targets of a batch, 0 to 1, from the point of view of its results. `wdl` is the
@@ -92,7 +81,9 @@ pub fn blend_targets<'a>(
     if scores.is_empty() || sources.is_empty() && wdl == 1.0 {
         return Cow::Borrowed(results);
     }
-    let blend = |result: f32, score: f32, target: &SourceTarget| {
+    let blend = |(position, (&result, &score)): (usize, (&f32, &f32))| {
+        let source = sources.get(position).map_or(0, |source| usize::from(*source));
+        let target = &source_targets[source];
         let wdl = target.wdl.unwrap_or(wdl);
         match wdl == 1.0 || score.is_nan() && !sources.is_empty() {
             true => result,
@@ -100,18 +91,7 @@ pub fn blend_targets<'a>(
         }
     };
     let positions = results.par_iter().zip(&scores[..]).with_min_len(LEAST);
-    let targets: Vec<f32> = match sources.is_empty() {
-        true => {
-            positions.map(|(&result, &score)| blend(result, score, &source_targets[0])).collect()
-        }
-        false => {
-            let blend = |((&result, &score), &source): ((&f32, &f32), &u8)| {
-                blend(result, score, &source_targets[usize::from(source)])
-            };
-            positions.zip(&sources[..]).map(blend).collect()
-        }
-    };
-    targets.into()
+    positions.enumerate().map(blend).collect::<Vec<f32>>().into()
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -15,10 +15,9 @@ use crate::engine::{
     EngineError, EngineSettings, JobReport, JournalError, Limit, ParallelPlayers, PlayerFactory,
 };
 use crate::evaluation::Evaluation;
-use crate::model::{Compute, Device, Precision};
 use crate::output;
 use crate::progress::Progress;
-use crate::run::{DeviceOptions, SearchPlayer, open_static};
+use crate::run::{DeviceOptions, Evaluator, SearchPlayer};
 
 /// Folder of games on Debian and related systems.
 const GAMES: &str = "/usr/games";
@@ -92,8 +91,7 @@ impl Engines {
         let name = self.with.as_ref().context(
             "a static label is the value of an evaluation: name one with --with, a net for example",
         )?;
-        let device = DeviceOptions::default().open_device(Precision::F32)?;
-        open_static(name, &device, &Terminal::default())
+        Evaluator::open_static(name, &DeviceOptions::default().open_host(&Terminal::default())?)
     }
 
     pub fn parallel_players(&self) -> Result<ParallelPlayers> {
@@ -103,8 +101,9 @@ impl Engines {
 
     fn player_factory(&self) -> Result<Arc<dyn PlayerFactory>> {
         if let Some(name) = &self.with {
-            let device = DeviceOptions::default().open_device(Precision::F32)?;
-            return Ok(Arc::new(open_searcher(name, &device, self.hash)?));
+            let terminal = Terminal::default();
+            let host = DeviceOptions::default().open_host(&terminal)?;
+            return Ok(Arc::new(SearchPlayer::open_player(name, self.hash, &host)?));
         }
         let program = match &self.engine {
             Some(program) => program.clone(),
@@ -116,16 +115,6 @@ impl Engines {
         let settings = open_engine(&program, &self.arguments, &self.options, self.hash);
         Ok(Arc::new(EngineSettings { patience_ms: self.patience * 1000, ..settings }))
     }
-}
-
-/// Opens a player by the search of nnuance; `hash` is the size of its table in MB.
-pub fn open_searcher(
-    evaluation: &str,
-    device: &(Device, Compute),
-    hash: Option<u32>,
-) -> Result<SearchPlayer> {
-    let player = SearchPlayer::open_player(evaluation, device, &Terminal::default())?;
-    Ok(player.with_tables(hash.map_or(SearchPlayer::MEBIBYTES, |size| size as usize)))
 }
 
 /// Describes a UCI program with arguments and options.

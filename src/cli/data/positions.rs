@@ -14,7 +14,6 @@ use crate::cli::options::{Beginning, Rules};
 use crate::engine::{JobPart, PositionsJob, SelfplayJob, label_positions, play_games};
 use crate::format::{Presence, SampleSource};
 use crate::input;
-use crate::run::label_statically;
 use crate::sample::Sample;
 
 /// Score positions with an engine or an evaluation
@@ -69,7 +68,7 @@ fn label_without_search(args: LabelArgs) -> Result<ExitCode> {
         let written = scope.spawn(|| -> Result<OutputFile> {
             let mut output = output;
             for mut samples in batches {
-                label_statically(&evaluation, &mut samples);
+                evaluation.label_samples(&mut samples);
                 samples.iter().try_for_each(|sample| output.write_sample(sample))?;
             }
             Ok(output)

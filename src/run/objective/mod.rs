@@ -9,17 +9,17 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 
 use super::Recipe;
+use super::base::open_base;
 use crate::config::Objective;
 use crate::evaluation::Evaluation;
 use crate::export::{prove, quantise};
-use crate::hce::HceWeights;
 use crate::loader::Prepare;
 use crate::search::{Evaluate, QuietEnd, follow_moves};
 use crate::weights::Weights;
 
 pub use moves::{Moves, is_lesson, select_samples};
 pub use quiescence::QuietEnds;
-pub use rounds::Rounds;
+pub use rounds::{Round, round_length};
 
 /// Returns the preparation of a run's rows by these weights. Fails if they do not fit integers.
 pub fn preparation_for(recipe: &Recipe, weights: &Weights) -> Result<Arc<dyn Prepare>> {
@@ -32,7 +32,7 @@ pub fn preparation_for(recipe: &Recipe, weights: &Weights) -> Result<Arc<dyn Pre
 }
 
 pub struct QuietSearcher {
-    evaluation: Evaluation,
+    pub evaluation: Evaluation,
     /// Centipawns per logit.
     pub scale: f64,
 }
@@ -41,24 +41,21 @@ impl QuietSearcher {
     /// Creates a searcher with a run's terms, or the integers of its net. Fails if they do not fit.
     pub fn from_weights(recipe: &Recipe, weights: &Weights) -> Result<Self> {
         let scale = recipe.config.scale;
-        let evaluation = match (recipe.config.architecture(), recipe.run_terms()?) {
-            (Some(net), _) => {
+        let evaluation = match recipe.config.architecture() {
+            Some(net) => {
                 let cure = "quiescence is searched with the integers of the net, and these weights \
                             fit none; lower `optimizer.clip`";
                 let net = quantise(weights, net, recipe.config.scales).context(cure)?;
                 prove(&net).map_err(anyhow::Error::msg).context(cure)?;
-                Evaluation::from_net(net, recipe.open_base()?.map(|base| base.evaluation))
+                let base = open_base(recipe.base.as_ref())?;
+                Evaluation::from_net(net, base.map(|base| base.evaluation))
             }
-            (None, Some(terms)) => {
+            None => {
+                let terms = recipe.run_terms()?.context("no net, so terms")?;
                 Evaluation::from_terms(&terms.read_weights(weights, scale, true)?)
             }
-            (None, None) => unreachable!("a model without a net has terms"),
         };
         Ok(Self { evaluation, scale })
-    }
-
-    pub fn from_terms(weights: &HceWeights, scale: f64) -> Self {
-        Self { evaluation: Evaluation::from_terms(weights), scale }
     }
 
     pub fn open_evaluation(&self) -> Box<dyn Evaluate + Send + '_> {

@@ -12,10 +12,6 @@ use crate::train::checkpoint::{Checkpoint, RunState};
 use crate::train::schedule::Span;
 use crate::weights::Weights;
 
-/// The length of a round in steps, at least 1.
-#[derive(Clone, Copy, Debug)]
-pub struct Rounds(u64);
-
 pub struct Round {
     /// Weights at its beginning.
     pub weights: Weights,
@@ -29,25 +25,26 @@ pub struct Round {
 /// Key of [`Round::spread`] in a round's file.
 const SPREAD: &str = "spread";
 
-impl Rounds {
-    /// Returns rounds of one step for direct methods, else ten of whole epochs. None for fixed rows.
-    pub fn from_config(config: &Config, span: &Span) -> Option<Self> {
-        let epochs = || (span.steps as f64 * span.batch as f64 / span.epoch as f64 / 10.0).round();
-        let steps = match config.optimizer.name.is_direct() {
-            true => 1.0,
-            false => (epochs().max(1.0) * span.epoch as f64 / span.batch as f64).round().max(1.0),
-        };
-        (config.file.target.learn != Objective::Values).then_some(Self(steps as u64))
-    }
+/// Returns the length of a round in steps: 1 for direct methods, else a tenth of the run in whole
+/// epochs. None for fixed rows.
+pub fn round_length(config: &Config, span: &Span) -> Option<u64> {
+    let epochs = || (span.steps as f64 * span.batch as f64 / span.epoch as f64 / 10.0).round();
+    let steps = match config.optimizer.name.is_direct() {
+        true => 1.0,
+        false => (epochs().max(1.0) * span.epoch as f64 / span.batch as f64).round().max(1.0),
+    };
+    (config.file.target.learn != Objective::Values).then_some(steps as u64)
+}
 
+impl Round {
     /// Returns the round of a checkpoint, or a new one. Fails if the file is of another checkpoint.
-    pub fn enter_round(self, checkpoint: &Checkpoint, folder: &Path) -> Result<Round> {
+    pub fn enter_round(length: u64, checkpoint: &Checkpoint, folder: &Path) -> Result<Self> {
         let path = folder.join(ROUND);
         let step = checkpoint.state.step;
-        let end = |start: u64| (start / self.0 + 1) * self.0;
+        let end = |start: u64| (start / length + 1) * length;
         let new = |spread| {
             let weights = checkpoint.weights.clone();
-            Round { weights, start: step, until: end(step), spread }
+            Self { weights, start: step, until: end(step), spread }
         };
         if step == 0 {
             return Ok(new(None));
@@ -63,11 +60,9 @@ impl Rounds {
             path.display()
         );
         let is_new = step >= end(start) && !checkpoint.state.converged;
-        Ok(if is_new { new(spread) } else { Round { weights, start, until: end(start), spread } })
+        Ok(if is_new { new(spread) } else { Self { weights, start, until: end(start), spread } })
     }
-}
 
-impl Round {
     /// Writes the file of the round; `spread` is recorded in the first one.
     pub fn write_round(&self, spread: Option<f64>, folder: &Path) -> Result<()> {
         // `Debug` has enough digits to read the same number again.

@@ -111,37 +111,30 @@ pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
 
 pub fn finish_run(run: &OpenRun, folder: &RunFolder, end: End, last: u64) -> Result<FinishedRun> {
     let recipe = &run.recipe;
-    let path = folder.path_of(folder::BEST);
+    let path = folder.path.join(folder::BEST);
     let best = Checkpoint::read_file(&path)?;
     let RunState { step, best: lowest, .. } = best.state;
-    let what = match lowest {
-        Some(BestLoss { step: 0, loss }) => {
-            format!("nothing gained, the weights of the start, validation loss {loss:.6}")
-        }
-        Some(BestLoss { step, loss }) => format!("best validation loss {loss:.6}, at step {step}"),
-        None => format!("weights of step {step}"),
-    };
     let made = match &run.data.terms {
         Some(tuned) => {
-            let values = finish_terms(run, tuned, &best, &what, folder)?;
+            let values = finish_terms(run, tuned, &best, folder)?;
             RunResult::Terms(values, tuned.terms.engine.is_some())
         }
         None => {
-            let net = folder.path_of(folder::NET);
+            let net = folder.path.join(folder::NET);
             let validating = &run.data.scan.validation.samples;
             let written = export::export_checkpoint(&path, &net, &recipe.config, validating)
                 .with_context(|| format!("{} stands, but gives no net", path.display()))?;
             let base = recipe.base.as_ref().filter(|_| recipe.config.tunes_base());
             let terms = base.map(|base| -> Result<PathBuf> {
                 let terms = trained_terms(base, &best.weights)?;
-                let path = folder.path_of(folder::BASE);
+                let path = folder.path.join(folder::BASE);
                 output::write_file(&path, terms.to_json().as_bytes())?;
                 Ok(path)
             });
             RunResult::Net(Box::new(written), terms.transpose()?)
         }
     };
-    let rows = log::read_rows(&folder.path_of(folder::LOG))?;
+    let rows = log::read_rows(&folder.path.join(folder::LOG))?;
     let training_loss = rows.iter().find(|row| row.step == step).and_then(|row| row.train_loss);
     let validation_loss = lowest.map(|best| best.loss);
     let (folder, steps) = (folder.path.clone(), [step, last]);
@@ -161,15 +154,21 @@ fn finish_terms(
     run: &OpenRun,
     tuned: &TermData,
     best: &Checkpoint,
-    what: &str,
     folder: &RunFolder,
 ) -> Result<Vec<EffectiveValue>> {
     let recipe = &run.recipe;
     let exact = tuned.terms.read_weights(&best.weights, recipe.config.scale, true)?;
     let mut weights = exact.clone().round_values(2);
+    let what = match best.state.best {
+        Some(BestLoss { step: 0, loss }) => {
+            format!("nothing gained, the weights of the start, validation loss {loss:.6}")
+        }
+        Some(BestLoss { step, loss }) => format!("best validation loss {loss:.6}, at step {step}"),
+        None => format!("weights of step {}", best.state.step),
+    };
     weights.source = Some(format!("trained by nnuance: {what}"));
     let write =
-        |name: &str, text: String| output::write_file(&folder.path_of(name), text.as_bytes());
+        |name: &str, text: String| output::write_file(&folder.path.join(name), text.as_bytes());
     write(folder::TERMS, weights.to_json())?;
 
     let errors = match &run.data.source {

@@ -9,7 +9,6 @@ use anyhow::{Context, Result, ensure};
 use super::{OpenRun, RunContext};
 use crate::config::Objective;
 use crate::run::Host;
-use crate::run::device::describe_compute;
 use crate::run::recipe::{COMPUTE, Recipe};
 use crate::train::End;
 use crate::train::checkpoint::Checkpoint;
@@ -40,7 +39,7 @@ pub fn broadcast_recipe(
         Some(resumed) => resumed.clone(),
         None => Checkpoint { facts: recipe.header_facts()?, ..Checkpoint::default() },
     };
-    draft.facts.insert(COMPUTE.into(), describe_compute(&host.device.1));
+    draft.facts.insert(COMPUTE.into(), host.describe_compute());
     ranks.broadcast_bytes(&mut draft.to_bytes());
     Ok(())
 }
@@ -56,7 +55,7 @@ pub fn join_run(context: &RunContext) -> Result<End> {
     };
     let (draft, recipe) = receive()?;
     let host = context.open_host(&recipe.config)?;
-    let compute = describe_compute(&host.device.1);
+    let compute = host.describe_compute();
     let first = draft.facts.get(COMPUTE);
     ensure!(
         first == Some(&compute),

@@ -7,7 +7,6 @@ use super::data::{BatchSource, TrainingData, scan_data, to_prepare, validation_b
 use crate::architecture::{Architecture, ArrayKind};
 use crate::config::{Config, Objective};
 use crate::export;
-use crate::hce::HceWeights;
 use crate::loader::{Encoder, ReadPlan, ScanFacts, StreamPlan};
 use crate::model::initial_of_size;
 use crate::run::terms::RunTerms;
@@ -30,10 +29,14 @@ pub(super) fn open_net_data(
     let (section, net) =
         config.file.net.as_ref().zip(config.architecture()).context("no terms, so a net")?;
     let tuned = base.filter(|_| section.tune_base);
-    let terms = tuned.map(|base| base_terms_at(base, resumed)).transpose()?;
+    let base_terms = |base| match resumed {
+        Some(weights) => base::read_base_terms(base, weights, false),
+        None => base::base_terms(base),
+    };
+    let terms = tuned.map(base_terms).transpose()?;
     let encoder = match (&terms, base) {
         (Some(terms), _) => Encoder::for_sum(net, RunTerms::of_base(terms).terms_encoder(terms)),
-        (None, base) => Encoder::for_net(net).with_base(base.map(base::open_base).transpose()?),
+        (None, base) => Encoder::for_net(net).with_base(base::open_base(base)?),
     };
     let read = ReadPlan { needs_colours: encoder.needs_colours(), ..data_plan::read_plan(config) };
     let rounds = config.file.target.learn != Objective::Values;
@@ -52,7 +55,7 @@ pub(super) fn open_net_data(
     let lengths = scan.files.iter().map(|file| file.bytes).collect();
     let facts = ScanFacts { positions, lengths };
     let order = data_plan::pass_order(config, Some(scan.counts.train));
-    let layout = data_plan::choose_layout(config, host.device.1, &order, &facts, &scan.some);
+    let layout = data_plan::choose_layout(config, host.compute, &order, &facts, &scan.some);
     let sizes: Vec<f64> =
         section.sets.iter().map(|set| section.start_size.size_of_set(set)).collect();
     let mut weights = initial_of_size(net, config.file.seed, &sizes);
@@ -78,15 +81,6 @@ pub(super) fn open_net_data(
     };
     let validation = validation_batches(config, &encoder, &scan.validation.samples);
     Ok((TrainingData { scan, validation, encoder: Some(encoder), source, terms: None }, weights))
-}
-
-/// Returns the terms that are trained with a net, as they were at its start.
-fn base_terms_at(base: &export::StoredBase, resumed: Option<&Weights>) -> Result<HceWeights> {
-    let terms = base::base_terms(base)?;
-    let Some(resumed) = resumed else { return Ok(terms) };
-    let HceWeights { scale_factor, source, .. } = terms;
-    let began = HceWeights::from_weights(resumed, terms.list, terms.scale, false)?;
-    Ok(HceWeights { scale_factor, source, ..began })
 }
 
 /// Checks the rows of feature sets on some of the positions of a sample.

@@ -26,7 +26,7 @@ pub fn resume_run(
     context: &RunContext,
 ) -> Result<Option<FinishedRun>> {
     let folder = RunFolder::of_run(path, context.listener)?;
-    let last = folder.path_of(folder::LAST);
+    let last = folder.path.join(folder::LAST);
     if !last.exists() {
         ensure!(
             overrides.is_empty(),
@@ -34,12 +34,12 @@ pub fn resume_run(
              --set",
             path.display()
         );
-        let config = Config::read_file(&folder.path_of(folder::STAGES), &[])?;
+        let config = Config::read_file(&folder.path.join(folder::STAGES), &[])?;
         return stages::go_on(&config, &folder, context);
     }
     let (mut checkpoint, recipe) = recipe::open_checkpoint(&last)?;
     let longer = lengthen_config(&recipe.config, overrides, &checkpoint.state)?;
-    let best_path = folder.path_of(folder::BEST);
+    let best_path = folder.path.join(folder::BEST);
     let mut best = Checkpoint::read_file(&best_path)
         .context("a run goes on with its best weights; restore them, or begin a new run")?;
     let host = context.open_host(&recipe.config)?;
@@ -66,11 +66,11 @@ pub fn resume_run(
         best.facts.clone_from(&checkpoint.facts);
         best.write_file(&best_path)?;
     }
-    let config = folder.path_of(folder::CONFIG);
+    let config = folder.path.join(folder::CONFIG);
     let text = run.recipe.config.to_toml();
     let changed = input::read_text(&config, input::TEXT).is_ok_and(|old| old != text);
     if changed && !is_longer {
-        let edited = folder.path_of(EDITED);
+        let edited = folder.path.join(EDITED);
         fs::rename(&config, &edited)
             .with_context(|| format!("cannot rename {}", config.display()))?;
         context.listener.report_remark(&format!(

@@ -54,7 +54,7 @@ pub(super) fn begin_stages(
     folder.clear_runs()?;
     // A folder of a stage may have another run of the user.
     require_same(config, &folder.path)?;
-    output::write_file(&folder.path_of(folder::STAGES), config.to_toml().as_bytes())?;
+    output::write_file(&folder.path.join(folder::STAGES), config.to_toml().as_bytes())?;
     go_on(config, folder, context)
 }
 
@@ -86,12 +86,11 @@ pub fn require_same(config: &Config, path: &Path) -> Result<Option<Recipe>> {
     let mut last = None;
     for (wanted, path) in list_runs(config, path)? {
         let file = path.join(folder::LAST);
-        last = file
-            .exists()
-            .then(|| recipe::open_checkpoint(&file))
-            .transpose()?
-            .map(|(_, recipe)| recipe);
-        let Some(recipe) = &last else { continue };
+        last = None;
+        if !file.exists() {
+            continue;
+        }
+        let recipe = last.insert(recipe::open_checkpoint(&file)?.1);
         let config = &recipe.config;
         // Facts that change the data of a run.
         let wanted = wanted.with_changes(|file| {

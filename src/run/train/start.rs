@@ -13,22 +13,16 @@ use crate::input;
 use crate::net::Hints;
 use crate::progress::Progress;
 use crate::run::Host;
-use crate::run::evaluator::Evaluator;
+use crate::run::evaluator::{Evaluator, EvaluatorKind};
 use crate::run::folder::{BEST, LAST};
 use crate::run::path::{FileKind, in_folder, kind_of};
 use crate::run::recipe::{self, Recipe};
 use crate::sketch::Sketch;
 use crate::train::checkpoint::Checkpoint;
-use crate::weights::Weights;
 
-/// Starting weights of a net, and the state of the optimiser, which is empty for a new one.
-pub struct Start {
-    pub weights: Weights,
-    pub optimizer: Vec<u8>,
-}
-
-/// Prepares the recipe of a new run before its data are read, and opens the start of its net.
-pub fn prepare_recipe(config: Config, host: &Host) -> Result<(Recipe, Option<Start>)> {
+/// Prepares the recipe of a new run before its data are read, and opens the start of its net: the
+/// weights, and the state of the optimiser, which is empty for a new one.
+pub fn prepare_recipe(config: Config, host: &Host) -> Result<(Recipe, Checkpoint)> {
     let mut recipe = Recipe {
         term_list: recipe::term_list(&config)?,
         config,
@@ -40,13 +34,13 @@ pub fn prepare_recipe(config: Config, host: &Host) -> Result<(Recipe, Option<Sta
         base: None,
     };
     recipe.run_terms()?;
-    let Some(net) = recipe.config.file.net.clone() else { return Ok((recipe, None)) };
-    let mut start = None;
+    let mut start = Checkpoint::default();
+    let Some(net) = recipe.config.file.net.clone() else { return Ok((recipe, start)) };
     if let Some(name) = &net.start {
         let opened = open_start(Path::new(name), &recipe.config, host.listener);
         let (opened, start_net, origin) = opened.context("`net.start`")?;
         recipe.start = Some(start_net);
-        start = Some(opened);
+        start = opened;
         join_sketches(&mut recipe, origin);
     }
     if let Some(name) = &net.base {
@@ -72,7 +66,7 @@ fn open_start(
     given: &Path,
     config: &Config,
     listener: &dyn Progress,
-) -> Result<(Start, StartNet, Option<Recipe>)> {
+) -> Result<(Checkpoint, StartNet, Option<Recipe>)> {
     let wanted = config.architecture().context("only nets have a start")?;
     let goes_on = config.file.net.as_ref().is_some_and(|net| net.start_optimizer);
     let path = in_folder(given, if goes_on { LAST } else { BEST })?;
@@ -112,19 +106,16 @@ fn open_start(
         export::factorised_as(&grown?, &larger, wanted)
     };
     let weights = weights.with_context(|| name.to_string())?;
-    if let Some((array, index, value)) = weights.non_finite() {
-        bail!("{name}: {array}[{index}] is {value}; start from an earlier checkpoint");
-    }
-    let mut start = Start { weights, optimizer: Vec::new() };
-    let mut origin = match &sidecar.manifest {
-        _ if goes_on => None,
-        Some(manifest) => Recipe::of_manifest(&manifest.provenance),
-        None => Recipe::read_header(&source.facts).with_context(|| name.to_string())?,
-    };
-    if goes_on {
+    let (start, origin) = if goes_on {
         let (end, recipe) = open_end(&path, config)?;
-        (start, origin) = (end, Some(recipe));
-    }
+        (end, Some(recipe))
+    } else {
+        let origin = match &sidecar.manifest {
+            Some(manifest) => Recipe::of_manifest(&manifest.provenance),
+            None => Recipe::read_header(&source.facts).with_context(|| name.to_string())?,
+        };
+        (Checkpoint { weights, ..Checkpoint::default() }, origin)
+    };
     listener.report_remark(&format!("starts from {name}: {shape}, {}", source.format.name));
     let doubt = report_doubt(&path, origin.as_ref(), config, listener);
     let start_net = StartNet {
@@ -139,7 +130,7 @@ fn open_start(
 }
 
 /// Opens the end of a run of the same kind: all weights and the state of the optimiser.
-fn open_end(path: &Path, config: &Config) -> Result<(Start, Recipe)> {
+fn open_end(path: &Path, config: &Config) -> Result<(Checkpoint, Recipe)> {
     let name = path.display();
     let without = || {
         format!(
@@ -147,9 +138,8 @@ fn open_end(path: &Path, config: &Config) -> Result<(Start, Recipe)> {
              `start_optimizer`"
         )
     };
-    let (Checkpoint { weights, optimizer, .. }, origin) =
-        recipe::open_checkpoint(path).with_context(without)?;
-    ensure!(!optimizer.is_empty(), without());
+    let (end, origin) = recipe::open_checkpoint(path).with_context(without)?;
+    ensure!(!end.optimizer.is_empty(), without());
     let kind = |config: &Config| {
         let averages = config.optimizer.average_decay.is_some();
         (config.architecture().cloned(), config.tunes_base(), config.optimizer.name, averages)
@@ -159,7 +149,7 @@ fn open_end(path: &Path, config: &Config) -> Result<(Start, Recipe)> {
         "the state of the optimiser in {name} is that of another net or method; train with its \
          `[net]` and `[optimizer]`, or remove `start_optimizer`"
     );
-    Ok((Start { weights, optimizer }, origin))
+    Ok((end, origin))
 }
 
 /// Returns and reports why a start may have been trained on games that this run holds out.
@@ -183,10 +173,7 @@ fn report_doubt(
              ({})",
             config.test_share.0
         )),
-        Some(_) => origin.and_then(|recipe| {
-            let start = recipe.start.as_ref().and_then(|start| start.doubt.clone());
-            start.or_else(|| recipe.base.as_ref().and_then(|base| base.doubt.clone()))
-        }),
+        Some(_) => origin.and_then(|recipe| recipe.doubts().into_iter().flatten().next().cloned()),
     };
     if let Some(doubt) = &doubt {
         listener
@@ -207,7 +194,7 @@ fn open_base(
         "there is no file or folder {name}; name the folder of a run, a checkpoint, a net, handcrafted \
          terms (JSON), or \"material\""
     );
-    let evaluator = Evaluator::open_evaluation(name, &host.device, host.listener)?;
+    let evaluator = Evaluator::open_evaluation(name, host)?;
     let (below, usual) = evaluate_base(name, &evaluator)?;
     let origin = evaluator.recipe.as_ref();
     let doubt =
@@ -220,7 +207,7 @@ fn open_base(
 
 /// Returns the terms or integers of an evaluation, and its centipawns per logit.
 fn evaluate_base(name: &str, evaluator: &Evaluator) -> Result<(StoredEvaluation, f64)> {
-    if let Some(terms) = evaluator.built_in_terms() {
+    if let EvaluatorKind::Terms(_, terms) = &evaluator.kind {
         return Ok((StoredEvaluation::Terms(terms.to_json()), terms.scale));
     }
     let evaluation = evaluator.engine_evaluation();

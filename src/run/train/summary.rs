@@ -12,7 +12,6 @@ use crate::digits::{count_noun, group_digits, positions_of_games};
 use crate::loader::{HeldOut, RejectCounts, Scan};
 use crate::report::fit::fit_scale;
 use crate::report::{NO_BREAK, TextTable};
-use crate::run::device::describe_compute;
 use crate::run::measure::score_share;
 use crate::sample::{Sample, scores_and_results};
 use crate::train::TrainingSettings;
@@ -78,7 +77,7 @@ pub fn opening_table(
         let k = 400.0 / (std::f64::consts::LN_10 * config.scale);
         row("scale", format!("{} centipawns a logit (Texel's K {k:.4})", config.scale));
     }
-    row("device", format!("{}, {}", host.describe_host(), describe_compute(&host.device.1)));
+    row("device", format!("{}, {}", host.describe_host(), host.describe_compute()));
     if let Some(page) = page {
         row("page", format!("{}, reloads itself while this trains", page.display()));
     }
@@ -252,7 +251,7 @@ pub fn list_doubts(config: &Config, scan: &Scan) -> Vec<String> {
 /// Returns a doubt if a net sees the same positions too often.
 fn length_doubt(config: &Config, positions: u64) -> Option<String> {
     let span = config.run_span(positions);
-    let passes = config.step_count(positions) * span.batch / positions.max(1);
+    let passes = span.steps * span.batch / positions.max(1);
     (config.is_net() && passes > MAX_PASSES).then(|| {
         let [passes, positions] = [passes, positions].map(group_digits);
         format!(

@@ -70,7 +70,7 @@ pub(super) fn open_term_data(
             freeze_rare_of(&mut store, &mut terms, &start);
             fitted = store.subsample_positions(FIT_ON);
             counts = Some(store.counts.clone());
-            source = batch_source(store, config, host.device.1);
+            source = batch_source(store, config, host.compute);
         }
         None => {
             fitted = encoder(&terms).encode_samples(&scan.some);
@@ -107,7 +107,7 @@ pub(super) fn open_trace_data(
     let validation =
         if validation.is_empty() { Vec::new() } else { vec![validation.whole_batch()] };
     let terms = Some(TermData { terms, start, counts: Some(store.counts.clone()), term_counts });
-    let source = batch_source(store, config, host.device.1);
+    let source = batch_source(store, config, host.compute);
     Ok((TrainingData { scan, validation, encoder: None, source, terms }, weights))
 }
 
@@ -143,13 +143,13 @@ fn starting_weights(
     terms: &RunTerms,
     start: &HceWeights,
     batch: &Batch,
-    Host { device: (device, compute), .. }: &Host,
+    host: &Host,
 ) -> Result<Weights> {
     let weights = start.to_weights();
     if config.file.target.scale.is_none() {
         // At one centipawn per logit, logits are centipawns.
         let shape = HceShape { scale: 1.0, ..terms.hce_shape(config) };
-        let model = Model::new(&ModelKind::Hce(shape), &weights, device, *compute)?;
+        let model = Model::new(&ModelKind::Hce(shape), &weights, &host.device, host.compute)?;
         let exact = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
         let cp = exact(&try_to_host(model.logits(&batch.inputs))?);
         let scale = fit_scale(&cp, &exact(&batch.results)).scale.unwrap_or(config.scale);

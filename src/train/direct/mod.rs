@@ -112,7 +112,7 @@ impl Direct {
                     )?),
                 };
                 let loss = search.loss();
-                let unchanged = search.sweep(*step).moved == 0;
+                let unchanged = search.sweep(*step) == 0;
                 point = search.point.clone();
                 let finest = *step == 1;
                 if unchanged {

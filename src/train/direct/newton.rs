@@ -40,7 +40,6 @@ pub struct Newton {
 pub struct NewtonStep {
     /// Mean loss of all positions, without the prior.
     pub loss_before: f64,
-    pub loss_after: f64,
     /// Whether further steps are useless: the objective fell by less than 1e-7 of it.
     pub converged: bool,
 }
@@ -54,10 +53,6 @@ const CONVERGED: f64 = 1e-7;
 const DAMPING_THAT_SHORTENS: f64 = 1e-1;
 
 impl Newton {
-    pub fn new(movable: Vec<bool>) -> Self {
-        Self { damping: FIRST_DAMPING, movable, prior: None }
-    }
-
     /// Takes a step, or none if no step lowers the objective. Fails if the loss at `point` is not
     /// finite.
     pub fn step(
@@ -99,7 +94,6 @@ impl Newton {
                     self.damping = (self.damping / 10.0).max(LEAST_DAMPING);
                     return Ok(NewtonStep {
                         loss_before: equations.loss,
-                        loss_after: loss,
                         converged: !is_taken && is_small,
                     });
                 }
@@ -110,8 +104,7 @@ impl Newton {
             self.damping *= 10.0;
         }
         self.damping = first_damping;
-        let loss = equations.loss;
-        Ok(NewtonStep { loss_before: loss, loss_after: loss, converged: true })
+        Ok(NewtonStep { loss_before: equations.loss, converged: true })
     }
 
     /// Computes the penalty in the objective, for trained weights only.

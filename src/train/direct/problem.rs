@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::batch::{Choices, TermBatch};
 use crate::loss::{Loss, sigmoid};
-use crate::sums::SumDerivatives;
+use crate::sums::Sums;
 use crate::train::TrainError;
 
 #[derive(Clone, Copy, Debug)]
@@ -212,20 +212,14 @@ impl Point {
 
     /// Computes centipawns for White, the tempo included.
     pub fn value(&self, terms: &TermBatch, row: usize) -> f64 {
-        self.with_tempo(
-            terms,
-            row,
-            terms.sum_row(row, self.pairs()).white_centipawns(shares(terms, row)),
-        )
-    }
-
-    pub fn value_and_slopes(&self, terms: &TermBatch, row: usize) -> (f64, SumDerivatives) {
-        let (sums, shares) = (terms.sum_row(row, self.pairs()), shares(terms, row));
-        (self.with_tempo(terms, row, sums.white_centipawns(shares)), sums.derivatives(shares))
-    }
-
-    fn with_tempo(&self, terms: &TermBatch, row: usize, value: f64) -> f64 {
+        let value = terms.sum_row(row, self.pairs()).white_centipawns(shares(terms, row));
         value + self.tempo() * f64::from(terms.turn[row])
+    }
+
+    pub fn value_and_slopes(&self, terms: &TermBatch, row: usize) -> (f64, Sums) {
+        let (sums, shares) = (terms.sum_row(row, self.pairs()), shares(terms, row));
+        let value = sums.white_centipawns(shares) + self.tempo() * f64::from(terms.turn[row]);
+        (value, sums.derivatives(shares))
     }
 }
 

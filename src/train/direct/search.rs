@@ -42,14 +42,6 @@ struct SearchState {
     loss: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SweepCounts {
-    pub tried: usize,
-    pub moved: usize,
-    /// Mean loss of all positions after the sweep.
-    pub loss: f64,
-}
-
 /// Largest absolute value of a trained weight, in centipawns.
 pub const LIMIT: i32 = 1 << 15;
 /// Minimum share by which a trial must lower the summed loss: less may be rounding.
@@ -104,12 +96,10 @@ impl Search {
             still = Vec::new();
         }
         let (columns, movable) = (columns(problem, movable)?, movable.to_vec());
-        let mut search = Self { point, movable, columns, states: Vec::new(), still, scale, loss };
+        let mut search = Self { point, movable, columns, states, still, scale, loss };
         let cost = |(position, state): (usize, &SearchState)| search.cost(position, state);
-        let losses: Vec<f64> = states.par_iter().enumerate().map(cost).collect();
-        let states =
-            states.into_iter().zip(losses).map(|(state, loss)| SearchState { loss, ..state });
-        search.states = states.collect();
+        let losses: Vec<f64> = search.states.par_iter().enumerate().map(cost).collect();
+        search.states.iter_mut().zip(losses).for_each(|(state, loss)| state.loss = loss);
         if search.sum().is_finite() { Ok(search) } else { Err(ProblemError::NotFinite) }
     }
 
@@ -124,16 +114,15 @@ impl Search {
 
     /// Tries every trained weight once, in numerical order: one `step` up, or else one down. A
     /// single step lets the other weights react. After a sweep with step 1 and no change, no step
-    /// of a single weight lowers the loss.
-    pub fn sweep(&mut self, step: u16) -> SweepCounts {
+    /// of a single weight lowers the loss. Returns the number of changed weights.
+    pub fn sweep(&mut self, step: u16) -> usize {
         let step = f64::from(step);
         let threshold = -LEAST * self.sum();
-        let (mut tried, mut moved) = (0, 0);
+        let mut moved = 0;
         for number in 0..self.movable.len() {
             if !self.movable[number] {
                 continue;
             }
-            tried += 1;
             let weight = self.point.0[number];
             let changes = self.trial(number, step);
             let lowers = |(by, change): &(f64, f64)| {
@@ -144,7 +133,7 @@ impl Search {
                 moved += 1;
             }
         }
-        SweepCounts { tried, moved, loss: self.loss() }
+        moved
     }
 
     /// Computes the changes of the summed loss if the weight moves up by `step`, and if it moves

@@ -117,8 +117,8 @@ fn values_out_of_bounds() {
 #[test]
 fn no_length_overflows() {
     let longest = set(&["schedule.epochs=1e6", "schedule.batch=1"]).expect("a long run");
-    assert_eq!(longest.step_count(u64::MAX), 1 << 53);
-    assert_eq!(longest.step_count(10), 10_000_000);
+    assert_eq!(longest.run_span(u64::MAX).steps, 1 << 53);
+    assert_eq!(longest.run_span(10).steps, 10_000_000);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use nnuance::format;
 use nnuance::format::trace::{self, TraceEntry};
 use nnuance::terms::TermKind;
 
-use crate::formats::registry::{read, scratch};
+use crate::formats::registry::read;
 use crate::support::kit::*;
 
 const LIST: &str = "\
@@ -22,9 +22,8 @@ bishop.pair      normal      2.5e1 40
 pub const ENGINE: &str = "docs/own-engine/engine.c";
 
 fn list(text: &str) -> Result<EngineTerms, String> {
-    let file = scratch("terms.txt", text.as_bytes());
-    let folder = format!("{}/", file.path.parent().unwrap().display());
-    EngineTerms::read(&file.path).map_err(|error| error.to_string().replace(&folder, ""))
+    let text = nnuance::input::decode_utf8(text.into()).map_err(|error| error.to_string())?;
+    EngineTerms::parse(&text, Path::new("terms.txt")).map_err(|error| error.to_string())
 }
 
 /// Four terms: normal, safety, complexity, normal.
@@ -107,9 +106,7 @@ fn guide_engine_traces_its_evaluation() {
     let random = folder.path().join("random.epd");
     let samples = games::samples(2000, 5);
     format::write_all(&random, format::Format::named("epd").unwrap(), &samples).unwrap();
-    let list = folder.path().join("terms.txt");
-    fs::write(&list, run("--terms", &random)).unwrap();
-    let own = EngineTerms::read(&list).unwrap();
+    let own = list(&String::from_utf8(run("--terms", &random)).unwrap()).unwrap();
     let weights: Vec<[f64; 2]> = own.list.terms.iter().map(|term| term.start).collect();
     let (mut safe, mut scaled, mut crossed, mut all) = (0, 0, 0, 0);
     let data = ["data/selfplay_sf151_quiet.epd", "data/selfplay_sf151_scored.txt"].map(Path::new);

@@ -6,7 +6,7 @@ use crate::support::kit::*;
 /// that there are no cycles.
 const ARROWS: &str = "\
 data_file: digits: draw: input: linear: loss: output: point_of_view: prefetch: registry: sample:
-scales: score: sketch: sums: weights: words:
+scales: score: sketch: sums: terms: weights: words:
 resume_point: digits sketch
 features: point_of_view registry sample
 architecture: features registry sample
@@ -16,11 +16,11 @@ batch: architecture resume_point sums
 digest: input
 floats: architecture features sample weights
 model: architecture batch loss prefetch sums weights
-terms: input words
+terms: words
 format: digits input output point_of_view registry sample score sums terms
 hce: batch sample scales sums terms weights
 net: architecture features floats prefetch sample scales weights
-evaluation: hce net point_of_view sample
+evaluation: hce net point_of_view sample score
 report: digits draw linear log loss terms
 search: evaluation features hce net prefetch sample score
 interface: score search
@@ -35,7 +35,7 @@ loader: architecture batch data_file digest evaluation features format hce input
 config: architecture format input loader loss model net point_of_view scales train words
 run: architecture batch config data_file digest digits draw engine evaluation export format hce input
     inspect interface loader log loss model net output resume_point point_of_view progress report sample
-    scales score search sketch terms train weights
+    scales search sketch terms train weights
 cli: architecture batch config data data_file digits draw engine evaluation export features format input interface loader
     log model output resume_point point_of_view progress registry report run sample scales search train
 error: config

@@ -1,7 +1,7 @@
 //! Several sources of positions in one run.
 
 use nnuance::loader::{DataSource, ReadOptions};
-use nnuance::train::target::{SourceTarget, blend_targets};
+use nnuance::train::target::blend_targets;
 
 use crate::support::kit::*;
 
@@ -103,10 +103,10 @@ fn sources_have_their_own_targets() {
     scored.zip(rare).for_each(|(sample, score)| sample.score = Some(score));
     let batch = games::lists(Perspectives::SideToMove).encode_samples(&samples);
     let source_targets = [
-        SourceTarget::from(WinRateModel::from_scale(400.0)),
-        SourceTarget::new(WinRateModel::from_scale(100.0), Some(0.9)),
-        SourceTarget::from(WinRateModel { offset: 50.0, ..WinRateModel::from_scale(200.0) }),
-        SourceTarget::new(WinRateModel::from_scale(400.0), Some(1.0)),
+        SourceTarget::new(win_rate(400.0), None),
+        SourceTarget::new(win_rate(100.0), Some(0.9)),
+        SourceTarget::new(WinRateModel { offset: 50.0, ..win_rate(200.0) }, None),
+        SourceTarget::new(win_rate(400.0), Some(1.0)),
     ];
     let found = blend_targets(&batch, 0.25, &source_targets);
     for (sample, target) in samples.iter().zip(&found[..]) {

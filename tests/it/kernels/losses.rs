@@ -24,18 +24,18 @@ fn derivatives_of_losses_are_differences() {
 
 #[test]
 fn asymmetric_errors() {
-    for plain in [Loss::SQUARED, Loss::from_power(2.5), Loss::CROSS_ENTROPY] {
+    for plain in [Loss::SQUARED, games::power_loss(2.5), games::CROSS_ENTROPY] {
         let lopsided = Loss { asymmetry: 0.25, ..plain };
         assert_eq!(lopsided.value_at(1.0, 0.2), 1.25 * plain.value_at(1.0, 0.2));
         assert_eq!(lopsided.value_at(-1.0, 0.9), plain.value_at(-1.0, 0.9));
     }
-    assert_eq!(Loss::from_power(2.0).value_at(0.7, 0.1), Loss::SQUARED.value_at(0.7, 0.1));
+    assert_eq!(games::power_loss(2.0).value_at(0.7, 0.1), Loss::SQUARED.value_at(0.7, 0.1));
 }
 
 #[test]
 fn win_rates_of_scores() {
-    let plain = WinRateModel::from_scale(130.0);
-    let with_draws = WinRateModel { offset: 110.0, ..WinRateModel::from_scale(90.0) };
+    let plain = win_rate(130.0);
+    let with_draws = WinRateModel { offset: 110.0, ..win_rate(90.0) };
     for score in [-700.0, -110.0, -3.0, 0.0, 40.0, 110.0, 900.0] {
         assert_eq!(plain.expected_result(score), sigmoid(score / 130.0));
         let (win, loss) = (sigmoid((score - 110.0) / 90.0), sigmoid((-score - 110.0) / 90.0));

@@ -170,7 +170,7 @@ fn check_gradients(
 ) {
     let samples = games::samples(24, 2);
     let batch = encoder.encode_samples(&samples);
-    let targets = blend_targets(&batch, 0.3, &[WinRateModel::from_scale(400.0).into()]);
+    let targets = blend_targets(&batch, 0.3, &[SourceTarget::new(win_rate(400.0), None)]);
     let base = match kind {
         ModelKind::Net(_) | ModelKind::Sum(..) => games::bases(batch.len()),
         ModelKind::Hce(_) => Vec::new(),

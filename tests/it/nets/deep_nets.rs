@@ -37,7 +37,7 @@ fn fused_operations_equal_plain_ones() {
         let weights = drawn::weights(&net, seed);
         let batch = Encoder::for_net(&net)
             .encode_samples(&games::samples([1, 70, 300][seed as usize % 3], seed));
-        let targets = blend_targets(&batch, 0.4, &[WinRateModel::from_scale(300.0).into()]);
+        let targets = blend_targets(&batch, 0.4, &[SourceTarget::new(win_rate(300.0), None)]);
         let plain = model(&net, &weights, Compute::Plain);
         let (loss, gradients) = plain.compute_gradients(&batch.inputs, Aim::Targets(&targets));
         let logits = to_host(plain.logits(&batch.inputs));
@@ -116,7 +116,7 @@ fn mixed_precision_rounds_weights_and_slopes() {
         let weights = drawn::weights(&net, seed);
         let rounded = in_fixed_point(&weights);
         let batch = Encoder::for_net(&net).encode_samples(&games::samples(200, seed));
-        let targets = blend_targets(&batch, 0.4, &[WinRateModel::from_scale(300.0).into()]);
+        let targets = blend_targets(&batch, 0.4, &[SourceTarget::new(win_rate(300.0), None)]);
         let most = largest_sum(&net, &rounded, &batch);
         assert!(most < 8.0, "seed {seed}, {net}: a sum may be {most}, and would be held");
         for level in SimdLevel::list_available() {
@@ -154,7 +154,7 @@ fn gradients_equal_central_differences() {
         let weights = drawn::weights(&net, seed);
         let samples = games::samples(24, seed);
         let batch = Encoder::for_net(&net).encode_samples(&samples);
-        let targets = blend_targets(&batch, 0.3, &[WinRateModel::from_scale(400.0).into()]);
+        let targets = blend_targets(&batch, 0.3, &[SourceTarget::new(win_rate(400.0), None)]);
         let (_, gradients) = model(&net, &weights, fastest())
             .compute_gradients(&batch.inputs, Aim::Targets(&targets));
         let loss = |weights: &Weights| {

@@ -5,7 +5,6 @@ use nnuance::export::dequantise_net;
 use nnuance::net::{StoredArray, stored_arrays};
 use nnuance::progress::SilentProgress;
 use nnuance::train::optimizer::{self, OptimizerName};
-use nnuance::train::schedule::RunSchedule;
 use nnuance::train::{self, Rounding, TrainError, TrainingSettings};
 
 use crate::runs::golden;
@@ -54,8 +53,8 @@ fn gradients_of_rounded_weights_step_the_weights() {
     let batch = Encoder::for_net(&net).encode_samples(&games::samples(200, 4));
     let from = 3;
     let settings = TrainingSettings {
-        learning_rate: RunSchedule::constant(RATE),
-        wdl: RunSchedule::constant(1.0),
+        learning_rate: golden::constant(RATE),
+        wdl: golden::constant(1.0),
         rounding: Some(Rounding { from, units: units(integers) }),
         optimizer: optimizer::OptimizerSettings {
             beta1: 0.0,

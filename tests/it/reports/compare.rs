@@ -2,7 +2,7 @@
 
 use nnuance::progress::SilentProgress;
 use nnuance::report::fit::{fit_scale, mean_loss};
-use nnuance::run::Evaluator;
+use nnuance::run::{Evaluator, Host};
 
 use crate::support::kit::*;
 
@@ -35,9 +35,9 @@ fn figures_of_known_evaluations() {
         .collect();
     let samples = collect_samples(&ReadPlan::new(vec![RECORDS.into()]), None, &|_| ()).unwrap();
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
-    let device = (Device::flex(), Compute::Plain);
+    let host = Host { device: Device::flex(), compute: Compute::Plain, listener: &SilentProgress };
     for name in &names {
-        let evaluator = Evaluator::open_evaluation(name, &device, &SilentProgress).unwrap();
+        let evaluator = Evaluator::open_evaluation(name, &host).unwrap();
         let figures = FIGURES.iter().find(|it| it.0 == evaluator.name);
         let (_, fixed, fitted, scale) = figures.expect("a figure");
         let digits = |loss: f64| format!("{loss:.6}")[1..].to_string();

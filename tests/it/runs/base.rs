@@ -6,8 +6,8 @@ use nnuance::export::{Manifest, StoredEvaluation, load_net};
 use nnuance::hce::terms;
 use nnuance::loader::Base;
 use nnuance::progress::SilentProgress;
-use nnuance::run::Evaluator;
 use nnuance::run::objective::QuietSearcher;
+use nnuance::run::{Evaluator, Host};
 
 use crate::runs::together::loss;
 use crate::support::kit::*;
@@ -35,8 +35,8 @@ fn terms_in(folder: &Workdir) -> String {
 }
 
 fn open(path: &Path) -> Evaluator {
-    let device = (Device::flex(), Compute::Plain);
-    Evaluator::open_evaluation(&path.to_string_lossy(), &device, &SilentProgress).unwrap()
+    let host = Host { device: Device::flex(), compute: Compute::Plain, listener: &SilentProgress };
+    Evaluator::open_evaluation(&path.to_string_lossy(), &host).unwrap()
 }
 
 fn cp(evaluator: &Evaluator, samples: &[Sample]) -> Vec<f64> {

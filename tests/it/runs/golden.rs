@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use nnuance::train::optimizer::{self, OptimizerName};
 use nnuance::train::ranks::SingleRank;
-use nnuance::train::schedule::RunSchedule;
+use nnuance::train::schedule::{RunSchedule, Span, Stages};
 use nnuance::train::{self, Training, TrainingSettings};
 
 use crate::support::kit::*;
@@ -44,12 +44,17 @@ pub fn losses_on(plan: StreamPlan, hidden: usize, place: Place, bias_correction:
     losses_of(plan, (&net, initial_weights(&net, SEED)), place, bias_correction)
 }
 
+pub fn constant(value: f64) -> RunSchedule {
+    let span = Span { steps: 1, batch: 1, superbatch: 1, epoch: 1 };
+    Stages::constant(value).fit_to_span(&span).unwrap()
+}
+
 pub fn settings(steps: u64, bias_correction: bool) -> TrainingSettings {
     TrainingSettings {
         steps,
-        learning_rate: RunSchedule::constant(1e-3),
-        wdl: RunSchedule::constant(0.2),
-        source_targets: vec![WinRateModel::from_scale(400.0).into()],
+        learning_rate: constant(1e-3),
+        wdl: constant(0.2),
+        source_targets: vec![SourceTarget::new(win_rate(400.0), None)],
         loss: Loss::SQUARED,
         sparsity: 0.0,
         rounding: None,

@@ -1,17 +1,17 @@
 //! Evaluations that learn which moves were played.
 
 use nnuance::batch::{Choices, TermBatch as Rows, probability_of_first};
+use nnuance::evaluation::Evaluation;
 use nnuance::hce;
 use nnuance::loader::{PositionWeights, Preparation, Prepare};
 use nnuance::run::objective::{Moves, QuietSearcher};
 use nnuance::search::{Quiescence, SearchTerms};
-use nnuance::train::direct::newton::Newton;
 use nnuance::train::direct::normal::Equations;
 use nnuance::train::direct::problem::{Goal, Problem};
 
 use crate::formats::registry::read;
 use crate::support::kit::*;
-use crate::support::term_positions::{ALL, LINEAR, Shape, pieces, point, values};
+use crate::support::term_positions::{ALL, LINEAR, Shape, newton, pieces, point, values};
 
 const GAMES: &str = "data/selfplay_sf151_200games.pgn";
 
@@ -69,7 +69,8 @@ fn weights() -> HceWeights {
 }
 
 fn moves(force: Option<f64>) -> Moves {
-    Moves { searcher: QuietSearcher::from_terms(&weights(), 160.0), force }
+    let evaluation = Evaluation::from_terms(&weights());
+    Moves { searcher: QuietSearcher { evaluation, scale: 160.0 }, force }
 }
 
 #[test]
@@ -223,17 +224,17 @@ fn own_oracle_returns_the_weights() {
     let truth = point(LINEAR, 60.0, 12);
     let choices = played(&pieces, &values(&pieces, &truth), Some(0.0), 11);
     let problem = Problem::new(&pieces, LINEAR.terms(), Goal::Moves(&choices)).unwrap();
-    let newton = || Newton::new(vec![true; truth.0.len()]);
+    let solver = || newton(vec![true; truth.0.len()]);
 
     // No step is taken from itself.
     let mut same = truth.clone();
-    let stepped = newton().step(&problem, &mut same).unwrap();
+    let stepped = solver().step(&problem, &mut same).unwrap();
     assert!(stepped.converged && same == truth);
 
     // From anywhere else the steps lead there.
     let mut there = point(LINEAR, 60.0, 13);
     for _ in 0..6 {
-        let mut newton = newton();
+        let mut newton = solver();
         newton.damping = 1e-12;
         newton.step(&problem, &mut there).unwrap();
     }

@@ -24,7 +24,7 @@ impl Engine {
     }
 
     fn terms(&self) -> EngineTerms {
-        EngineTerms::read(&self.list).unwrap()
+        EngineTerms::parse(&fs::read_to_string(&self.list).unwrap(), &self.list).unwrap()
     }
 
     /// The lines of the trace changed, in a file of another name.

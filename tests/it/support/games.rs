@@ -65,12 +65,18 @@ pub fn forces(positions: usize) -> Vec<f32> {
     (0..positions).map(force).collect()
 }
 
+pub const CROSS_ENTROPY: Loss = Loss { shape: LossShape::CrossEntropy, ..Loss::SQUARED };
+
+pub const fn power_loss(power: f64) -> Loss {
+    Loss { shape: LossShape::Power, power, ..Loss::SQUARED }
+}
+
 pub const LOSSES: [Loss; 5] = [
     Loss::SQUARED,
-    Loss::from_power(2.5),
-    Loss::CROSS_ENTROPY,
+    power_loss(2.5),
+    CROSS_ENTROPY,
     Loss { asymmetry: 0.4, ..Loss::SQUARED },
-    Loss { asymmetry: -0.5, ..Loss::from_power(1.7) },
+    Loss { asymmetry: -0.5, ..power_loss(1.7) },
 ];
 
 pub fn weights(positions: usize) -> Vec<f32> {
@@ -82,7 +88,7 @@ pub fn for_each_aim(targets: &[f32], mut act: impl FnMut(Aim)) {
     let (forces, bases, weights) = (forces(count), bases(count), weights(count));
     act(Aim::Upstream(&forces));
     act(Aim::Losses(LossInputs { base: &bases, ..LossInputs::with_squared_error(targets) }));
-    let loss = Loss::CROSS_ENTROPY;
+    let loss = CROSS_ENTROPY;
     let (base, sparsity) = (&bases[..], 0.3);
     act(Aim::Losses(LossInputs { targets, base, weights: &weights, loss, sparsity }));
     for (i, loss) in LOSSES.into_iter().enumerate() {

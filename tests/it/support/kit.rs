@@ -37,7 +37,7 @@ pub use nnuance::sample::{PlayedMove, Position, Sample, mix_hash};
 pub use nnuance::scales::{HeadFormat, Scales};
 pub use nnuance::terms::{EngineTerms, TermSelection};
 pub use nnuance::train::checkpoint::Checkpoint;
-pub use nnuance::train::target::WinRateModel;
+pub use nnuance::train::target::{SourceTarget, WinRateModel};
 pub use nnuance::weights::Weights;
 pub use rand::RngExt;
 pub use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -95,6 +95,11 @@ pub fn same_for_threads<T: PartialEq + Send>(
         assert!(with_threads(threads, &work) == one, "{what}: {threads} threads");
     }
     one
+}
+
+/// The model `sigmoid(score / scale)`.
+pub fn win_rate(scale: f64) -> WinRateModel {
+    WinRateModel { scale, offset: 0.0, clamp: f64::INFINITY }
 }
 
 pub fn flex() -> Device {

@@ -2,6 +2,7 @@
 
 use nnuance::{
     batch::{FrozenSums, TermBatch},
+    train::direct::newton::{FIRST_DAMPING, Newton},
     train::direct::problem::Point,
 };
 use rand_xoshiro::rand_core::Rng;
@@ -25,6 +26,11 @@ impl Shape {
     pub fn terms(&self) -> usize {
         self.normal + self.safety + self.complexity
     }
+}
+
+/// A solver without a prior.
+pub fn newton(movable: Vec<bool>) -> Newton {
+    Newton { damping: FIRST_DAMPING, movable, prior: None }
 }
 
 pub struct Dice(Xoshiro256PlusPlus);
