@@ -76,13 +76,11 @@ impl BinpackReader {
         let [magic @ .., _, _, _, _] = header;
         let size = u32::from_le_bytes(*header.last_chunk().expect("8 bytes"));
         let reason = if self.ended {
-            let words = "the file ends after {} of the 8 bytes that begin a chunk";
-            RecordError::Number(words, length)
+            format!("the file ends after {length} of the 8 bytes that begin a chunk").into()
         } else if magic != *MAGIC {
             "a chunk does not begin with the bytes BINP".into()
         } else if size > LARGEST {
-            let words = "a chunk has {} bytes, expected at most ";
-            RecordError::Limit(words, size as usize, LARGEST as usize)
+            format!("a chunk has {size} bytes, expected at most {LARGEST}").into()
         } else {
             self.chunk.clear();
             // The buffer grows with the data, since the length may be wrong.
@@ -122,8 +120,8 @@ impl BinpackReader {
             let reason = "the file ends within the chunk".into();
             return Err(Fault::CutOff(BadRecord { location, reason }));
         }
-        let reason = RecordError::Chain(reason.into(), lost);
-        Err(Fault::Skipped(BadRecord { location, reason }))
+        let reason = format!("{reason}; the last {lost} bytes of the chunk are lost with it");
+        Err(Fault::Skipped(BadRecord { location, reason: reason.into() }))
     }
 }
 

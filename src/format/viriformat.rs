@@ -108,9 +108,8 @@ impl ViriReader {
             BadRecord { location: RecordPlace::Byte("game", start, rest), reason }
         };
         if length < START {
-            let words = "the file ends after {} of the start's 32 bytes";
-            let reason = RecordError::Number(words, length);
-            return Err(Fault::CutOff(bad(0, reason)));
+            let reason = format!("the file ends after {length} of the start's 32 bytes");
+            return Err(Fault::CutOff(bad(0, reason.into())));
         }
         let start = parse_start(&record).map_err(|reason| Fault::Skipped(bad(0, reason)));
         let (mut chess, result) = start?;
@@ -126,7 +125,7 @@ impl ViriReader {
             let turn = chess.turn();
             let white_score = i16::from_le_bytes([entry[2], entry[3]]);
             if moves > LONGEST {
-                let reason = RecordError::Number("more than {} moves", LONGEST);
+                let reason = format!("more than {LONGEST} moves").into();
                 return Err(Fault::Skipped(bad(moves, reason)));
             }
             let legal =
@@ -190,7 +189,7 @@ impl SampleWriter for ViriWriter {
             self.game = Some(game);
         }
         if self.bytes.len() >= START + LONGEST * MOVE {
-            return Err(RecordError::Number("its game has more than {} moves", LONGEST));
+            return Err(format!("its game has more than {LONGEST} moves").into());
         }
         let played = PlayedMove::from_move(&legal).expect("a move of chess");
         self.bytes.extend_from_slice(&played.0.get().to_le_bytes());

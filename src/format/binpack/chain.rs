@@ -17,8 +17,9 @@ pub type ChainError = (usize, RecordError);
 pub fn read_chain(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainError> {
     let first = out.len();
     let Some((stem, text)) = bytes.split_first_chunk::<LEAST>() else {
-        let words = "a chain has {} bytes, expected at least ";
-        return Err((0, RecordError::Limit(words, bytes.len(), LEAST)));
+        let length = bytes.len();
+        let reason = format!("a chain has {length} bytes, expected at least {LEAST}");
+        return Err((0, reason.into()));
     };
     let read_word = |offset: usize| u16::from_be_bytes([stem[offset], stem[offset + 1]]);
     let stem_error = |reason| (0, reason);
@@ -48,7 +49,7 @@ pub fn read_chain(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainErr
         hash = (count > 0).then(|| GameHash::from_start(&position));
         hash.iter_mut().for_each(|hash| hash.add_move(played));
     } else if count > 0 {
-        return Err((0, RecordError::Number("the stem has no move, but {} follow", count.into())));
+        return Err((0, format!("the stem has no move, but {count} follow").into()));
     }
     for number in 1..=usize::from(count) {
         let wrong = |reason| (number, reason);
@@ -186,7 +187,7 @@ impl ChainEntry {
         let position = &sample.position;
         let ply = fields::ply_of_sample(sample);
         if ply > PLY {
-            return Err(RecordError::Limit("ply {}, expected at most ", ply.into(), PLY.into()));
+            return Err(format!("ply {ply}, expected at most {PLY}").into());
         }
         let white_result = fields::flip_result(sample.result, position.turn());
         let white_result = fields::result_byte(white_result)?;

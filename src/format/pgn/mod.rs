@@ -301,8 +301,8 @@ impl<'a, 't> Replay<'a, 't> {
 
     fn play_san(&mut self, san: &[u8]) -> Result<(), RecordError> {
         if self.ended.is_some() {
-            let words = "the move `{}` comes after the result";
-            return Err(fields::quote_text(words, &show_start(san)));
+            let san = show_start(san);
+            return Err(format!("the move `{san}` comes after the result").into());
         }
         let legal = parse_legal_san(san, &self.chess)?;
         let played = PlayedMove::from_move(&legal).ok_or_else(|| not_a_move(san))?;
@@ -319,7 +319,9 @@ impl<'a, 't> Replay<'a, 't> {
         let is_known = |it: &TagOutcome| *it != TagOutcome::Unfinished;
         let expected = self.ended.or(self.result).filter(is_known).unwrap_or(outcome);
         if expected != outcome && outcome != TagOutcome::Unfinished {
-            return Err(RecordError::Outcomes(outcome.as_text(), expected.as_text()));
+            let [ended, before] = [outcome, expected].map(TagOutcome::as_text);
+            let reason = format!("the moves end with {ended}, but the result before was {before}");
+            return Err(reason.into());
         }
         self.ended = Some(expected);
         Ok(())
@@ -348,8 +350,8 @@ fn parse_legal_san(san: &[u8], chess: &Chess) -> Result<Move, RecordError> {
             SanError::IllegalSan => "not legal",
             SanError::AmbiguousSan => "more than one move",
         };
-        let reason = format!("`{}` is {reason}", show_start(san));
-        RecordError::Move(reason.into(), Position::from_chess(chess).into())
+        let fen = Position::from_chess(chess).to_fen();
+        format!("`{}` is {reason} in {fen}", show_start(san)).into()
     })
 }
 
@@ -376,7 +378,7 @@ fn plain_san(san: &[u8]) -> String {
 }
 
 fn not_a_move(san: &[u8]) -> RecordError {
-    fields::quote_text("`{}` is not a move", &show_start(san))
+    format!("`{}` is not a move", show_start(san)).into()
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

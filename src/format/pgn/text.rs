@@ -26,8 +26,8 @@ impl GameFrame {
         match self.too_long {
             false => Ok(&self.text),
             true => {
-                let words = "the game is longer than {} MiB";
-                Err(GameError::of_game(RecordError::Number(words, LONGEST >> 20)))
+                let reason = format!("the game is longer than {} MiB", LONGEST >> 20);
+                Err(GameError::of_game(reason.into()))
             }
         }
     }
@@ -198,8 +198,8 @@ impl<'a> Tags<'a> {
             match closing {
                 Some(closing) => tags.entries.push((name, &value[..closing])),
                 None if MATTER.iter().any(|it| name.eq_ignore_ascii_case(it.as_bytes())) => {
-                    let words = "the tag {} has no closing quote";
-                    return Err(fields::quote_text(words, &show_start(name)));
+                    let name = show_start(name);
+                    return Err(format!("the tag {name} has no closing quote").into());
                 }
                 None => {}
             }
@@ -232,8 +232,9 @@ impl<'a> Tags<'a> {
             Some(outcome) => Ok(Some(outcome)),
             None if is_unknown(result) => Ok(Some(TagOutcome::Unfinished)),
             None => {
-                let words = "the tag Result is `{}`, expected 1-0, 0-1, 1/2-1/2 or *";
-                Err(fields::quote_text(words, &show_start(result)))
+                let result = show_start(result);
+                let expected = "expected 1-0, 0-1, 1/2-1/2 or *";
+                Err(format!("the tag Result is `{result}`, {expected}").into())
             }
         }
     }
@@ -270,8 +271,9 @@ impl<'a> Tags<'a> {
             | "doublefischerrandom"
             | "doublechess960" => true,
             _ => {
-                let words = "the tag Variant is `{}`, expected chess or Chess960";
-                return Err(fields::quote_text(words, &show_start(value)));
+                let value = show_start(value);
+                let expected = "expected chess or Chess960";
+                return Err(format!("the tag Variant is `{value}`, {expected}").into());
             }
         };
         match self.tag_value("FEN").filter(|fen| !is_unknown(fen)) {
@@ -457,7 +459,7 @@ impl<'a> Tokens<'a> {
         }
         match san {
             b"--" | b"Z0" | b"null" | b"@@@@" | b"0000" => {
-                Err(fields::quote_text("`{}` is a null move, which no game has", &show_start(san)))
+                Err(format!("`{}` is a null move, which no game has", show_start(san)).into())
             }
             // `N` marks a new move, `D` a diagram.
             b"e.p." | b"e.p" | b"ep." | b"ep" | b"N" | b"D" => Ok(None),
