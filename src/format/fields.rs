@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::num::NonZeroU64;
 
-use shakmaty::{Board, Chess, Color, Move, Rank, Role, Square};
+use shakmaty::{Board, Chess, Color, Move, Position as _, Rank, Role, Square};
 
-use crate::sample::{IllegalPosition, PlayedMove, Position, Sample};
+use crate::sample::{GameHash, IllegalPosition, PlayedMove, Position, Sample};
 
 /// The reason why a record is not a legal position or game, or why a format cannot store a sample.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -262,6 +262,41 @@ pub fn seen_by_white(
         score: score.map(|score| flip_score(score, turn)).transpose()?,
         ..Sample::from_position(position)
     })
+}
+
+/// A game that is replayed, with the facts of its samples that follow from start and moves.
+pub struct GameReplay {
+    /// The position after the moves so far.
+    pub chess: Chess,
+    ply: u16,
+    hash: GameHash,
+}
+
+impl GameReplay {
+    /// Starts a replay; plies count from move number 1.
+    pub fn from_start(chess: Chess) -> Self {
+        let ply = half_moves(chess.fullmoves().get(), chess.turn());
+        let hash = GameHash::from_start(&Position::from_chess(&chess));
+        Self { chess, ply, hash }
+    }
+
+    /// Plays a legal move, and returns the position before it.
+    #[inline]
+    pub fn play_move(&mut self, legal: Move) -> Sample {
+        let played = PlayedMove::from_move(&legal).expect("a move of chess");
+        let position = Position::from_chess(&self.chess);
+        let ply = Some(self.ply);
+        self.hash.add_move(played);
+        self.chess.play_unchecked(legal);
+        self.ply = self.ply.saturating_add(1);
+        Sample { ply, played: Some(played), ..Sample::from_position(position) }
+    }
+
+    /// Sets the game of the samples of all moves.
+    pub fn set_game(&self, samples: &mut [Sample]) {
+        let game = Some(self.hash.to_game());
+        samples.iter_mut().for_each(|sample| sample.game = game);
+    }
 }
 
 /// A game being written, of successive samples.

@@ -35,6 +35,7 @@ pub mod view;
 #[doc(hidden)]
 pub mod viriformat;
 
+pub(crate) use fields::{GameReplay, half_moves};
 pub use fields::{RecordError, fen_of_line};
 pub use pieces::{FileBlocks, RecordStarts};
 pub use sink::{FileSink, WriteError, write_all};

@@ -20,9 +20,9 @@ use super::{
     BadRecord, ByteInput, CommentScores, Facts, Fault, Format, RecordError, RecordPlace,
     SampleReader,
 };
-use crate::format::{book, fields};
+use crate::format::{GameReplay, book, fields};
 use crate::point_of_view::PointOfView;
-use crate::sample::{GameHash, PlayedMove, Position, Sample};
+use crate::sample::{Position, Sample};
 
 pub static FORMAT: Format = Format {
     name: "pgn",
@@ -168,7 +168,7 @@ fn replay_game(
     let mut replay = Replay::new(&tags, result, out, notes)?;
     let read =
         replay.play_tokens(&mut tokens).and_then(|()| replay.finish_game(&tags, text, frame.last));
-    read.map_err(|reason| token_error(&tokens, &replay.chess, reason))
+    read.map_err(|reason| token_error(&tokens, &replay.game.chess, reason))
 }
 
 /// The position after the moves of a game with any result; none if there is no game.
@@ -178,8 +178,8 @@ fn last_position(text: &[u8]) -> Result<Option<Position>, GameError> {
     let mut replay = Replay::new(&tags, None, &mut samples, &mut notes)?;
     let mut tokens = Tokens::new(text, tags.end);
     let read = replay.play_tokens(&mut tokens);
-    read.map_err(|reason| token_error(&tokens, &replay.chess, reason))?;
-    let chess = replay.chess;
+    let chess = replay.game.chess;
+    read.map_err(|reason| token_error(&tokens, &chess, reason))?;
     Ok((tags.has_tags || !samples.is_empty()).then(|| Position::from_chess(&chess)))
 }
 
@@ -189,10 +189,7 @@ fn token_error(tokens: &Tokens, chess: &Chess, reason: RecordError) -> GameError
 }
 
 struct Replay<'a, 't> {
-    /// The position after the moves so far.
-    chess: Chess,
-    ply: u16,
-    hash: GameHash,
+    game: GameReplay,
     /// The comments with numbers, each with the number of moves before it.
     comments: Vec<(usize, Comment, &'t [u8])>,
     /// The output; samples from index `first` on belong to this game.
@@ -213,11 +210,10 @@ impl<'a, 't> Replay<'a, 't> {
         let start = tags.parse_start().map_err(GameError::of_game)?;
         let start = start.map_or(Ok(Chess::new()), |start| start.to_chess());
         let chess = start.map_err(|error| GameError::of_game(error.into()))?;
-        let hash = GameHash::from_start(&Position::from_chess(&chess));
-        let ply = fields::half_moves(chess.fullmoves().get(), chess.turn());
+        let game = GameReplay::from_start(chess);
         let first = out.len();
         let comments = Vec::new();
-        Ok(Self { chess, ply, hash, comments, out, first, notes, result, ended: None })
+        Ok(Self { game, comments, out, first, notes, result, ended: None })
     }
 
     fn play_tokens(&mut self, tokens: &mut Tokens<'t>) -> Result<(), RecordError> {
@@ -282,9 +278,9 @@ impl<'a, 't> Replay<'a, 't> {
                 self.read_comments();
                 let white_result = f32::from(doubled) / 2.0;
                 let forfeit = tags.is_forfeit(text);
+                self.game.set_game(&mut self.out[self.first..]);
                 for sample in &mut self.out[self.first..] {
                     let turn = sample.position.turn();
-                    sample.game = Some(self.hash.to_game());
                     sample.forfeit = forfeit;
                     sample.result = fields::flip_result(white_result, turn);
                 }
@@ -304,14 +300,8 @@ impl<'a, 't> Replay<'a, 't> {
             let san = show_start(san);
             return Err(format!("the move `{san}` comes after the result").into());
         }
-        let legal = parse_legal_san(san, &self.chess)?;
-        let played = PlayedMove::from_move(&legal).ok_or_else(|| not_a_move(san))?;
-        let position = Position::from_chess(&self.chess);
-        let ply = Some(self.ply);
-        self.out.push(Sample { ply, played: Some(played), ..Sample::from_position(position) });
-        self.hash.add_move(played);
-        self.chess.play_unchecked(legal);
-        self.ply = self.ply.saturating_add(1);
+        let legal = parse_legal_san(san, &self.game.chess)?;
+        self.out.push(self.game.play_move(legal));
         Ok(())
     }
 
