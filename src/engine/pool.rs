@@ -52,8 +52,8 @@ struct Queue<I> {
     /// Number of items whose results are committed.
     committed: u64,
     closed: bool,
-    exhausted: bool,
-    error: Option<EngineError>,
+    /// The end of the items, or the error that ended them.
+    end: Option<Result<(), EngineError>>,
 }
 
 /// The queue, with a signal for workers that are too far ahead.
@@ -86,8 +86,8 @@ impl<I> Shared<I> {
                 queue.next += 1;
                 return Some((queue.next - 1, item));
             }
-            Some(Err(error)) => queue.error = Some(error),
-            None => queue.exhausted = true,
+            Some(Err(error)) => queue.end = Some(Err(error)),
+            None => queue.end = Some(Ok(())),
         }
         queue.closed = true;
         None
@@ -114,7 +114,7 @@ pub fn run_workers<W, I: Send, T: Send>(
 ) -> Result<bool, EngineError> {
     let count = count.max(1);
     let closed = stop();
-    let queue = Queue { items, next: 0, committed: 0, closed, exhausted: false, error: None };
+    let queue = Queue { items, next: 0, committed: 0, closed, end: None };
     let shared = Shared(Mutex::new(queue), Condvar::new());
     let (sender, attempts) = channel();
     let outcome = thread::scope(|scope| {
@@ -150,7 +150,7 @@ pub fn run_workers<W, I: Send, T: Send>(
     });
     let queue = shared.0.into_inner().unwrap_or_else(PoisonError::into_inner);
     outcome?;
-    queue.error.map_or(Ok(queue.exhausted), Err)
+    Ok(queue.end.transpose()?.is_some())
 }
 
 /// Attempts an item. A worker is started when it is needed, and replaced when it fails.

@@ -1,7 +1,9 @@
 //! Scores of positions by an engine.
 
+use std::iter::Peekable;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::vec;
 
 use shakmaty::Position as _;
 
@@ -51,8 +53,8 @@ pub fn label_positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobRe
     let in_games = facts.games != Presence::Never;
     let range = job.range.clone();
     let source = SampleSource::open_file(input, None, job.bad_records)?;
-    let mut items =
-        Items { source, block: Vec::new(), index: 0, games: in_games, range, number: 0, game: 0 };
+    let block = Vec::new().into_iter().peekable();
+    let mut items = Items { source, block, games: in_games, range, number: 0, game: 0 };
     if facts.moves == Presence::Always && items.source.format().facts.moves == Presence::Never {
         return Err(EngineError::NoMoves { format: name, input: input.clone() });
     }
@@ -121,8 +123,7 @@ struct PositionItem {
 /// The samples of an input in a range, one by one.
 struct Items {
     source: SampleSource,
-    block: Vec<Sample>,
-    index: usize,
+    block: Peekable<vec::IntoIter<Sample>>,
     /// Whether the output may have games, which must not be cut.
     games: bool,
     range: Range<u64>,
@@ -136,27 +137,25 @@ impl Iterator for Items {
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.game < self.range.end {
-            // No block ends within a game.
-            if let Some((&sample, rest)) = self.block[self.index..].split_first() {
-                let is_same_game = |next: &Sample| next.game == sample.game && next.game.is_some();
-                let last_of_game = !(self.games && rest.first().is_some_and(is_same_game));
-                let is_chosen = self.game >= self.range.start;
-                self.index += 1;
-                self.number += 1;
-                if last_of_game {
-                    self.game = self.number;
-                }
-                if is_chosen {
-                    return Some(Ok(PositionItem { sample, last_of_game }));
+            let Some(sample) = self.block.next() else {
+                let mut block = Vec::new();
+                match self.source.next_block(&mut block) {
+                    Ok(true) => self.block = block.into_iter().peekable(),
+                    Ok(false) => return None,
+                    Err(error) => return Some(Err(error.into())),
                 }
                 continue;
+            };
+            // No block ends within a game.
+            let is_same_game = |next: &Sample| next.game == sample.game && next.game.is_some();
+            let last_of_game = !(self.games && self.block.peek().is_some_and(is_same_game));
+            let is_chosen = self.game >= self.range.start;
+            self.number += 1;
+            if last_of_game {
+                self.game = self.number;
             }
-            self.block.clear();
-            self.index = 0;
-            match self.source.next_block(&mut self.block) {
-                Ok(true) => {}
-                Ok(false) => return None,
-                Err(error) => return Some(Err(error.into())),
+            if is_chosen {
+                return Some(Ok(PositionItem { sample, last_of_game }));
             }
         }
         None
