@@ -245,9 +245,7 @@ pub struct Diagnosis {
 }
 
 pub struct Exam {
-    colours: bool,
     diagnosis: Diagnosis,
-    white: Results,
     keys: Keys,
     draw: SampleDraw,
 }
@@ -255,13 +253,9 @@ pub struct Exam {
 impl Exam {
     /// Starts an exam of samples from a format with these facts.
     pub fn new(facts: &Facts) -> Self {
-        Self {
-            colours: facts.colours != Presence::Never,
-            diagnosis: Diagnosis::default(),
-            white: Results::default(),
-            keys: Keys::default(),
-            draw: SampleDraw::new(DRAWN),
-        }
+        let white = (facts.colours != Presence::Never).then(Results::default);
+        let diagnosis = Diagnosis { white, ..Diagnosis::default() };
+        Self { diagnosis, keys: Keys::default(), draw: SampleDraw::new(DRAWN) }
     }
 
     pub fn add(&mut self, sample: &Sample) {
@@ -270,7 +264,9 @@ impl Exam {
         diagnosis.positions += 1;
         diagnosis.white_to_move += u64::from(white);
         diagnosis.side_to_move.add(sample.result);
-        self.white.add(if white { sample.result } else { 1.0 - sample.result });
+        if let Some(results) = &mut diagnosis.white {
+            results.add(if white { sample.result } else { 1.0 - sample.result });
+        }
         if let Some(score) = sample.score {
             let [low, high] = diagnosis.scores.unwrap_or([score; 2]);
             diagnosis.scores = Some([low.min(score), high.max(score)]);
@@ -306,7 +302,6 @@ impl Exam {
         diagnosis.bad_records = bad.count;
         diagnosis.bad_examples = bad.first.iter().map(ToString::to_string).collect();
         diagnosis.unfinished = source.unfinished_games();
-        diagnosis.white = self.colours.then_some(self.white);
         diagnosis.repeats = self.keys.count_repeats();
         diagnosis.against = against.map(|keys| self.keys.measure_overlap(keys));
         let drawn: Vec<Sample> = self.draw.samples().copied().collect();
@@ -314,7 +309,7 @@ impl Exam {
         let few = !limited && few_for_nets(diagnosis.games.unwrap_or(0), diagnosis.gameless);
         diagnosis.findings.push(check_records(&diagnosis, ended));
         if diagnosis.positions > 0 {
-            let views = check_views(&drawn, source, self.colours);
+            let views = check_views(&drawn, source, diagnosis.white.is_some());
             let checks = [
                 check_amount(&diagnosis, few),
                 check_results(&diagnosis),
