@@ -68,12 +68,11 @@ pub(super) struct EncodedTerms {
 }
 
 impl EncodedTerms {
-    pub fn join_terms(mut self, more: Self) -> Self {
+    pub fn join_terms(&mut self, more: Self) {
         self.pieces.extend(more.pieces);
         self.labels.extend(more.labels);
         self.counts.resize(self.counts.len().max(more.counts.len()), 0);
         self.counts.iter_mut().zip(more.counts).for_each(|(sum, count)| *sum += count);
-        self
     }
 }
 
@@ -227,7 +226,9 @@ impl TermsEncoder {
             self.encode_block(terms, records.iter().map(label).collect())
         };
         let pieces: Vec<EncodedTerms> = records.map_init(Trace::default, piece).collect();
-        pieces.into_iter().fold(EncodedTerms::default(), EncodedTerms::join_terms)
+        let mut all = EncodedTerms::default();
+        pieces.into_iter().for_each(|piece| all.join_terms(piece));
+        all
     }
 
     pub(super) fn encode_block(&self, terms: TermBatch, labels: Vec<Label>) -> EncodedTerms {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::LoadError;
+use super::split::draw_share;
 use crate::format::{Facts, Format, Presence};
 use crate::registry::{NamedValue, RegistryKind};
 use crate::sample::{PlayedMove, Sample, mix_hash};
@@ -149,8 +150,7 @@ impl Filter {
 /// Draws a number from 0 to below 1 that depends on the position and its game alone.
 fn draw_number(sample: &Sample, purpose: u64) -> f64 {
     let game = sample.game.map_or(0, std::num::NonZeroU64::get);
-    let hash = mix_hash(mix_hash(purpose, sample.position.zobrist_key()), game);
-    (hash >> 11) as f64 / (1_u64 << 53) as f64
+    draw_share(mix_hash(purpose, sample.position.zobrist_key()), game)
 }
 
 /// Checks that a format has the facts that the keys in use need.

@@ -163,9 +163,9 @@ pub fn read_traces(
         for ([train, validation], file_counts) in
             in_order(plan.files.par_iter().map(|path| read(path)))?
         {
-            stores[1] = take(&mut stores[1]).join_terms(validation.encoded);
+            stores[1].join_terms(validation.encoded);
             if trains {
-                stores[0] = take(&mut stores[0]).join_terms(train.encoded);
+                stores[0].join_terms(train.encoded);
                 term_counts.join_counts(&file_counts);
             }
         }
@@ -192,7 +192,7 @@ impl StoreSide {
     fn close_block(&mut self, encoder: &TermsEncoder) {
         if !self.open.is_empty() {
             let (terms, labels) = (take(&mut self.open), take(&mut self.labels));
-            self.encoded = take(&mut self.encoded).join_terms(encoder.encode_block(terms, labels));
+            self.encoded.join_terms(encoder.encode_block(terms, labels));
         }
     }
 }
