@@ -99,6 +99,10 @@ impl BinpackReader {
         RecordPlace::Byte("chunk", self.start, rest)
     }
 
+    fn cut_within_chunk(&self, location: RecordPlace) -> Fault {
+        Fault::CutOff(BadRecord { location, reason: "the file ends within the chunk".into() })
+    }
+
     fn read_chain(&mut self, out: &mut Vec<Sample>) -> Result<(), Fault> {
         self.chains += 1;
         let first = out.len();
@@ -117,8 +121,7 @@ impl BinpackReader {
         let lost = self.chunk.len() - self.offset;
         self.offset = self.chunk.len();
         if std::mem::take(&mut self.cut) {
-            let reason = "the file ends within the chunk".into();
-            return Err(Fault::CutOff(BadRecord { location, reason }));
+            return Err(self.cut_within_chunk(location));
         }
         let reason = format!("{reason}; the last {lost} bytes of the chunk are lost with it");
         Err(Fault::Skipped(BadRecord { location, reason: reason.into() }))
@@ -130,11 +133,7 @@ impl SampleReader for BinpackReader {
         if self.offset < self.chunk.len() {
             self.read_chain(out)?;
         } else if std::mem::take(&mut self.cut) {
-            let reason = "the file ends within the chunk".into();
-            return Err(Fault::CutOff(BadRecord {
-                location: self.record_place(String::new()),
-                reason,
-            }));
+            return Err(self.cut_within_chunk(self.record_place(String::new())));
         } else {
             return Ok(!self.ended && self.next_chunk()?);
         }
