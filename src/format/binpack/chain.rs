@@ -113,9 +113,7 @@ pub struct BinpackChain {
     moves: u16,
     /// The position after the last move; none if there was no move.
     next: Option<BinpackBoard>,
-    ply: u16,
-    score: i16,
-    white_result: u8,
+    last: ChainEntry,
     game: Option<NonZeroU64>,
 }
 
@@ -138,32 +136,30 @@ impl BinpackChain {
             board.play_move(board.find_legal_move(played)?)?;
             next = Some(board);
         }
-        let ChainEntry { ply, score, white_result, .. } = entry;
         let text = BitWriter::default();
-        Ok(Self { bytes, text, moves: 0, next, ply, score, white_result, game: sample.game })
+        Ok(Self { bytes, text, moves: 0, next, last: entry, game: sample.game })
     }
 
     /// Adds a sample and returns true, if it follows the last one.
     pub fn append_sample(&mut self, sample: &Sample) -> Result<bool, RecordError> {
         let entry = ChainEntry::new(sample)?;
-        let (Some(board), Some(played)) = (&self.next, sample.played) else { return Ok(false) };
+        let (Some(board), Some(played)) = (&mut self.next, sample.played) else {
+            return Ok(false);
+        };
         let follows = self.game.is_some()
             && self.game == sample.game
-            && self.white_result == entry.white_result
-            && self.ply + 1 == entry.ply
+            && self.last.white_result == entry.white_result
+            && self.last.ply + 1 == entry.ply
             && self.moves < u16::MAX
             && board.to_position(entry.ply) == entry.position;
         if !follows {
             return Ok(false);
         }
         let legal = board.find_legal_move(played)?;
-        let mut next = board.clone();
-        next.play_move(legal)?;
         board.write_move(legal, &mut self.text);
-        self.text.write_number(fold_sign(entry.score.wrapping_add(self.score)));
-        self.next = Some(next);
-        self.ply = entry.ply;
-        self.score = entry.score;
+        board.play_move(legal)?;
+        self.text.write_number(fold_sign(entry.score.wrapping_add(self.last.score)));
+        self.last = entry;
         self.moves += 1;
         Ok(true)
     }
