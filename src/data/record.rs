@@ -1,43 +1,37 @@
-//! A sample without its game in 40 bytes, for temporary files.
+//! Samples without their games in 40 bytes, for temporary files, and the facts that formats lose.
 
 use std::num::NonZeroU16;
 
 use crate::format::{Format, Presence};
 use crate::sample::{IllegalPosition, PlayedMove, Position, Sample};
 
-/// A [`Sample`] without its game: 28 bytes of the position, result as f32, score, ply and move in
-/// 16 bits each, a byte of flags for score and ply, and a zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record(pub [u8; Record::LENGTH]);
+/// The size of a [`Sample`] without its game: 28 bytes of the position, result as f32, score, ply and
+/// move in 16 bits each, a byte of flags for score and ply, and a zero.
+pub const RECORD: usize = 40;
 
-impl Record {
-    pub const LENGTH: usize = 40;
+pub fn pack_sample(sample: &Sample) -> [u8; RECORD] {
+    let mut bytes = [0; RECORD];
+    bytes[..28].copy_from_slice(&sample.position.to_bytes());
+    bytes[28..32].copy_from_slice(&sample.result.to_le_bytes());
+    bytes[32..34].copy_from_slice(&sample.score.unwrap_or(0).to_le_bytes());
+    bytes[34..36].copy_from_slice(&sample.ply.unwrap_or(0).to_le_bytes());
+    let played = sample.played.map_or(0, |played| played.0.get());
+    bytes[36..38].copy_from_slice(&played.to_le_bytes());
+    bytes[38] = u8::from(sample.score.is_some()) | u8::from(sample.ply.is_some()) << 1;
+    bytes
+}
 
-    pub fn pack_sample(sample: &Sample) -> Self {
-        let mut bytes = [0; Self::LENGTH];
-        bytes[..28].copy_from_slice(&sample.position.to_bytes());
-        bytes[28..32].copy_from_slice(&sample.result.to_le_bytes());
-        bytes[32..34].copy_from_slice(&sample.score.unwrap_or(0).to_le_bytes());
-        bytes[34..36].copy_from_slice(&sample.ply.unwrap_or(0).to_le_bytes());
-        let played = sample.played.map_or(0, |played| played.0.get());
-        bytes[36..38].copy_from_slice(&played.to_le_bytes());
-        bytes[38] = u8::from(sample.score.is_some()) | u8::from(sample.ply.is_some()) << 1;
-        Self(bytes)
-    }
-
-    /// Unpacks the sample. Fails only if the bytes do not come from [`Record::pack_sample`].
-    pub fn unpack_sample(&self) -> Result<Sample, IllegalPosition> {
-        let bytes = &self.0;
-        let number = |offset: usize| u16::from_le_bytes([bytes[offset], bytes[offset + 1]]);
-        let position = Position::from_bytes(bytes.first_chunk().expect("40 bytes"))?;
-        Ok(Sample {
-            result: f32::from_le_bytes(*bytes[28..].first_chunk().expect("12 bytes follow")),
-            score: (bytes[38] & 1 == 1).then_some(number(32) as i16),
-            ply: (bytes[38] & 2 == 2).then_some(number(34)),
-            played: NonZeroU16::new(number(36)).map(PlayedMove),
-            ..Sample::from_position(position)
-        })
-    }
+/// Unpacks a sample. Fails only if the bytes do not come from [`pack_sample`].
+pub fn unpack_sample(bytes: &[u8; RECORD]) -> Result<Sample, IllegalPosition> {
+    let number = |offset: usize| u16::from_le_bytes([bytes[offset], bytes[offset + 1]]);
+    let position = Position::from_bytes(bytes.first_chunk().expect("40 bytes"))?;
+    Ok(Sample {
+        result: f32::from_le_bytes(*bytes[28..].first_chunk().expect("12 bytes follow")),
+        score: (bytes[38] & 1 == 1).then_some(number(32) as i16),
+        ply: (bytes[38] & 2 == 2).then_some(number(34)),
+        played: NonZeroU16::new(number(36)).map(PlayedMove),
+        ..Sample::from_position(position)
+    })
 }
 
 /// Lists facts that positions of `from` may have and `to` cannot store, in words.
