@@ -374,8 +374,7 @@ impl<'a> Tokens<'a> {
     }
 
     fn pass_line(&mut self) {
-        let rest = &self.text[self.offset..];
-        self.offset += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+        self.offset += length_of_line(&self.text[self.offset..]);
     }
 
     /// The length of a move number with its dot, or of a byte order mark.
@@ -435,7 +434,7 @@ impl<'a> Tokens<'a> {
         let ends = |byte: &u8| byte.is_ascii_whitespace() || b"{}()[];$".contains(byte);
         let length = match rest {
             // This is a misplaced tag, or the rest of one.
-            [b'[', ..] => rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len()),
+            [b'[', ..] => length_of_line(rest),
             // Any other byte that cannot begin a word is read as a word.
             _ => rest.iter().position(ends).unwrap_or(rest.len()).max(1),
         };
