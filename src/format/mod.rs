@@ -38,7 +38,7 @@ pub mod viriformat;
 pub(crate) use fields::{GameReplay, half_moves};
 pub use fields::{RecordError, fen_of_line};
 pub use pieces::{FileBlocks, RecordStarts};
-pub use sink::{FileSink, WriteError, write_all};
+pub use sink::{FileSink, WriteError};
 pub use source::{BadRecords, ReadError, SampleSource};
 pub use view::{GivenViews, LabelKind, ReadView};
 

@@ -106,7 +106,7 @@ fn guide_engine_traces_its_evaluation() {
     let run = |what: &str, lines: &Path| printed(&program, what, lines);
     let random = folder.path().join("random.epd");
     let samples = games::samples(2000, 5);
-    format::write_all(&random, format::Format::named("epd").unwrap(), &samples).unwrap();
+    write_all(&random, format::Format::named("epd").unwrap(), &samples).unwrap();
     let list = folder.path().join("terms.txt");
     fs::write(&list, run("--terms", &random)).unwrap();
     let own = EngineTerms::read(&list).unwrap();

@@ -50,7 +50,7 @@ pub fn all_terms() -> Encoder {
 }
 
 pub fn recorded(count: u64) -> Vec<Sample> {
-    let plan = ReadPlan::new(vec!["data/selfplay-sf15.vf".into()]).with_limit(count);
+    let plan = first_of_file("data/selfplay-sf15.vf", count);
     collect_samples(&plan, None, &|_| ()).unwrap()
 }
 
