@@ -1,7 +1,7 @@
 //! Stockfish's `.plain`; docs/formats.md has an example. Bad records are skipped to their `e`.
 
-use shakmaty::Square;
 use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, File, Move};
 
 use super::Presence::{Never, Sometimes};
 use super::lines::{self, Text};
@@ -162,13 +162,10 @@ impl SampleWriter for PlainWriter {
 /// Formats a move for UCI. Castling is the king's move, or king takes rook from unusual squares.
 fn format_move(played: PlayedMove) -> String {
     let [from, to] = [played.from(), played.target_square()];
-    let king_target = |king: Square| match (king, to) {
-        (Square::E1, Square::H1) => Some(Square::G1),
-        (Square::E1, Square::A1) => Some(Square::C1),
-        (Square::E8, Square::H8) => Some(Square::G8),
-        (Square::E8, Square::A8) => Some(Square::C8),
-        _ => None,
-    };
-    let to = if played.is_castling() { king_target(from).unwrap_or(to) } else { to };
+    if played.is_castling() {
+        let is_usual = from.file() == File::E && matches!(to.file(), File::A | File::H);
+        let castling = Move::Castle { king: from, rook: to };
+        return castling.to_uci(CastlingMode::from_standard(is_usual)).to_string();
+    }
     UciMove::Normal { from, to, promotion: played.promotion() }.to_string()
 }
