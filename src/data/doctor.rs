@@ -11,7 +11,7 @@ use crate::data_file::few_for_nets;
 use crate::digits::{count_noun, format_percent, positions_of_games, share_of};
 use crate::format::{
     Facts, Presence, SampleSource,
-    view::{LabelKind, measure_view},
+    view::{LabelKind, ViewCheck, measure_view},
 };
 use crate::loss::sigmoid;
 use crate::sample::{DECIDED, Sample, SampleDraw, mix_hash, scores_and_results};
@@ -469,10 +469,12 @@ fn check_views(samples: &[Sample], source: &SampleSource, colours: bool) -> Vec<
     let check = |(label, about): (LabelKind, &'static str)| {
         let verdict = measure_view(samples, label, colours);
         let contradiction = verdict.explain_contradiction(source.read_view(label), "data");
-        match (contradiction, verdict.find_evidence()) {
+        match (contradiction, verdict) {
             (Some(why), _) => new_finding(Grade::Problem, about, why, ""),
-            (None, Some(evidence)) => new_finding(Grade::Ok, about, evidence.to_string(), ""),
-            (None, None) => {
+            (None, ViewCheck::Holds(evidence)) => {
+                new_finding(Grade::Ok, about, evidence.to_string(), "")
+            }
+            (None, _) => {
                 let says = "material does not show the point of view".to_string();
                 new_finding(Grade::Note, about, says, "check more positions, or by hand")
             }

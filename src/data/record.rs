@@ -38,19 +38,17 @@ pub fn unpack_sample(bytes: &[u8; RECORD]) -> Result<Sample, IllegalPosition> {
 pub fn lost_facts(from: &Format, to: &Format) -> Vec<&'static str> {
     let (before, after) = (from.facts, to.facts);
     let colours = "who is White, castling rights, en passant squares and counters";
-    let mut lost = Vec::new();
-    for (holds, carries, fact) in [
+    let facts = [
         (before.scores, after.scores, "scores"),
         (before.plies, after.plies, "plies"),
         (before.moves, after.moves, "the moves played"),
         (before.games, after.games, "games"),
         (before.colours, after.colours, colours),
-    ] {
-        if holds != Presence::Never && carries == Presence::Never {
-            lost.push(fact);
-        }
-    }
-    lost
+    ];
+    let lost = facts
+        .into_iter()
+        .filter(|(holds, carries, _)| *holds != Presence::Never && *carries == Presence::Never);
+    lost.map(|(_, _, fact)| fact).collect()
 }
 
 /// Whether the format can store a sample, which is written into `scratch`.

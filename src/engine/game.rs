@@ -158,16 +158,15 @@ impl Referee {
 
     /// Returns the end of a game by rules that need no history, if a position ends it.
     pub fn is_over(chess: &Chess) -> Option<Ending> {
-        if chess.legal_moves().is_empty() {
-            return Some(match chess.is_check() {
-                true => Ending::Checkmate(chess.turn().other()),
-                false => Ending::Stalemate,
-            });
+        if chess.is_checkmate() {
+            Some(Ending::Checkmate(chess.turn().other()))
+        } else if chess.is_stalemate() {
+            Some(Ending::Stalemate)
+        } else if chess.is_insufficient_material() {
+            Some(Ending::Material)
+        } else {
+            (chess.halfmoves() >= 100).then_some(Ending::FiftyMoves)
         }
-        if chess.is_insufficient_material() {
-            return Some(Ending::Material);
-        }
-        (chess.halfmoves() >= 100).then_some(Ending::FiftyMoves)
     }
 
     /// Adds a move: its score, the side that played it, and the position after it. A move without

@@ -339,6 +339,7 @@ pub fn legal_move(played: PlayedMove, chess: &Chess) -> Result<Move, RecordError
     })
 }
 
-fn white_result(sample: &Sample) -> Result<u8, RecordError> {
+/// White's result as 0, 1 or 2.
+pub fn white_result(sample: &Sample) -> Result<u8, RecordError> {
     result_byte(flip_result(sample.result, sample.position.turn()))
 }

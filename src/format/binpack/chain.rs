@@ -185,8 +185,7 @@ impl ChainEntry {
         if ply > PLY {
             return Err(format!("ply {ply}, expected at most {PLY}").into());
         }
-        let white_result = fields::flip_result(sample.result, position.turn());
-        let white_result = fields::result_byte(white_result)?;
+        let white_result = fields::white_result(sample)?;
         Ok(Self {
             position: position.with_fullmove(ply / 2 + 1),
             ply,
