@@ -87,19 +87,13 @@ fn read_each<T>(
     let mut reader = PgnReader::new(input);
     let (mut results, mut size) = <(Vec<T>, usize)>::default();
     while reader.frames.next(&mut reader.frame)? {
-        match read_game(&reader.frame) {
-            Ok(None) => continue,
-            Ok(Some(result)) => {
-                size += bytes(&result);
-                book::require_small(size)?;
-                results.push(result);
-            }
-            Err(error) => {
-                reader.games += 1;
-                return Err(reader.to_fault(error));
-            }
+        let read = read_game(&reader.frame);
+        reader.games += u64::from(!matches!(read, Ok(None)));
+        if let Some(result) = read.map_err(|error| reader.to_fault(error))? {
+            size += bytes(&result);
+            book::require_small(size)?;
+            results.push(result);
         }
-        reader.games += 1;
     }
     Ok(results)
 }
@@ -153,8 +147,8 @@ fn replay_game(
     notes: &mut CommentScores,
 ) -> Result<ReplayedGame, GameError> {
     let text = frame.valid_bytes()?;
-    let tags = Tags::parse_tags(text).map_err(GameError::of_game)?;
-    let result = tags.parse_outcome().map_err(GameError::of_game)?;
+    let tags = Tags::parse_tags(text)?;
+    let result = tags.parse_outcome()?;
     if tags.tag_value("Result").is_some_and(|result| result.trim_ascii() == b"*") {
         return Ok(ReplayedGame::Unfinished);
     }
@@ -173,7 +167,7 @@ fn replay_game(
 
 /// The position after the moves of a game with any result; none if there is no game.
 fn last_position(text: &[u8]) -> Result<Option<Position>, GameError> {
-    let tags = Tags::parse_tags(text).map_err(GameError::of_game)?;
+    let tags = Tags::parse_tags(text)?;
     let (mut samples, mut notes) = Default::default();
     let mut replay = Replay::new(&tags, None, &mut samples, &mut notes)?;
     let mut tokens = Tokens::new(text, tags.end);
@@ -206,11 +200,9 @@ impl<'a, 't> Replay<'a, 't> {
         result: Option<TagOutcome>,
         out: &'a mut Vec<Sample>,
         notes: &'a mut CommentScores,
-    ) -> Result<Self, GameError> {
-        let start = tags.parse_start().map_err(GameError::of_game)?;
-        let start = start.map_or(Ok(Chess::new()), |start| start.to_chess());
-        let chess = start.map_err(|error| GameError::of_game(error.into()))?;
-        let game = GameReplay::from_start(chess);
+    ) -> Result<Self, RecordError> {
+        let start = tags.parse_start()?.map_or(Ok(Chess::new()), |start| start.to_chess());
+        let game = GameReplay::from_start(start?);
         let first = out.len();
         let comments = Vec::new();
         Ok(Self { game, comments, out, first, notes, result, ended: None })
@@ -411,9 +403,8 @@ impl Scoresheet {
             Err(wrong) if frame.last && wrong.at_end => None,
             Err(wrong) => return Err(wrong),
         };
-        let tags = Tags::parse_tags(text).map_err(GameError::of_game)?;
-        let start = tags.parse_start().map_err(GameError::of_game)?;
-        let start = start.map_or(String::new(), |start| start.to_fen());
+        let tags = Tags::parse_tags(text)?;
+        let start = tags.parse_start()?.map_or(String::new(), |start| start.to_fen());
         Ok(Some(Self { line: frame.line, white_result, start, tags: tags.tag_texts() }))
     }
 }

@@ -22,13 +22,10 @@ pub struct GameFrame {
 }
 
 impl GameFrame {
-    pub fn valid_bytes(&self) -> Result<&[u8], GameError> {
+    pub fn valid_bytes(&self) -> Result<&[u8], RecordError> {
         match self.too_long {
             false => Ok(&self.text),
-            true => {
-                let reason = format!("the game is longer than {} MiB", LONGEST >> 20);
-                Err(GameError::of_game(reason.into()))
-            }
+            true => Err(format!("the game is longer than {} MiB", LONGEST >> 20).into()),
         }
     }
 
@@ -46,8 +43,9 @@ pub struct GameError {
     pub at_end: bool,
 }
 
-impl GameError {
-    pub fn of_game(reason: RecordError) -> Self {
+/// An error in the tags or the whole of a game.
+impl From<RecordError> for GameError {
+    fn from(reason: RecordError) -> Self {
         Self { offset: 0, turn: None, reason, at_end: false }
     }
 }
