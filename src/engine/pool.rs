@@ -31,6 +31,13 @@ pub enum FailureResponse {
     EndJob,
 }
 
+impl ItemError {
+    /// An item that no player can make.
+    pub fn skipping(fen: String, reason: impl ToString) -> Self {
+        Self { fen, reason: reason.to_string(), response: FailureResponse::Skip }
+    }
+}
+
 impl From<EngineFault> for ItemError {
     fn from(fault: EngineFault) -> Self {
         let response = match fault.ignores_nodes {

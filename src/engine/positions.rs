@@ -9,7 +9,7 @@ use shakmaty::Position as _;
 
 use super::journal::Journal;
 use super::player::{Limit, ParallelPlayers, Player};
-use super::pool::{AppendedItem, FailureResponse, ItemError, run_job};
+use super::pool::{AppendedItem, ItemError, run_job};
 use super::uci::GameLine;
 use super::{EngineError, JobReport};
 use crate::digest;
@@ -94,19 +94,13 @@ fn label_sample(
     limit: Limit,
 ) -> Result<Sample, ItemError> {
     let position = &sample.position;
-    let chess = position.to_chess().map_err(|error| ItemError {
-        fen: position.to_fen(),
-        reason: error.to_string(),
-        response: FailureResponse::Skip,
-    })?;
+    let chess =
+        position.to_chess().map_err(|error| ItemError::skipping(position.to_fen(), error))?;
     let line = GameLine::new(chess);
     let score = if !line.chess.legal_moves().is_empty() {
         let score = player.search_without_memory(&line, limit)?.score;
-        score.ok_or_else(|| ItemError {
-            fen: line.to_fen(),
-            reason: "the engine gave a move but no exact score".to_string(),
-            response: FailureResponse::Skip,
-        })?
+        let reason = "the engine gave a move but no exact score";
+        score.ok_or_else(|| ItemError::skipping(line.to_fen(), reason))?
     } else if line.chess.is_check() {
         Score::Mate(0)
     } else {
