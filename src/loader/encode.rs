@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::base::Base;
 use super::chunk_plans::{ChunkPlans, plan_slices};
 use super::label::{Label, batch_with_labels};
 use super::lists::{ENCODED_TOGETHER, FIRST_VIEWS_BLOCK, write_first_views, write_lists};
 use super::packed::Packed;
 use crate::architecture::Architecture;
 use crate::batch::{Batch, BatchInputs, InputPairs, TermBatch};
+use crate::evaluation::Evaluation;
 use crate::hce::{self, Coding, Trace};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
@@ -23,6 +23,20 @@ pub enum Encoder {
     Hce(Arc<TermsEncoder>),
     /// A net and the terms that are trained with it.
     Sum(Arc<Architecture>, Arc<TermsEncoder>),
+}
+
+/// Fixed evaluation whose logits are added to those of a net in training.
+#[derive(Clone, Debug)]
+pub struct Base {
+    pub evaluation: Evaluation,
+    /// Centipawns per logit of the net.
+    pub scale: f64,
+}
+
+impl Base {
+    pub fn base_logit(&self, position: &Position) -> f32 {
+        (f64::from(self.evaluation.evaluate(position)) / self.scale) as f32
+    }
 }
 
 /// Encoder of handcrafted terms, with entries for the trained ones.
