@@ -504,8 +504,6 @@ fn check_leakage(overlap: Overlap) -> Finding {
         .map_or(String::new(), |games| format!("{} of games and ", format_percent(games)));
     let says = format!("{games}{positions} of positions also occur in the other set");
     let cure = "split by game before anything else, and leave out what both sets hold";
-    match overlap.games.unwrap_or(overlap.positions) > MAX_LEAKED {
-        true => new_finding(Grade::Problem, "leakage", says, cure),
-        false => new_finding(Grade::Ok, "leakage", says, ""),
-    }
+    let leaks = overlap.games.unwrap_or(overlap.positions) > MAX_LEAKED;
+    new_finding(if leaks { Grade::Problem } else { Grade::Ok }, "leakage", says, cure)
 }

@@ -6,4 +6,4 @@ mod record;
 pub mod shuffle;
 pub mod stats;
 
-pub use record::{RECORD, is_storable, lost_facts, pack_sample, unpack_sample};
+pub use record::{PACKED_BYTES, is_storable, lost_facts, pack_sample, unpack_sample};

@@ -7,10 +7,10 @@ use crate::sample::{IllegalPosition, PlayedMove, Position, Sample};
 
 /// The size of a [`Sample`] without its game: 28 bytes of the position, result as f32, score, ply and
 /// move in 16 bits each, a byte of flags for score and ply, and a zero.
-pub const RECORD: usize = 40;
+pub const PACKED_BYTES: usize = 40;
 
-pub fn pack_sample(sample: &Sample) -> [u8; RECORD] {
-    let mut bytes = [0; RECORD];
+pub fn pack_sample(sample: &Sample) -> [u8; PACKED_BYTES] {
+    let mut bytes = [0; PACKED_BYTES];
     bytes[..28].copy_from_slice(&sample.position.to_bytes());
     bytes[28..32].copy_from_slice(&sample.result.to_le_bytes());
     bytes[32..34].copy_from_slice(&sample.score.unwrap_or(0).to_le_bytes());
@@ -22,7 +22,7 @@ pub fn pack_sample(sample: &Sample) -> [u8; RECORD] {
 }
 
 /// Unpacks a sample. Fails only if the bytes do not come from [`pack_sample`].
-pub fn unpack_sample(bytes: &[u8; RECORD]) -> Result<Sample, IllegalPosition> {
+pub fn unpack_sample(bytes: &[u8; PACKED_BYTES]) -> Result<Sample, IllegalPosition> {
     let number = |offset: usize| u16::from_le_bytes([bytes[offset], bytes[offset + 1]]);
     let position = Position::from_bytes(bytes.first_chunk().expect("40 bytes"))?;
     Ok(Sample {

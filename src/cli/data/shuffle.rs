@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 
 use super::io::{ConvertFiles, check_interrupted};
 use crate::data::shuffle::Shuffle;
-use crate::data::{RECORD, pack_sample, unpack_sample};
+use crate::data::{PACKED_BYTES, pack_sample, unpack_sample};
 use crate::format::Presence;
 use crate::output::{is_device, is_standard, parent_folder};
 
@@ -45,7 +45,7 @@ pub fn run_command(Args { files, seed, memory }: Args) -> Result<ExitCode> {
         true => std::env::temp_dir(),
         false => parent_folder(output),
     };
-    let mut shuffle = Shuffle::<RECORD>::new(seed, memory << 20, &folder);
+    let mut shuffle = Shuffle::<PACKED_BYTES>::new(seed, memory << 20, &folder);
     let mut records = Vec::new();
     let (mut written, counts) =
         files.copy_each("shuffle", files.create_output()?, |source, block, _| {
