@@ -32,8 +32,8 @@ pub enum FailureResponse {
 }
 
 impl ItemError {
-    /// An item that no player can make.
-    pub fn skipping(fen: String, reason: impl ToString) -> Self {
+    /// Makes the error of an item that no player can make.
+    pub fn skip_item(fen: String, reason: impl ToString) -> Self {
         Self { fen, reason: reason.to_string(), response: FailureResponse::Skip }
     }
 }
@@ -280,7 +280,6 @@ pub fn run_job<I: Send, T: Send>(
         done: progress.items,
         written: progress.written,
         skipped: journal.notes.clone(),
-        resumed_at: initial.items,
         stopped: !done,
         ..JobReport::default()
     };

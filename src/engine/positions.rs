@@ -95,12 +95,12 @@ fn label_sample(
 ) -> Result<Sample, ItemError> {
     let position = &sample.position;
     let chess =
-        position.to_chess().map_err(|error| ItemError::skipping(position.to_fen(), error))?;
+        position.to_chess().map_err(|error| ItemError::skip_item(position.to_fen(), error))?;
     let line = GameLine::new(chess);
     let score = if !line.chess.legal_moves().is_empty() {
         let score = player.search_without_memory(&line, limit)?.score;
         let reason = "the engine gave a move but no exact score";
-        score.ok_or_else(|| ItemError::skipping(line.to_fen(), reason))?
+        score.ok_or_else(|| ItemError::skip_item(line.to_fen(), reason))?
     } else if line.chess.is_check() {
         Score::Mate(0)
     } else {

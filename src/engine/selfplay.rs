@@ -106,5 +106,5 @@ fn play_numbered_game(
     }
     let number = number + 1;
     let reason = format!("game {number} has no opening that is unfinished and within {bound} cp");
-    Err(ItemError::skipping(last, reason))
+    Err(ItemError::skip_item(last, reason))
 }

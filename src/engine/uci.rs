@@ -347,15 +347,10 @@ fn searched_nodes(nodes: u64) -> String {
 }
 
 impl Player for Uci {
-    fn search_without_memory(
-        &mut self,
-        line: &GameLine,
-        limit: Limit,
-    ) -> Result<MoveResult, EngineFault> {
+    fn clear_memory(&mut self, line: &GameLine) -> Result<(), EngineFault> {
         self.fen = line.to_fen();
         self.send_command("ucinewgame")?;
-        self.wait_until_ready("ucinewgame")?;
-        self.search_line(line, limit)
+        self.wait_until_ready("ucinewgame")
     }
 
     fn search_line(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault> {
