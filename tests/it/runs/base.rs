@@ -244,7 +244,7 @@ fn bases_stay_with_their_records() {
 
 /// Base of each position of the data, by the rows of its lists.
 fn games(encoder: &Encoder) -> HashMap<Vec<u16>, f32> {
-    let plan = first_of_file(GAMES, 6000);
+    let plan = plan_first_positions(GAMES, 6000);
     let samples = collect_samples(&plan, None, &|_| ()).unwrap();
     let batch = encoder.encode_samples(&samples);
     let base = encoder.base().unwrap();

@@ -29,7 +29,7 @@ const MINIBATCH: &str = "epochs = 4\nbatch = 512\nlearning_rate = 1.0";
 /// The positions that a run of [`config`] trains on, with `share` of them held out.
 fn trained_on(limit: u64, share: f64) -> Vec<Sample> {
     let split = Split { share, seed: 0 };
-    let plan = ReadPlan { split, ..first_of_file(POSITIONS, limit) };
+    let plan = ReadPlan { split, ..plan_first_positions(POSITIONS, limit) };
     let mut samples = collect_samples(&plan, None, &|_| ()).unwrap();
     samples.retain(|sample| !split.holds_out(sample.split_group()));
     samples

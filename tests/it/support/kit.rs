@@ -134,8 +134,8 @@ pub fn stream_plan(read: ReadPlan, order: PassOrder, positions: Option<u64>) -> 
     StreamPlan { facts, ..StreamPlan::new(read, order) }
 }
 
-/// A plan of the first positions of a file.
-pub fn first_of_file(path: impl Into<PathBuf>, limit: u64) -> ReadPlan {
+/// Plans to read the first positions of a file.
+pub fn plan_first_positions(path: impl Into<PathBuf>, limit: u64) -> ReadPlan {
     let mut plan = ReadPlan::new(vec![path.into()]);
     plan.reading.limit = Some(limit);
     plan
