@@ -33,6 +33,14 @@ const CASTLING_ROOK: u8 = 6;
 const NO_EP: u8 = 64;
 const LOWEST: u128 = u128::MAX / 15;
 
+/// The sides, kings and rooks of castling in usual chess. Long castling comes first.
+pub(crate) const CASTLINGS: [(Color, Square, Square); 4] = [
+    (Color::White, Square::E1, Square::A1),
+    (Color::White, Square::E1, Square::H1),
+    (Color::Black, Square::E8, Square::A8),
+    (Color::Black, Square::E8, Square::H8),
+];
+
 /// A piece and its square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "their names describe them")]

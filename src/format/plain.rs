@@ -1,7 +1,7 @@
 //! Stockfish's `.plain`; docs/formats.md has an example. Bad records are skipped to their `e`.
 
 use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, File, Move};
+use shakmaty::{CastlingMode, Move};
 
 use super::Presence::{Never, Sometimes};
 use super::lines::{self, Text};
@@ -9,7 +9,7 @@ use super::{
     BadRecord, Facts, Fault, Format, RecordError, RecordStarts, SampleReader, SampleWriter, fields,
 };
 use crate::point_of_view::PointOfView;
-use crate::sample::{PlayedMove, Position, Sample};
+use crate::sample::{CASTLINGS, PlayedMove, Position, Sample};
 
 pub static FORMAT: Format = Format {
     name: "plain",
@@ -163,7 +163,7 @@ impl SampleWriter for PlainWriter {
 fn format_move(played: PlayedMove) -> String {
     let [from, to] = [played.from(), played.target_square()];
     if played.is_castling() {
-        let is_usual = from.file() == File::E && matches!(to.file(), File::A | File::H);
+        let is_usual = CASTLINGS.iter().any(|(_, king, rook)| [*king, *rook] == [from, to]);
         let castling = Move::Castle { king: from, rook: to };
         return castling.to_uci(CastlingMode::from_standard(is_usual)).to_string();
     }

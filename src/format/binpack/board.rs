@@ -7,15 +7,7 @@ use shakmaty::{
 
 use super::super::{RecordError, fields};
 use crate::sample::planes::nth_square;
-use crate::sample::{PlayedMove, Position, check_legal, pawn_steps};
-
-/// The side, king and rook of the castling rights. Long castling comes first if a side has both.
-const CASTLINGS: [(Color, Square, Square); 4] = [
-    (Color::White, Square::E1, Square::A1),
-    (Color::White, Square::E1, Square::H1),
-    (Color::Black, Square::E8, Square::A8),
-    (Color::Black, Square::E8, Square::H8),
-];
+use crate::sample::{CASTLINGS, PlayedMove, Position, check_legal, pawn_steps};
 
 #[derive(Clone)]
 pub struct BinpackBoard {
