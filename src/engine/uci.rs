@@ -104,8 +104,6 @@ pub struct Uci {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<io::Result<String>>,
-    /// Name of the program without its folder, for messages.
-    name: String,
     id: String,
     options: Vec<String>,
     settings: EngineSettings,
@@ -152,13 +150,11 @@ impl Uci {
         let output = output.expect("the output was piped");
         let (sender, lines) = sync_channel(WAITING);
         thread::spawn(move || read_lines(output, &sender));
-        let (name, id) = (settings.player_name(), settings.player_name());
         let mut engine = Self {
             child,
             input,
             lines,
-            id,
-            name,
+            id: settings.player_name(),
             options: Vec::new(),
             settings: settings.clone(),
             chess960: false,
@@ -180,7 +176,7 @@ impl Uci {
                 let near =
                     engine.options.iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
                 let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-                let (engine, name) = (engine.name.clone(), name.clone());
+                let (engine, name) = (settings.player_name(), name.clone());
                 return Err(EngineError::Option { engine, name, near });
             }
             if name.eq_ignore_ascii_case(CHESS960) {
@@ -302,7 +298,7 @@ impl Uci {
     fn describe_fault(&self, command: &str, what: &str) -> EngineFault {
         // A long game would hide the message.
         let command = command.split(" moves ").next().unwrap_or(command).to_string();
-        let (engine, fen) = (self.name.clone(), self.fen.clone());
+        let (engine, fen) = (self.settings.player_name(), self.fen.clone());
         EngineFault { engine, command, fen, what: what.to_string(), ignores_nodes: false }
     }
 }
@@ -413,6 +409,7 @@ impl Player for Uci {
 }
 
 impl PlayerFactory for EngineSettings {
+    /// Returns the name of the program without its folder.
     fn player_name(&self) -> String {
         let path = self.program.as_path();
         path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
