@@ -97,14 +97,11 @@ const SUM_PIECE: usize = 512;
 
 impl Encoder {
     pub fn for_net(net: &Architecture) -> Self {
-        Encoder::Net(Arc::new(net.clone()), None)
+        Self::for_net_on_base(net, None)
     }
 
-    pub fn with_base(self, base: Option<Base>) -> Self {
-        match self {
-            Encoder::Net(net, _) => Encoder::Net(net, base.map(Arc::new)),
-            encoder => encoder,
-        }
+    pub fn for_net_on_base(net: &Architecture, base: Option<Base>) -> Self {
+        Encoder::Net(Arc::new(net.clone()), base.map(Arc::new))
     }
 
     pub fn for_sum(net: &Architecture, terms: TermsEncoder) -> Self {

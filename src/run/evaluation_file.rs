@@ -122,7 +122,7 @@ fn open_weights(
     }
     let source = export::import_weights(bytes, &Default::default())?;
     let base = recipe.as_ref().map(Recipe::open_base).transpose()?.flatten();
-    let encoder = Encoder::for_net(&source.architecture).with_base(base);
+    let encoder = Encoder::for_net_on_base(&source.architecture, base);
     let kind = ModelKind::Net(source.architecture.clone());
     let model = Model::new(&kind, &source.weights, device, *compute)?;
     let fitted = fitted_to_floats(path, source.scales.scale.into());

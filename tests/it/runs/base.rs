@@ -224,7 +224,7 @@ fn bases_stay_with_their_records() {
     let config = Config::parse_text(&text, "it", &[]).unwrap();
     let plan = data_plan::read_plan(&config);
     let net = config.architecture().unwrap().clone();
-    let encoder = Encoder::for_net(&net).with_base(Some(base.clone()));
+    let encoder = Encoder::for_net_on_base(&net, Some(base.clone()));
     let expected = Some(collect_samples(&plan, Some(Subset::Train), &|_| ()).unwrap().len() as u64);
     let order = data_plan::pass_order(&config, None);
     let kept = PassOrder { window: 1 << 20, ..order };
