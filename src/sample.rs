@@ -10,8 +10,8 @@ use std::num::{NonZeroU16, NonZeroU64};
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{
-    Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, EnPassantMode, File, FromSetup,
-    Move, Position as _, PositionError, Role, Setup, Square, attacks, fen::Fen,
+    Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move,
+    Position as _, PositionError, Role, Setup, Square, attacks, fen::Fen,
 };
 
 /// A board and its state in 28 bytes, as marlinformat packs it, from White's point of view.
@@ -32,6 +32,14 @@ const KING: u64 = 5;
 const CASTLING_ROOK: u8 = 6;
 const NO_EP: u8 = 64;
 const LOWEST: u128 = u128::MAX / 15;
+
+/// The sides, kings and rooks of castling in usual chess. Long castling comes first.
+pub(crate) const CASTLINGS: [(Color, Square, Square); 4] = [
+    (Color::White, Square::E1, Square::A1),
+    (Color::White, Square::E1, Square::H1),
+    (Color::Black, Square::E8, Square::A8),
+    (Color::Black, Square::E8, Square::H8),
+];
 
 /// A piece and its square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,10 +163,7 @@ impl Position {
 
     /// Whether a king or a rook that may castle stands on an unusual file, as in Chess960.
     pub fn castles_unusually(&self) -> bool {
-        self.pieces().filter(|piece| piece.castles).any(|rook| {
-            !matches!(rook.square.file(), File::A | File::H)
-                || self.king(rook.color).is_some_and(|king| king.file() != File::E)
-        })
+        CastlingMode::detect(&self.setup()).is_chess960()
     }
 
     /// Converts to a position for move generation.
@@ -204,7 +209,7 @@ impl Position {
         Bitboard(self.occupied).into_iter().enumerate().map(move |(i, square)| {
             let nibble = (nibbles >> (4 * i)) as u8 & 15;
             let castles = nibble & 7 == CASTLING_ROOK;
-            let role = if castles { Role::Rook } else { ROLES[(nibble & 7) as usize] };
+            let role = if castles { Role::Rook } else { Role::ALL[(nibble & 7) as usize] };
             Piece { square, color: Color::from_white(nibble & 8 == 0), role, castles }
         })
     }
@@ -316,9 +321,6 @@ impl std::fmt::Debug for Position {
         write!(f, "Position({})", self.to_fen())
     }
 }
-
-const ROLES: [Role; 6] =
-    [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
 
 /// Mixes a word into a 64-bit hash, the same on every machine (finaliser of SplitMix64).
 pub fn mix_hash(hash: u64, word: u64) -> u64 {
@@ -538,7 +540,7 @@ impl PlayedMove {
 
     /// The role to which a pawn is promoted.
     pub fn promotion(self) -> Option<Role> {
-        let role = ROLES[1 + usize::from(self.0.get() >> 12 & 3)];
+        let role = Role::ALL[1 + usize::from(self.0.get() >> 12 & 3)];
         (self.0.get() >> 14 == 3).then_some(role)
     }
 

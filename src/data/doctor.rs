@@ -11,7 +11,7 @@ use crate::data_file::few_for_nets;
 use crate::digits::{count_noun, format_percent, positions_of_games, share_of};
 use crate::format::{
     Facts, Presence, SampleSource,
-    view::{LabelKind, measure_view},
+    view::{LabelKind, ViewCheck, measure_view},
 };
 use crate::loss::sigmoid;
 use crate::sample::{DECIDED, Sample, SampleDraw, mix_hash, scores_and_results};
@@ -245,9 +245,7 @@ pub struct Diagnosis {
 }
 
 pub struct Exam {
-    colours: bool,
     diagnosis: Diagnosis,
-    white: Results,
     keys: Keys,
     draw: SampleDraw,
 }
@@ -255,13 +253,9 @@ pub struct Exam {
 impl Exam {
     /// Starts an exam of samples from a format with these facts.
     pub fn new(facts: &Facts) -> Self {
-        Self {
-            colours: facts.colours != Presence::Never,
-            diagnosis: Diagnosis::default(),
-            white: Results::default(),
-            keys: Keys::default(),
-            draw: SampleDraw::new(DRAWN),
-        }
+        let white = (facts.colours != Presence::Never).then(Results::default);
+        let diagnosis = Diagnosis { white, ..Diagnosis::default() };
+        Self { diagnosis, keys: Keys::default(), draw: SampleDraw::new(DRAWN) }
     }
 
     pub fn add(&mut self, sample: &Sample) {
@@ -270,7 +264,9 @@ impl Exam {
         diagnosis.positions += 1;
         diagnosis.white_to_move += u64::from(white);
         diagnosis.side_to_move.add(sample.result);
-        self.white.add(if white { sample.result } else { 1.0 - sample.result });
+        if let Some(results) = &mut diagnosis.white {
+            results.add(if white { sample.result } else { 1.0 - sample.result });
+        }
         if let Some(score) = sample.score {
             let [low, high] = diagnosis.scores.unwrap_or([score; 2]);
             diagnosis.scores = Some([low.min(score), high.max(score)]);
@@ -306,7 +302,6 @@ impl Exam {
         diagnosis.bad_records = bad.count;
         diagnosis.bad_examples = bad.first.iter().map(ToString::to_string).collect();
         diagnosis.unfinished = source.unfinished_games();
-        diagnosis.white = self.colours.then_some(self.white);
         diagnosis.repeats = self.keys.count_repeats();
         diagnosis.against = against.map(|keys| self.keys.measure_overlap(keys));
         let drawn: Vec<Sample> = self.draw.samples().copied().collect();
@@ -314,7 +309,7 @@ impl Exam {
         let few = !limited && few_for_nets(diagnosis.games.unwrap_or(0), diagnosis.gameless);
         diagnosis.findings.push(check_records(&diagnosis, ended));
         if diagnosis.positions > 0 {
-            let views = check_views(&drawn, source, self.colours);
+            let views = check_views(&drawn, source, diagnosis.white.is_some());
             let checks = [
                 check_amount(&diagnosis, few),
                 check_results(&diagnosis),
@@ -474,10 +469,12 @@ fn check_views(samples: &[Sample], source: &SampleSource, colours: bool) -> Vec<
     let check = |(label, about): (LabelKind, &'static str)| {
         let verdict = measure_view(samples, label, colours);
         let contradiction = verdict.explain_contradiction(source.read_view(label), "data");
-        match (contradiction, verdict.find_evidence()) {
+        match (contradiction, verdict) {
             (Some(why), _) => new_finding(Grade::Problem, about, why, ""),
-            (None, Some(evidence)) => new_finding(Grade::Ok, about, evidence.to_string(), ""),
-            (None, None) => {
+            (None, ViewCheck::Holds(evidence)) => {
+                new_finding(Grade::Ok, about, evidence.to_string(), "")
+            }
+            (None, _) => {
                 let says = "material does not show the point of view".to_string();
                 new_finding(Grade::Note, about, says, "check more positions, or by hand")
             }
@@ -507,8 +504,6 @@ fn check_leakage(overlap: Overlap) -> Finding {
         .map_or(String::new(), |games| format!("{} of games and ", format_percent(games)));
     let says = format!("{games}{positions} of positions also occur in the other set");
     let cure = "split by game before anything else, and leave out what both sets hold";
-    match overlap.games.unwrap_or(overlap.positions) > MAX_LEAKED {
-        true => new_finding(Grade::Problem, "leakage", says, cure),
-        false => new_finding(Grade::Ok, "leakage", says, ""),
-    }
+    let leaks = overlap.games.unwrap_or(overlap.positions) > MAX_LEAKED;
+    new_finding(if leaks { Grade::Problem } else { Grade::Ok }, "leakage", says, cure)
 }

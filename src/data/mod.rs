@@ -6,4 +6,4 @@ mod record;
 pub mod shuffle;
 pub mod stats;
 
-pub use record::{Record, is_storable, lost_facts};
+pub use record::{PACKED_BYTES, is_storable, lost_facts, pack_sample, unpack_sample};

@@ -8,7 +8,8 @@ use shakmaty::{Chess, Color, EnPassantMode, Position as _, zobrist::Zobrist64};
 use super::player::MoveResult;
 use super::uci::GameLine;
 use crate::format::pgn::AnnotatedPly;
-use crate::sample::{GameHash, PlayedMove, Position, Sample};
+use crate::format::{GameReplay, half_moves};
+use crate::sample::Sample;
 use crate::score::Score;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -47,25 +48,15 @@ impl EngineGame {
 
     /// Returns all positions with a played move; score and result are for the side to move.
     pub fn to_samples(&self) -> Vec<Sample> {
-        let mut chess = self.start.clone();
+        let mut game = GameReplay::from_start(self.start.clone());
         let white = self.ending.white_result();
-        let mut hash = GameHash::from_start(&Position::from_chess(&chess));
-        let sample = |ply: &AnnotatedPly| {
-            let played = PlayedMove::from_move(&ply.played);
-            let position = Position::from_chess(&chess);
-            let sample = Sample {
-                result: if chess.turn().is_white() { white } else { 1.0 - white },
-                score: ply.score.map(Score::to_centipawns),
-                ply: u16::try_from(half_moves(&chess)).ok(),
-                played,
-                ..Sample::from_position(position)
-            };
-            played.into_iter().for_each(|played| hash.add_move(played));
-            chess.play_unchecked(ply.played);
-            sample
+        let sample = |ply: &AnnotatedPly| Sample {
+            result: if game.chess.turn().is_white() { white } else { 1.0 - white },
+            score: ply.score.map(Score::to_centipawns),
+            ..game.play_move(ply.played)
         };
         let mut samples: Vec<Sample> = self.plies.iter().map(sample).collect();
-        samples.iter_mut().for_each(|sample| sample.game = Some(hash.to_game()));
+        game.set_game(&mut samples);
         samples
     }
 }
@@ -167,16 +158,15 @@ impl Referee {
 
     /// Returns the end of a game by rules that need no history, if a position ends it.
     pub fn is_over(chess: &Chess) -> Option<Ending> {
-        if chess.legal_moves().is_empty() {
-            return Some(match chess.is_check() {
-                true => Ending::Checkmate(chess.turn().other()),
-                false => Ending::Stalemate,
-            });
+        if chess.is_checkmate() {
+            Some(Ending::Checkmate(chess.turn().other()))
+        } else if chess.is_stalemate() {
+            Some(Ending::Stalemate)
+        } else if chess.is_insufficient_material() {
+            Some(Ending::Material)
+        } else {
+            (chess.halfmoves() >= 100).then_some(Ending::FiftyMoves)
         }
-        if chess.is_insufficient_material() {
-            return Some(Ending::Material);
-        }
-        (chess.halfmoves() >= 100).then_some(Ending::FiftyMoves)
     }
 
     /// Adds a move: its score, the side that played it, and the position after it. A move without
@@ -211,16 +201,12 @@ impl Referee {
         {
             return Some(Ending::Won(favoured));
         }
-        if self.level >= rules.draw_plies && half_moves(after) >= rules.draw_from {
+        let from_start = half_moves(after.fullmoves().get(), after.turn());
+        if self.level >= rules.draw_plies && u32::from(from_start) >= rules.draw_from {
             return Some(Ending::Level);
         }
         (self.plies >= rules.max_plies).then_some(Ending::TooLong)
     }
-}
-
-/// Returns the number of half-moves before a position, counted from move number 1.
-fn half_moves(chess: &Chess) -> u32 {
-    2 * (chess.fullmoves().get() - 1) + u32::from(chess.turn().is_black())
 }
 
 fn zobrist_key(chess: &Chess) -> Zobrist64 {

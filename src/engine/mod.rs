@@ -78,8 +78,6 @@ pub struct JobReport {
     pub written: u64,
     /// Failed items, in order.
     pub skipped: Vec<SkippedItem>,
-    /// Items that earlier runs finished.
-    pub resumed_at: u64,
     /// Whether [`Progress::should_stop`](crate::progress::Progress::should_stop) ended the job. The
     /// same call resumes it.
     pub stopped: bool,

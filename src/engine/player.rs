@@ -15,12 +15,18 @@ pub trait Player {
     /// Searches the position at the end of a line, which must have a legal move.
     fn search_line(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault>;
 
+    /// Forgets earlier searches, before a line is searched.
+    fn clear_memory(&mut self, line: &GameLine) -> Result<(), EngineFault>;
+
     /// Searches without memory of earlier searches, so that the result depends on the line alone.
     fn search_without_memory(
         &mut self,
         line: &GameLine,
         limit: Limit,
-    ) -> Result<MoveResult, EngineFault>;
+    ) -> Result<MoveResult, EngineFault> {
+        self.clear_memory(line)?;
+        self.search_line(line, limit)
+    }
 }
 
 /// A participant that can start players for several boards.

@@ -31,6 +31,13 @@ pub enum FailureResponse {
     EndJob,
 }
 
+impl ItemError {
+    /// Makes the error of an item that no player can make.
+    pub fn skip_item(fen: String, reason: impl ToString) -> Self {
+        Self { fen, reason: reason.to_string(), response: FailureResponse::Skip }
+    }
+}
+
 impl From<EngineFault> for ItemError {
     fn from(fault: EngineFault) -> Self {
         let response = match fault.ignores_nodes {
@@ -52,8 +59,8 @@ struct Queue<I> {
     /// Number of items whose results are committed.
     committed: u64,
     closed: bool,
-    exhausted: bool,
-    error: Option<EngineError>,
+    /// The end of the items, or the error that ended them.
+    end: Option<Result<(), EngineError>>,
 }
 
 /// The queue, with a signal for workers that are too far ahead.
@@ -86,8 +93,8 @@ impl<I> Shared<I> {
                 queue.next += 1;
                 return Some((queue.next - 1, item));
             }
-            Some(Err(error)) => queue.error = Some(error),
-            None => queue.exhausted = true,
+            Some(Err(error)) => queue.end = Some(Err(error)),
+            None => queue.end = Some(Ok(())),
         }
         queue.closed = true;
         None
@@ -114,7 +121,7 @@ pub fn run_workers<W, I: Send, T: Send>(
 ) -> Result<bool, EngineError> {
     let count = count.max(1);
     let closed = stop();
-    let queue = Queue { items, next: 0, committed: 0, closed, exhausted: false, error: None };
+    let queue = Queue { items, next: 0, committed: 0, closed, end: None };
     let shared = Shared(Mutex::new(queue), Condvar::new());
     let (sender, attempts) = channel();
     let outcome = thread::scope(|scope| {
@@ -150,7 +157,7 @@ pub fn run_workers<W, I: Send, T: Send>(
     });
     let queue = shared.0.into_inner().unwrap_or_else(PoisonError::into_inner);
     outcome?;
-    queue.error.map_or(Ok(queue.exhausted), Err)
+    Ok(queue.end.transpose()?.is_some())
 }
 
 /// Attempts an item. A worker is started when it is needed, and replaced when it fails.
@@ -273,7 +280,6 @@ pub fn run_job<I: Send, T: Send>(
         done: progress.items,
         written: progress.written,
         skipped: journal.notes.clone(),
-        resumed_at: initial.items,
         stopped: !done,
         ..JobReport::default()
     };

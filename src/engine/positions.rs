@@ -1,13 +1,15 @@
 //! Scores of positions by an engine.
 
+use std::iter::Peekable;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::vec;
 
 use shakmaty::Position as _;
 
 use super::journal::Journal;
 use super::player::{Limit, ParallelPlayers, Player};
-use super::pool::{AppendedItem, FailureResponse, ItemError, run_job};
+use super::pool::{AppendedItem, ItemError, run_job};
 use super::uci::GameLine;
 use super::{EngineError, JobReport};
 use crate::digest;
@@ -51,8 +53,8 @@ pub fn label_positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobRe
     let in_games = facts.games != Presence::Never;
     let range = job.range.clone();
     let source = SampleSource::open_file(input, None, job.bad_records)?;
-    let mut items =
-        Items { source, block: Vec::new(), index: 0, games: in_games, range, number: 0, game: 0 };
+    let block = Vec::new().into_iter().peekable();
+    let mut items = Items { source, block, games: in_games, range, number: 0, game: 0 };
     if facts.moves == Presence::Always && items.source.format().facts.moves == Presence::Never {
         return Err(EngineError::NoMoves { format: name, input: input.clone() });
     }
@@ -92,19 +94,13 @@ fn label_sample(
     limit: Limit,
 ) -> Result<Sample, ItemError> {
     let position = &sample.position;
-    let chess = position.to_chess().map_err(|error| ItemError {
-        fen: position.to_fen(),
-        reason: error.to_string(),
-        response: FailureResponse::Skip,
-    })?;
+    let chess =
+        position.to_chess().map_err(|error| ItemError::skip_item(position.to_fen(), error))?;
     let line = GameLine::new(chess);
     let score = if !line.chess.legal_moves().is_empty() {
         let score = player.search_without_memory(&line, limit)?.score;
-        score.ok_or_else(|| ItemError {
-            fen: line.to_fen(),
-            reason: "the engine gave a move but no exact score".to_string(),
-            response: FailureResponse::Skip,
-        })?
+        let reason = "the engine gave a move but no exact score";
+        score.ok_or_else(|| ItemError::skip_item(line.to_fen(), reason))?
     } else if line.chess.is_check() {
         Score::Mate(0)
     } else {
@@ -121,8 +117,7 @@ struct PositionItem {
 /// The samples of an input in a range, one by one.
 struct Items {
     source: SampleSource,
-    block: Vec<Sample>,
-    index: usize,
+    block: Peekable<vec::IntoIter<Sample>>,
     /// Whether the output may have games, which must not be cut.
     games: bool,
     range: Range<u64>,
@@ -136,27 +131,25 @@ impl Iterator for Items {
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.game < self.range.end {
-            // No block ends within a game.
-            if let Some((&sample, rest)) = self.block[self.index..].split_first() {
-                let is_same_game = |next: &Sample| next.game == sample.game && next.game.is_some();
-                let last_of_game = !(self.games && rest.first().is_some_and(is_same_game));
-                let is_chosen = self.game >= self.range.start;
-                self.index += 1;
-                self.number += 1;
-                if last_of_game {
-                    self.game = self.number;
-                }
-                if is_chosen {
-                    return Some(Ok(PositionItem { sample, last_of_game }));
+            let Some(sample) = self.block.next() else {
+                let mut block = Vec::new();
+                match self.source.next_block(&mut block) {
+                    Ok(true) => self.block = block.into_iter().peekable(),
+                    Ok(false) => return None,
+                    Err(error) => return Some(Err(error.into())),
                 }
                 continue;
+            };
+            // No block ends within a game.
+            let is_same_game = |next: &Sample| next.game == sample.game && next.game.is_some();
+            let last_of_game = !(self.games && self.block.peek().is_some_and(is_same_game));
+            let is_chosen = self.game >= self.range.start;
+            self.number += 1;
+            if last_of_game {
+                self.game = self.number;
             }
-            self.block.clear();
-            self.index = 0;
-            match self.source.next_block(&mut self.block) {
-                Ok(true) => {}
-                Ok(false) => return None,
-                Err(error) => return Some(Err(error.into())),
+            if is_chosen {
+                return Some(Ok(PositionItem { sample, last_of_game }));
             }
         }
         None

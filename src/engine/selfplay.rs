@@ -7,7 +7,7 @@ use super::game::{Adjudication, EngineGame};
 use super::journal::Journal;
 use super::opening::{Opener, Openings};
 use super::player::{Limit, ParallelPlayers, Player};
-use super::pool::{AppendedItem, FailureResponse, ItemError, run_job};
+use super::pool::{AppendedItem, ItemError, run_job};
 use super::uci::GameLine;
 use super::{EngineError, JobReport};
 use crate::format::{Format, Presence, WriteError};
@@ -106,5 +106,5 @@ fn play_numbered_game(
     }
     let number = number + 1;
     let reason = format!("game {number} has no opening that is unfinished and within {bound} cp");
-    Err(ItemError { fen: last, reason, response: FailureResponse::Skip })
+    Err(ItemError::skip_item(last, reason))
 }

@@ -116,8 +116,6 @@ pub struct Uci {
     messages: Arc<Messages>,
     /// The thread that reads standard error.
     errors: JoinHandle<()>,
-    /// Name of the program without its folder, for messages.
-    name: String,
     id: String,
     options: Vec<String>,
     settings: EngineSettings,
@@ -175,15 +173,13 @@ impl Uci {
             // A full pipe would block the engine.
             let _ = io::copy(&mut errors, &mut io::sink());
         });
-        let (name, id) = (settings.player_name(), settings.player_name());
         let mut engine = Self {
             child,
             input,
             lines,
             messages,
             errors,
-            id,
-            name,
+            id: settings.player_name(),
             options: Vec::new(),
             settings: settings.clone(),
             chess960: false,
@@ -203,7 +199,7 @@ impl Uci {
             if !engine.has_option(name) {
                 let near = find_nearest(name, engine.options.iter().map(String::as_str));
                 let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-                let (engine, name) = (engine.name.clone(), name.clone());
+                let (engine, name) = (settings.player_name(), name.clone());
                 return Err(EngineError::Option { engine, name, near });
             }
             if name.eq_ignore_ascii_case(CHESS960) {
@@ -338,7 +334,7 @@ impl Uci {
     fn describe_fault(&self, command: &str, what: &str) -> EngineFault {
         // A long game would hide the message.
         let command = command.split(" moves ").next().unwrap_or(command).to_string();
-        let (engine, fen) = (self.name.clone(), self.fen.clone());
+        let (engine, fen) = (self.settings.player_name(), self.fen.clone());
         let (what, message) = (what.to_string(), String::new());
         EngineFault { engine, command, fen, what, message, ignores_nodes: false }
     }
@@ -403,15 +399,10 @@ fn searched_nodes(nodes: u64) -> String {
 }
 
 impl Player for Uci {
-    fn search_without_memory(
-        &mut self,
-        line: &GameLine,
-        limit: Limit,
-    ) -> Result<MoveResult, EngineFault> {
+    fn clear_memory(&mut self, line: &GameLine) -> Result<(), EngineFault> {
         self.fen = line.to_fen();
         self.send_command("ucinewgame")?;
-        self.wait_until_ready("ucinewgame")?;
-        self.search_line(line, limit)
+        self.wait_until_ready("ucinewgame")
     }
 
     fn search_line(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault> {
@@ -474,6 +465,7 @@ impl Player for Uci {
 }
 
 impl PlayerFactory for EngineSettings {
+    /// Returns the name of the program without its folder.
     fn player_name(&self) -> String {
         let path = self.program.as_path();
         path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()

@@ -76,13 +76,11 @@ impl BinpackReader {
         let [magic @ .., _, _, _, _] = header;
         let size = u32::from_le_bytes(*header.last_chunk().expect("8 bytes"));
         let reason = if self.ended {
-            let words = "the file ends after {} of the 8 bytes that begin a chunk";
-            RecordError::Number(words, length)
+            format!("the file ends after {length} of the 8 bytes that begin a chunk").into()
         } else if magic != *MAGIC {
             "a chunk does not begin with the bytes BINP".into()
         } else if size > LARGEST {
-            let words = "a chunk has {} bytes, expected at most ";
-            RecordError::Limit(words, size as usize, LARGEST as usize)
+            format!("a chunk has {size} bytes, expected at most {LARGEST}").into()
         } else {
             self.chunk.clear();
             // The buffer grows with the data, since the length may be wrong.
@@ -99,6 +97,10 @@ impl BinpackReader {
 
     fn record_place(&self, rest: String) -> RecordPlace {
         RecordPlace::Byte("chunk", self.start, rest)
+    }
+
+    fn cut_within_chunk(&self, location: RecordPlace) -> Fault {
+        Fault::CutOff(BadRecord { location, reason: "the file ends within the chunk".into() })
     }
 
     fn read_chain(&mut self, out: &mut Vec<Sample>) -> Result<(), Fault> {
@@ -119,11 +121,10 @@ impl BinpackReader {
         let lost = self.chunk.len() - self.offset;
         self.offset = self.chunk.len();
         if std::mem::take(&mut self.cut) {
-            let reason = "the file ends within the chunk".into();
-            return Err(Fault::CutOff(BadRecord { location, reason }));
+            return Err(self.cut_within_chunk(location));
         }
-        let reason = RecordError::Chain(reason.into(), lost);
-        Err(Fault::Skipped(BadRecord { location, reason }))
+        let reason = format!("{reason}; the last {lost} bytes of the chunk are lost with it");
+        Err(Fault::Skipped(BadRecord { location, reason: reason.into() }))
     }
 }
 
@@ -132,11 +133,7 @@ impl SampleReader for BinpackReader {
         if self.offset < self.chunk.len() {
             self.read_chain(out)?;
         } else if std::mem::take(&mut self.cut) {
-            let reason = "the file ends within the chunk".into();
-            return Err(Fault::CutOff(BadRecord {
-                location: self.record_place(String::new()),
-                reason,
-            }));
+            return Err(self.cut_within_chunk(self.record_place(String::new())));
         } else {
             return Ok(!self.ended && self.next_chunk()?);
         }

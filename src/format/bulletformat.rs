@@ -43,13 +43,14 @@ fn check_position(position: &Position, our_byte: u8, their_byte: u8) -> Result<(
     let planes = position.planes();
     // A rook that may castle has a nibble in other formats, never in this one.
     if let Some(square) = Bitboard(planes.castling_rooks()).first() {
-        return Err(RecordError::AtSquare("the nibble of {} is not a piece", square));
+        return Err(format!("the nibble of {square} is not a piece").into());
     }
     planes.check_rules(Color::White)?;
     let king = |color| planes.king_square(color).map_or(64, |square| square as u8);
     let [our_king, their_king] = [king(Color::White), king(Color::Black) ^ 56];
     if (our_byte, their_byte) != (our_king, their_king) {
-        return Err(RecordError::KingBytes(our_byte, their_byte, our_king, their_king));
+        let expected = format!("on the board they are {our_king} and {their_king}");
+        return Err(format!("king bytes {our_byte} and {their_byte}, but {expected}").into());
     }
     Ok(())
 }

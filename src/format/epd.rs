@@ -25,9 +25,10 @@ pub static FORMAT: Format = Format {
 
 fn parse_line(line: &str) -> Result<ParsedLine, RecordError> {
     let unexpected = || {
-        let words = "expected `FEN [result]`, `FEN result` or `FEN c9 \"result\";`, and `;` after each \
-             operation, found `{}`";
-        fields::quote_text(words, line)
+        format!(
+            "expected `FEN [result]`, `FEN result` or `FEN c9 \"result\";`, and `;` after each \
+             operation, found `{line}`"
+        )
     };
     let (mut score, mut result) = Default::default();
     let (head, tail) = line.split_once('[').map_or((line, None), |(it, tail)| (it, Some(tail)));
@@ -65,9 +66,11 @@ fn read_operations(
     let [mut score, mut mate] = [None; 2];
     for operation in operations.iter().filter(|it| !it.is_empty()) {
         if !is_operation(operation) {
-            let words = "`{}` is no operation, whose name begins with a letter; write `FEN | score | \
-                 result`";
-            return Err(fields::quote_text(words, operation));
+            return Err(format!(
+                "`{operation}` is no operation, whose name begins with a letter; write `FEN | \
+                 score | result`"
+            )
+            .into());
         }
         let (name, operand) = operation.split_once(char::is_whitespace).unwrap_or((operation, ""));
         let operand = operand.trim();
@@ -76,8 +79,7 @@ fn read_operations(
             b"dm" => match operand.parse() {
                 Ok(moves @ 1..=999) => mate = Some(32_001 - 2 * moves),
                 _ => {
-                    let words = "mate in `{}` (dm), expected 1 to 999 moves";
-                    return Err(fields::quote_text(words, operand));
+                    return Err(format!("mate in `{operand}` (dm), expected 1 to 999 moves").into());
                 }
             },
             // Comments; Zurichess has the result in an arbitrary one.
@@ -103,7 +105,7 @@ fn is_operation(text: &str) -> bool {
 fn any_share(text: &str, bare: bool) -> Option<f32> {
     let quoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     let bare = Some(text).filter(|text| bare && !fields::is_whole(text));
-    fields::text_share(quoted.or(bare)?).ok()
+    fields::parse_share(quoted.or(bare)?)
 }
 
 /// Parses the score of `ce`, in which a mate in n half-moves is 32767 - n.

@@ -3,75 +3,43 @@
 use std::borrow::Cow;
 use std::num::NonZeroU64;
 
-use shakmaty::{Board, Chess, Color, Move, Rank, Role, Square};
+use shakmaty::{Board, Chess, Color, Move, Position as _, Rank, Role, Square};
 
-use crate::sample::{IllegalPosition, PlayedMove, Position, Sample};
+use crate::sample::{GameHash, IllegalPosition, PlayedMove, Position, Sample};
 
 /// The reason why a record is not a legal position or game, or why a format cannot store a sample.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[allow(missing_docs, reason = "its messages describe them")]
-pub enum RecordError {
-    #[error(transparent)]
-    Position(#[from] IllegalPosition),
-    #[error("{0}: `{1}`")]
-    Fen(Box<RecordError>, Box<str>),
-    #[error("{0}")]
-    Fixed(&'static str),
-    /// Words with a value instead of `{}`.
-    #[error("{}", .0.replace("{}", .1))]
-    Quoted(&'static str, Box<str>),
-    #[error("{}", .0.replace("{}", &.1.to_string()))]
-    Number(&'static str, usize),
-    #[error("{}", .0.replace("{}", &.1.to_string()))]
-    AtSquare(&'static str, Square),
-    /// Words with a value instead of `{}`, and a limit after them.
-    #[error("{}{}", .0.replace("{}", &.1.to_string()), .2)]
-    Limit(&'static str, usize, usize),
-    #[error("{0} in {fen}", fen = .1.to_fen())]
-    Move(Box<str>, Box<Position>),
-    #[error("result {0}, expected {1}")]
-    Result(f32, &'static str),
-    #[error("score {0} is out of range, expected -{1} to {1}")]
-    Score(i64, i16),
-    #[error("king bytes {0} and {1}, but on the board they are {2} and {3}")]
-    KingBytes(u8, u8, u8, u8),
-    #[error("move {0}{1} is not legal")]
-    ChainMove(Square, Square),
-    #[error("move {0} of {1} of the piece on {2}")]
-    MoveNumber(u32, u32, Square),
-    #[error("{0}; the last {1} bytes of the chunk are lost with it")]
-    Chain(Box<RecordError>, usize),
-    #[error("the moves end with {0}, but the result before was {1}")]
-    Outcomes(&'static str, &'static str),
-    #[error("phase {0}, expected at most `phase {1}` of the term list")]
-    TracePhase(f32, f64),
-    #[error("scale factor {0}, expected at most twice `scale {1}` of the term list")]
-    TraceScale(f32, f64),
-    #[error("term {0} is a complexity term without sides, but has {1} for Black")]
-    TraceSides(u16, i16),
-    #[error(
-        "the engine's evaluation is {0:+.2}, but its counts with the weights of the term list give \
-         {1:+.2} (centipawns for White); print list and traces with one build, without caches and \
-         early exits"
-    )]
-    TraceEvaluation(f64, f64),
-}
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct RecordError(Cow<'static, str>);
 
 impl From<&'static str> for RecordError {
     fn from(text: &'static str) -> Self {
-        Self::Fixed(text)
+        Self(text.into())
     }
 }
-pub fn quote_text(words: &'static str, text: &str) -> RecordError {
-    RecordError::Quoted(words, text.into())
+
+impl From<String> for RecordError {
+    fn from(text: String) -> Self {
+        Self(text.into())
+    }
+}
+
+impl From<IllegalPosition> for RecordError {
+    fn from(error: IllegalPosition) -> Self {
+        error.to_string().into()
+    }
 }
 
 /// Converts a score between White's point of view and the side to move's. Fails for -32768.
 pub fn flip_score(score: i16, turn: Color) -> Result<i16, RecordError> {
     match score.checked_neg() {
-        None => Err(RecordError::Score(score.into(), i16::MAX)),
+        None => Err(score_error(score.into(), i16::MAX)),
         Some(negative) => Ok(if turn == Color::Black { negative } else { score }),
     }
+}
+
+pub fn score_error(score: i64, limit: i16) -> RecordError {
+    format!("score {score} is out of range, expected -{limit} to {limit}").into()
 }
 
 pub fn stored_score(sample: &Sample) -> Result<i16, RecordError> {
@@ -94,7 +62,7 @@ pub fn result_byte(result: f32) -> Result<u8, RecordError> {
         0.0 => Ok(0),
         0.5 => Ok(1),
         1.0 => Ok(2),
-        _ => Err(RecordError::Result(result, "0, 0.5 or 1")),
+        _ => Err(format!("result {result}, expected 0, 0.5 or 1").into()),
     }
 }
 
@@ -102,28 +70,30 @@ pub fn result_byte(result: f32) -> Result<u8, RecordError> {
 pub fn byte_result(byte: u8) -> Result<f32, RecordError> {
     match byte {
         0..=2 => Ok(f32::from(byte) / 2.0),
-        _ => Err(RecordError::Number("result byte {}, expected 0, 1 or 2", byte.into())),
+        _ => Err(format!("result byte {byte}, expected 0, 1 or 2").into()),
     }
 }
 
 pub fn text_result(text: &str) -> Result<f32, RecordError> {
-    match text_share(text) {
-        Ok(result @ (0.0 | 0.5 | 1.0)) => Ok(result),
-        _ => Err(quote_text("result `{}`, expected 1.0, 0.5, 0.0, 1-0, 1/2-1/2 or 0-1", text)),
-    }
+    let wrong = || format!("result `{text}`, expected 1.0, 0.5, 0.0, 1-0, 1/2-1/2 or 0-1").into();
+    parse_share(text).filter(|result| result_byte(*result).is_ok()).ok_or_else(wrong)
+}
+
+pub fn text_share(text: &str) -> Result<f32, RecordError> {
+    let wrong = || format!("result `{text}`, expected 0 to 1, 1-0, 1/2-1/2 or 0-1").into();
+    parse_share(text).ok_or_else(wrong)
 }
 
 /// Parses a result in its common form, or a number from 0 to 1 with up to six decimals.
-pub fn text_share(text: &str) -> Result<f32, RecordError> {
+pub fn parse_share(text: &str) -> Option<f32> {
     match text {
-        "1.0" | "1-0" => return Ok(1.0),
-        "0.0" | "0-1" => return Ok(0.0),
-        "0.5" | "1/2-1/2" | "1/2" => return Ok(0.5),
-        _ => {}
-    }
-    match text.parse::<f64>() {
-        Ok(share @ 0.0..=1.0) => Ok(((share.abs() * 1e6).round() / 1e6) as f32),
-        _ => Err(quote_text("result `{}`, expected 0 to 1, 1-0, 1/2-1/2 or 0-1", text)),
+        "1.0" | "1-0" => Some(1.0),
+        "0.0" | "0-1" => Some(0.0),
+        "0.5" | "1/2-1/2" | "1/2" => Some(0.5),
+        _ => {
+            let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share))?;
+            Some(((share.abs() * 1e6).round() / 1e6) as f32)
+        }
     }
 }
 
@@ -133,7 +103,7 @@ pub fn share_text(share: f32) -> Result<String, RecordError> {
         return Ok(text.to_string());
     }
     if !(0.0..=1.0).contains(&share) {
-        return Err(RecordError::Result(share, "0 to 1"));
+        return Err(format!("result {share}, expected 0 to 1").into());
     }
     Ok(format!("{}", (f64::from(share) * 1e6).round() / 1e6))
 }
@@ -147,8 +117,8 @@ pub fn result_text(result: f32) -> Result<&'static str, RecordError> {
 pub fn text_score(text: &str) -> Result<i16, RecordError> {
     let score: i64 = text
         .parse()
-        .map_err(|_| quote_text("score `{}`, expected a whole number of centipawns", text))?;
-    i16::try_from(score).map_err(|_| RecordError::Score(score, i16::MAX))
+        .map_err(|_| format!("score `{text}`, expected a whole number of centipawns"))?;
+    i16::try_from(score).map_err(|_| score_error(score, i16::MAX))
 }
 pub struct Epd<'a> {
     /// The fields of the FEN as written, 6 at most.
@@ -222,18 +192,17 @@ pub fn text_fen(text: &str) -> Result<Position, RecordError> {
     if let Some(position) = Position::from_plain_fen(text) {
         return Ok(position);
     }
-    let wrong = |reason: RecordError| RecordError::Fen(reason.into(), text.into());
     let count = text.split_ascii_whitespace().count();
     if !(4..=6).contains(&count) {
-        return Err(wrong(RecordError::Number("FEN of {} fields, expected 4 to 6", count)));
+        return Err(format!("FEN of {count} fields, expected 4 to 6: `{text}`").into());
     }
     // shakmaty would accept pockets, promoted pieces and counts of checks.
     let slashes = text.bytes().filter(|&byte| byte == b'/').count();
     let variant = |byte| matches!(byte, b'[' | b'~' | b'+' | b'_');
     if slashes != 7 || text.bytes().fold(false, |is_variant, byte| is_variant | variant(byte)) {
-        return Err(wrong("not a FEN of chess".into()));
+        return Err(format!("not a FEN of chess: `{text}`").into());
     }
-    Position::from_fen(text).map_err(|error| wrong(error.into()))
+    Position::from_fen(text).map_err(|error| format!("{error}: `{text}`").into())
 }
 
 /// Checks that a pawn has just made a double step over the en passant square.
@@ -245,8 +214,10 @@ pub fn check_ep(board: &Board, turn: Color, square: Square) -> Result<(), Record
         && pawn.is_some_and(stands)
         && empty(square)
         && start.is_some_and(empty);
-    let words = "en passant square {}, but no pawn has just passed it";
-    fits.then_some(()).ok_or(RecordError::AtSquare(words, square))
+    match fits {
+        true => Ok(()),
+        false => Err(format!("en passant square {square}, but no pawn has just passed it").into()),
+    }
 }
 
 /// The number of half-moves since the start of the game, by the move number if there is no ply.
@@ -293,6 +264,41 @@ pub fn seen_by_white(
     })
 }
 
+/// A game that is replayed, with the facts of its samples that follow from start and moves.
+pub struct GameReplay {
+    /// The position after the moves so far.
+    pub chess: Chess,
+    ply: u16,
+    hash: GameHash,
+}
+
+impl GameReplay {
+    /// Starts a replay; plies count from move number 1.
+    pub fn from_start(chess: Chess) -> Self {
+        let ply = half_moves(chess.fullmoves().get(), chess.turn());
+        let hash = GameHash::from_start(&Position::from_chess(&chess));
+        Self { chess, ply, hash }
+    }
+
+    /// Plays a legal move, and returns the position before it.
+    #[inline]
+    pub fn play_move(&mut self, legal: Move) -> Sample {
+        let played = PlayedMove::from_move(&legal).expect("a move of chess");
+        let position = Position::from_chess(&self.chess);
+        let ply = Some(self.ply);
+        self.hash.add_move(played);
+        self.chess.play_unchecked(legal);
+        self.ply = self.ply.saturating_add(1);
+        Sample { ply, played: Some(played), ..Sample::from_position(position) }
+    }
+
+    /// Sets the game of the samples of all moves.
+    pub fn set_game(&self, samples: &mut [Sample]) {
+        let game = Some(self.hash.to_game());
+        samples.iter_mut().for_each(|sample| sample.game = game);
+    }
+}
+
 /// A game being written, of successive samples.
 pub struct MoveChain {
     pub start: Position,
@@ -328,11 +334,12 @@ impl MoveChain {
 
 pub fn legal_move(played: PlayedMove, chess: &Chess) -> Result<Move, RecordError> {
     played.legal_move(chess).ok_or_else(|| {
-        let error = format!("move {:#06x} is not legal", played.0);
-        RecordError::Move(error.into(), Position::from_chess(chess).into())
+        let fen = Position::from_chess(chess).to_fen();
+        format!("move {:#06x} is not legal in {fen}", played.0).into()
     })
 }
 
-fn white_result(sample: &Sample) -> Result<u8, RecordError> {
+/// White's result as 0, 1 or 2.
+pub fn white_result(sample: &Sample) -> Result<u8, RecordError> {
     result_byte(flip_result(sample.result, sample.position.turn()))
 }

@@ -46,7 +46,7 @@ impl Text {
 
     pub fn current_line(&self) -> Result<&str, RecordError> {
         match self.line.len() > self.longest {
-            true => Err(RecordError::Number("the line is longer than {} bytes", self.longest)),
+            true => Err(format!("the line is longer than {} bytes", self.longest).into()),
             false => trim_line(&self.line),
         }
     }

@@ -93,7 +93,7 @@ impl SampleWriter for MarlinWriter {
     fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), RecordError> {
         let turn = sample.position.turn();
         let white_score = fields::flip_score(fields::stored_score(sample)?, turn)?;
-        let white_result = fields::result_byte(fields::flip_result(sample.result, turn))?;
+        let white_result = fields::white_result(sample)?;
         encode_record(&sample.position, white_score, white_result, out);
         Ok(())
     }

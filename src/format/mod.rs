@@ -35,14 +35,15 @@ pub mod view;
 #[doc(hidden)]
 pub mod viriformat;
 
+pub(crate) use fields::{GameReplay, half_moves};
 pub use fields::{RecordError, fen_of_line};
 pub use pieces::{FileBlocks, RecordStarts};
-pub use sink::{FileSink, WriteError, write_all};
+pub use sink::{FileSink, WriteError};
 pub use source::{BadRecords, ReadError, SampleSource};
 pub use view::{GivenViews, LabelKind, ReadView};
 
 use std::fmt;
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read as _};
 use std::path::Path;
 
 use crate::digits::count_noun;
@@ -320,15 +321,7 @@ pub fn fill_array<const N: usize>(
 }
 
 /// Fills `buffer` as far as the input reaches, and returns the number of bytes.
-pub fn fill_buffer(input: &mut dyn BufRead, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match input.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
+pub fn fill_buffer(input: &mut dyn BufRead, mut buffer: &mut [u8]) -> io::Result<usize> {
+    let mut bytes = input.take(buffer.len() as u64);
+    io::copy(&mut bytes, &mut buffer).map(|count| count as usize)
 }

@@ -70,8 +70,7 @@ impl FileBlocks {
         file.seek(SeekFrom::Start(block_start))?;
         let mut wanted = size + MARGIN;
         let mut bytes = Vec::with_capacity(wanted);
-        let mut end = None;
-        while end.is_none() {
+        let end = loop {
             if bytes.len() > LONGEST {
                 let reason =
                     format!("no record begins in {} MiB behind byte {block_start}", LONGEST >> 20);
@@ -79,10 +78,12 @@ impl FileBlocks {
             }
             let read = (&mut file).take(wanted as u64).read_to_end(&mut bytes)?;
             let next = bytes.get(size..).and_then(self.cut.border).map(|end| size + end);
-            end = next.or((read < wanted).then_some(bytes.len()));
+            if let Some(end) = next.or((read < wanted).then_some(bytes.len())) {
+                break end;
+            }
             wanted = bytes.len();
-        }
-        bytes.truncate(end.unwrap_or(0));
+        };
+        bytes.truncate(end);
         let start = if number == 0 { Some(0) } else { (self.cut.border)(&bytes) };
         let start = start.unwrap_or(bytes.len());
         bytes.drain(..start);

@@ -1,7 +1,7 @@
 //! Stockfish's `.plain`; docs/formats.md has an example. Bad records are skipped to their `e`.
 
-use shakmaty::Square;
 use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Move};
 
 use super::Presence::{Never, Sometimes};
 use super::lines::{self, Text};
@@ -9,7 +9,7 @@ use super::{
     BadRecord, Facts, Fault, Format, RecordError, RecordStarts, SampleReader, SampleWriter, fields,
 };
 use crate::point_of_view::PointOfView;
-use crate::sample::{PlayedMove, Position, Sample};
+use crate::sample::{CASTLINGS, PlayedMove, Position, Sample};
 
 pub static FORMAT: Format = Format {
     name: "plain",
@@ -88,28 +88,28 @@ impl PlainEntry {
     fn take_line(&mut self, line: &str) -> Result<(), RecordError> {
         let (name, value) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let value = value.trim();
-        let again = match name {
+        let is_repeated = match name {
             "fen" => self.position.replace(fields::text_fen(value)?).is_some(),
             "move" => self.played.replace(value.to_string()).is_some(),
             "score" => self.score.replace(fields::text_score(value)?).is_some(),
             "ply" => {
-                let words = "ply `{}`, expected a number from 0 to 65535";
-                let wrong = |_| fields::quote_text(words, value);
+                let wrong = |_| format!("ply `{value}`, expected a number from 0 to 65535");
                 self.ply.replace(value.parse().map_err(wrong)?).is_some()
             }
             "result" => self.result.replace(parse_result(value)?).is_some(),
             _ => {
-                let words = "expected a line of fen, move, score, ply, result or e, found `{}`";
-                return Err(fields::quote_text(words, line));
+                let expected = "expected a line of fen, move, score, ply, result or e";
+                return Err(format!("{expected}, found `{line}`").into());
             }
         };
-        let twice = "`{}` occurs twice before the line `e`";
-        if again { Err(fields::quote_text(twice, name)) } else { Ok(()) }
+        match is_repeated {
+            true => Err(format!("`{name}` occurs twice before the line `e`").into()),
+            false => Ok(()),
+        }
     }
 
     fn to_sample(&self) -> Result<Sample, RecordError> {
-        let missing =
-            |name: &'static str| move || fields::quote_text("the record has no `{}`", name);
+        let missing = |name| move || format!("the record has no `{name}`");
         let position = self.position.ok_or_else(missing("fen"))?;
         let played = match self.played.as_deref() {
             None | Some("0000") => None,
@@ -130,7 +130,7 @@ fn parse_result(text: &str) -> Result<f32, RecordError> {
         "1" => Ok(1.0),
         "0" => Ok(0.5),
         "-1" => Ok(0.0),
-        _ => Err(fields::quote_text("result `{}`, expected 1, 0 or -1", text)),
+        _ => Err(format!("result `{text}`, expected 1, 0 or -1").into()),
     }
 }
 
@@ -138,9 +138,9 @@ fn parse_result(text: &str) -> Result<f32, RecordError> {
 fn parse_move(text: &str, position: &Position) -> Result<PlayedMove, RecordError> {
     let chess = position.to_chess()?;
     let legal = text.parse::<UciMove>().ok().and_then(|uci| uci.to_move(&chess).ok());
-    legal.and_then(|legal| PlayedMove::from_move(&legal)).ok_or_else(|| {
-        RecordError::Move(format!("move `{text}` is not legal").into(), (*position).into())
-    })
+    legal
+        .and_then(|legal| PlayedMove::from_move(&legal))
+        .ok_or_else(|| format!("move `{text}` is not legal in {}", position.to_fen()).into())
 }
 
 struct PlainWriter;
@@ -162,13 +162,10 @@ impl SampleWriter for PlainWriter {
 /// Formats a move for UCI. Castling is the king's move, or king takes rook from unusual squares.
 fn format_move(played: PlayedMove) -> String {
     let [from, to] = [played.from(), played.target_square()];
-    let king_target = |king: Square| match (king, to) {
-        (Square::E1, Square::H1) => Some(Square::G1),
-        (Square::E1, Square::A1) => Some(Square::C1),
-        (Square::E8, Square::H8) => Some(Square::G8),
-        (Square::E8, Square::A8) => Some(Square::C8),
-        _ => None,
-    };
-    let to = if played.is_castling() { king_target(from).unwrap_or(to) } else { to };
+    if played.is_castling() {
+        let is_usual = CASTLINGS.iter().any(|(_, king, rook)| [*king, *rook] == [from, to]);
+        let castling = Move::Castle { king: from, rook: to };
+        return castling.to_uci(CastlingMode::from_standard(is_usual)).to_string();
+    }
     UciMove::Normal { from, to, promotion: played.promotion() }.to_string()
 }

@@ -36,8 +36,8 @@ impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, RecordError>> Records<D> {
         }
         self.records += 1;
         if length < LENGTH {
-            let reason = RecordError::Number("the file ends after {} of its 32 bytes", length);
-            return Err(Fault::CutOff(self.bad_record(reason)));
+            let reason = format!("the file ends after {length} of its 32 bytes");
+            return Err(Fault::CutOff(self.bad_record(reason.into())));
         }
         out.push((self.decode)(&record).map_err(|reason| Fault::Skipped(self.bad_record(reason)))?);
         Ok(true)

@@ -86,19 +86,6 @@ impl FileSink {
     }
 }
 
-/// Writes samples to a file of a format and returns their number.
-pub fn write_all<'a>(
-    path: &Path,
-    format: &'static Format,
-    samples: impl IntoIterator<Item = &'a Sample>,
-) -> Result<u64, WriteError> {
-    let mut sink = FileSink::create_file(path, format)?;
-    for sample in samples {
-        sink.write_sample(sample)?;
-    }
-    sink.finish_file()
-}
-
 enum Compressor {
     Plain(Output),
     Gz(GzEncoder<Output>),

@@ -242,15 +242,10 @@ fn in_file(location: RecordPlace, path: &Path, block_start: u64) -> RecordPlace 
 fn lines_before(path: &Path, offset: u64) -> io::Result<u64> {
     let mut file = BufReader::new(File::open(path)?).take(offset);
     let mut lines = 0;
-    loop {
-        let bytes = file.fill_buf()?;
-        let count = bytes.len();
-        lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-        match count {
-            0 => return Ok(lines),
-            _ => file.consume(count),
-        }
+    while file.skip_until(b'\n')? > 0 {
+        lines += 1;
     }
+    Ok(lines)
 }
 
 /// Opens a file, decompresses it, and detects its format, which must agree with the given one.

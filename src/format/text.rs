@@ -24,7 +24,7 @@ fn parse_line(line: &str) -> Result<ParsedLine, RecordError> {
     let (Some(fen), Some(score), Some(result), None) =
         (parts.next(), parts.next(), parts.next(), parts.next())
     else {
-        return Err(fields::quote_text("expected `FEN | score | result`, found `{}`", line));
+        return Err(format!("expected `FEN | score | result`, found `{line}`").into());
     };
     let position = fields::text_fen(fen)?;
     let score = fields::text_score(score)?;

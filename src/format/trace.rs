@@ -94,20 +94,23 @@ impl TracedPosition {
     fn check_terms(&self, terms: &EngineTerms) -> Result<(), RecordError> {
         let Self { phase, scale, eval, entries, .. } = self;
         if f64::from(*phase) > terms.phase {
-            return Err(RecordError::TracePhase(*phase, terms.phase));
+            let expected = format!("at most `phase {}` of the term list", terms.phase);
+            return Err(format!("phase {phase}, expected {expected}").into());
         }
         if f64::from(*scale) > 2.0 * terms.scale {
-            return Err(RecordError::TraceScale(*scale, terms.scale));
+            let expected = format!("at most twice `scale {}` of the term list", terms.scale);
+            return Err(format!("scale factor {scale}, expected {expected}").into());
         }
         for TraceEntry { term, black, .. } in entries {
             match terms.list.terms.get(usize::from(*term)).map(|term| term.kind) {
                 None => {
                     let last = terms.list.len() - 1;
-                    let words = "term {}, but the term list ends with term ";
-                    return Err(RecordError::Limit(words, usize::from(*term), last));
+                    let reason = format!("term {term}, but the term list ends with term {last}");
+                    return Err(reason.into());
                 }
                 Some(TermKind::Complexity) if *black != 0 => {
-                    return Err(RecordError::TraceSides(*term, *black));
+                    let what = "a complexity term without sides";
+                    return Err(format!("term {term} is {what}, but has {black} for Black").into());
                 }
                 Some(_) => {}
             }
@@ -116,7 +119,12 @@ impl TracedPosition {
         let computed = self.evaluate_white(terms, &weights, terms.list.tempo);
         match eval.filter(|eval| (eval - computed).abs() > TOLERANCE + 1e-4) {
             None => Ok(()),
-            Some(eval) => Err(RecordError::TraceEvaluation(eval, computed)),
+            Some(eval) => Err(format!(
+                "the engine's evaluation is {eval:+.2}, but its counts with the weights of the term \
+                 list give {computed:+.2} (centipawns for White); print list and traces with one \
+                 build, without caches and early exits"
+            )
+            .into()),
         }
     }
 }
@@ -148,7 +156,7 @@ impl TraceReader {
             }
             if !self.has_header || line.as_ref().is_ok_and(|line| line.starts_with(BEGIN)) {
                 if line != Ok(HEADER) {
-                    let reason = fields::quote_text("expected the first line `{}`", HEADER);
+                    let reason = format!("expected the first line `{HEADER}`").into();
                     return Err(Fault::CutOff(self.text.bad_record(reason)));
                 }
                 self.has_header = true;
@@ -228,35 +236,34 @@ fn parse_line(line: &str) -> Result<(TracedPosition, Option<NonZeroU64>), Record
         "w" => Color::White,
         "b" => Color::Black,
         word => {
-            return Err(fields::quote_text("side to move `{}`, expected w or b", word));
+            return Err(format!("side to move `{word}`, expected w or b").into());
         }
     };
     let phase = next("no phase before the counts")?;
-    let phase = parse_amount("phase `{}`, expected a number from 0", phase)?;
+    let phase = parse_amount("phase", phase)?;
     let scale = next("no scale factor before the counts")?;
-    let scale = parse_amount("scale factor `{}`, expected a number from 0", scale)?;
+    let scale = parse_amount("scale factor", scale)?;
     let (mut score, mut eval, mut game) = Default::default();
     for word in words {
         match word.split_once('=') {
             Some(("cp", text)) => score = Some(fields::text_score(text)?),
             Some(("eval", text)) => {
                 let value = text.parse().ok().filter(|value: &f64| value.is_finite());
-                eval = Some(value.ok_or_else(|| fields::quote_text("evaluation `{}`", text))?);
+                eval = Some(value.ok_or_else(|| format!("evaluation `{text}`"))?);
             }
             Some(("game", text)) => {
-                game = Some(text.parse().map_err(|_| fields::quote_text("game `{}`", text))?);
+                game = Some(text.parse().map_err(|_| format!("game `{text}`"))?);
             }
             _ => {
-                let words = "`{}`, expected cp=SCORE, eval=VALUE or game=NUMBER";
-                return Err(fields::quote_text(words, word));
+                let expected = "expected cp=SCORE, eval=VALUE or game=NUMBER";
+                return Err(format!("`{word}`, {expected}").into());
             }
         }
     }
     let position = fields::text_fen(fen.trim())?;
     if position.turn() != turn {
-        let white = "white is to move, but not in the FEN `{}`";
-        let words = turn.fold_wb(white, "black is to move, but not in the FEN `{}`");
-        return Err(fields::quote_text(words, fen.trim()));
+        let fen = fen.trim();
+        return Err(format!("{turn} is to move, but not in the FEN `{fen}`").into());
     }
     let sample = fields::seen_by_white(position, score, result)?;
     let entries = counts.split_ascii_whitespace().map(parse_entry).collect::<Result<_, _>>()?;
@@ -264,9 +271,9 @@ fn parse_line(line: &str) -> Result<(TracedPosition, Option<NonZeroU64>), Record
 }
 
 /// Parses a finite number from 0.
-fn parse_amount(wrong: &'static str, text: &str) -> Result<f32, RecordError> {
+fn parse_amount(name: &str, text: &str) -> Result<f32, RecordError> {
     let value = text.parse().ok().filter(|value: &f32| value.is_finite() && *value >= 0.0);
-    value.ok_or_else(|| fields::quote_text(wrong, text))
+    value.ok_or_else(|| format!("{name} `{text}`, expected a number from 0").into())
 }
 
 fn parse_entry(text: &str) -> Result<TraceEntry, RecordError> {
@@ -277,8 +284,7 @@ fn parse_entry(text: &str) -> Result<TraceEntry, RecordError> {
         Some(TraceEntry { term: term.parse().ok()?, white, black })
     };
     read().ok_or_else(|| {
-        let words = "`{}`, expected TERM:WHITE:BLACK, whole numbers from 0 to 65535 and -32768 to \
-             32767";
-        fields::quote_text(words, text)
+        let ranges = "whole numbers from 0 to 65535 and -32768 to 32767";
+        format!("`{text}`, expected TERM:WHITE:BLACK, {ranges}").into()
     })
 }

@@ -21,9 +21,8 @@ const ZSTD_WINDOW: u32 = 27;
 
 /// The reason why a file with these first bytes is unreadable: it is packed, or in another encoding.
 fn reason_unreadable(head: &[u8]) -> Option<String> {
-    let starts: [(&[u8], &str); 12] = [
+    let starts: [(&[u8], &str); 11] = [
         (b"\xfd7zXZ\0", "an xz file"),
-        (b"BZh", "a bzip2 file"),
         (b"LZIP\x01", "an lzip file"),
         (b"\x1f\x8b\x08", "a gzip file"),
         (b"\x5d\0\0\x80\0\xff\xff\xff\xff", "an lzma file"),
@@ -35,9 +34,9 @@ fn reason_unreadable(head: &[u8]) -> Option<String> {
         (b"Rar!\x1a\x07", "a rar archive"),
         (b"07070", "a cpio archive"),
     ];
-    let is_bzip2 = |head: &[u8]| head.get(4..10) == Some(b"1AY&SY");
-    let name = starts.iter().find(|(start, _)| head.starts_with(start));
-    let name = name.filter(|(start, _)| *start != b"BZh" || is_bzip2(head)).map(|(_, name)| *name);
+    let name = starts.iter().find(|(start, _)| head.starts_with(start)).map(|(_, name)| *name);
+    let is_bzip2 = head.starts_with(b"BZh") && head.get(4..10) == Some(b"1AY&SY");
+    let name = name.or(is_bzip2.then_some("a bzip2 file"));
     let name = name.or(is_zstd(head).then_some("a zstd file"));
     match name.or(is_tar(head).then_some("a tar archive")) {
         Some(name) => Some(format!("it is {name}; unpack it first")),

@@ -106,11 +106,6 @@ pub enum ViewCheck {
 }
 
 impl ViewCheck {
-    /// The evidence of a correct view.
-    pub fn find_evidence(&self) -> Option<Evidence> {
-        if let ViewCheck::Holds(evidence) = self { Some(*evidence) } else { None }
-    }
-
     /// Explains in one sentence, with the evidence, why the point of view of the labels is wrong;
     /// none if it is not. `table` is the table of the config's key.
     pub fn explain_contradiction(&self, read: ReadView, table: &str) -> Option<String> {

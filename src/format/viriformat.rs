@@ -4,17 +4,17 @@
 
 use std::num::NonZeroU16;
 
-use shakmaty::{Chess, Position as _};
+use shakmaty::{Chess, Move, Position as _};
 
 use super::Presence::Sometimes;
-use super::fields::MoveChain;
+use super::fields::{GameReplay, MoveChain};
 use super::marlinformat;
 use super::{
     BadRecord, ByteInput, Facts, Fault, Format, RecordError, RecordPlace, RecordStarts,
     SampleReader, SampleWriter, fields, fill_array,
 };
 use crate::point_of_view::PointOfView;
-use crate::sample::{GameHash, PlayedMove, Position, Sample};
+use crate::sample::{PlayedMove, Sample};
 
 const START: usize = 32;
 const MOVE: usize = 4;
@@ -56,7 +56,7 @@ fn has_legal_games(head: &[u8]) -> bool {
 fn begins_legally(record: &[u8; START], moves: &[[u8; MOVE]]) -> bool {
     let Ok((mut chess, _)) = parse_start(record) else { return false };
     moves.iter().all(|entry| {
-        parse_legal_move(entry, &chess).map(|(_, played)| chess.play_unchecked(played)).is_ok()
+        parse_legal_move(entry, &chess).map(|legal| chess.play_unchecked(legal)).is_ok()
     })
 }
 
@@ -108,40 +108,31 @@ impl ViriReader {
             BadRecord { location: RecordPlace::Byte("game", start, rest), reason }
         };
         if length < START {
-            let words = "the file ends after {} of the start's 32 bytes";
-            let reason = RecordError::Number(words, length);
-            return Err(Fault::CutOff(bad(0, reason)));
+            let reason = format!("the file ends after {length} of the start's 32 bytes");
+            return Err(Fault::CutOff(bad(0, reason.into())));
         }
         let start = parse_start(&record).map_err(|reason| Fault::Skipped(bad(0, reason)));
-        let (mut chess, result) = start?;
-        let mut ply = fields::half_moves(chess.fullmoves().get(), chess.turn());
-        let mut hash = GameHash::from_start(&Position::from_chess(&chess));
+        let (start, result) = start?;
+        let mut game = GameReplay::from_start(start);
         while let Some(entry) = self.read_entry()? {
             if entry == END {
-                let game = Some(hash.to_game());
-                out[first..].iter_mut().for_each(|sample| sample.game = game);
+                game.set_game(&mut out[first..]);
                 return Ok(true);
             }
             let moves = out.len() - first + 1;
-            let turn = chess.turn();
+            let turn = game.chess.turn();
             let white_score = i16::from_le_bytes([entry[2], entry[3]]);
             if moves > LONGEST {
-                let reason = RecordError::Number("more than {} moves", LONGEST);
+                let reason = format!("more than {LONGEST} moves").into();
                 return Err(Fault::Skipped(bad(moves, reason)));
             }
-            let legal =
-                parse_legal_move(&entry, &chess).map_err(|it| Fault::Skipped(bad(moves, it)));
-            let (played, legal) = legal?;
+            let legal = parse_legal_move(&entry, &game.chess);
+            let legal = legal.map_err(|reason| Fault::Skipped(bad(moves, reason)))?;
             out.push(Sample {
                 result: fields::flip_result(result, turn),
                 score: fields::flip_score(white_score, turn).ok(),
-                ply: Some(ply),
-                played: Some(played),
-                ..Sample::from_position(Position::from_chess(&chess))
+                ..game.play_move(legal)
             });
-            hash.add_move(played);
-            chess.play_unchecked(legal);
-            ply = ply.saturating_add(1);
         }
         Err(Fault::CutOff(bad(out.len() - first, "the file ends within the game".into())))
     }
@@ -159,15 +150,10 @@ fn parse_start(bytes: &[u8; START]) -> Result<(Chess, f32), RecordError> {
     Ok((position.to_chess()?, white_result))
 }
 
-fn parse_legal_move(
-    entry: &[u8; MOVE],
-    chess: &Chess,
-) -> Result<(PlayedMove, shakmaty::Move), RecordError> {
+/// Parses a legal move; bits without meaning for its kind may be set.
+fn parse_legal_move(entry: &[u8; MOVE], chess: &Chess) -> Result<Move, RecordError> {
     let played = NonZeroU16::new(u16::from_le_bytes([entry[0], entry[1]]));
-    let played = PlayedMove(played.ok_or("move 0x0000 is none")?);
-    let legal = fields::legal_move(played, chess)?;
-    // The move is encoded again, since bits without meaning for its kind may be set.
-    Ok((PlayedMove::from_move(&legal).expect("a move of chess"), legal))
+    fields::legal_move(PlayedMove(played.ok_or("move 0x0000 is none")?), chess)
 }
 
 /// A writer of games. A sample that does not continue the current game starts a new one.
@@ -190,7 +176,7 @@ impl SampleWriter for ViriWriter {
             self.game = Some(game);
         }
         if self.bytes.len() >= START + LONGEST * MOVE {
-            return Err(RecordError::Number("its game has more than {} moves", LONGEST));
+            return Err(format!("its game has more than {LONGEST} moves").into());
         }
         let played = PlayedMove::from_move(&legal).expect("a move of chess");
         self.bytes.extend_from_slice(&played.0.get().to_le_bytes());

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::base::Base;
 use super::chunk_plans::{ChunkPlans, plan_slices};
 use super::label::{Label, batch_with_labels};
 use super::lists::{ENCODED_TOGETHER, FIRST_VIEWS_BLOCK, write_first_views, write_lists};
 use super::packed::Packed;
 use crate::architecture::Architecture;
 use crate::batch::{Batch, BatchInputs, InputPairs, TermBatch};
+use crate::evaluation::Evaluation;
 use crate::hce::{self, Coding, Trace};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
@@ -23,6 +23,20 @@ pub enum Encoder {
     Hce(Arc<TermsEncoder>),
     /// A net and the terms that are trained with it.
     Sum(Arc<Architecture>, Arc<TermsEncoder>),
+}
+
+/// Fixed evaluation whose logits are added to those of a net in training.
+#[derive(Clone, Debug)]
+pub struct Base {
+    pub evaluation: Evaluation,
+    /// Centipawns per logit of the net.
+    pub scale: f64,
+}
+
+impl Base {
+    pub fn base_logit(&self, position: &Position) -> f32 {
+        (f64::from(self.evaluation.evaluate(position)) / self.scale) as f32
+    }
 }
 
 /// Encoder of handcrafted terms, with entries for the trained ones.
@@ -68,12 +82,11 @@ pub(super) struct EncodedTerms {
 }
 
 impl EncodedTerms {
-    pub fn join_terms(mut self, more: Self) -> Self {
+    pub fn join_terms(&mut self, more: Self) {
         self.pieces.extend(more.pieces);
         self.labels.extend(more.labels);
         self.counts.resize(self.counts.len().max(more.counts.len()), 0);
         self.counts.iter_mut().zip(more.counts).for_each(|(sum, count)| *sum += count);
-        self
     }
 }
 
@@ -84,14 +97,11 @@ const SUM_PIECE: usize = 512;
 
 impl Encoder {
     pub fn for_net(net: &Architecture) -> Self {
-        Encoder::Net(Arc::new(net.clone()), None)
+        Self::for_net_on_base(net, None)
     }
 
-    pub fn with_base(self, base: Option<Base>) -> Self {
-        match self {
-            Encoder::Net(net, _) => Encoder::Net(net, base.map(Arc::new)),
-            encoder => encoder,
-        }
+    pub fn for_net_on_base(net: &Architecture, base: Option<Base>) -> Self {
+        Encoder::Net(Arc::new(net.clone()), base.map(Arc::new))
     }
 
     pub fn for_sum(net: &Architecture, terms: TermsEncoder) -> Self {
@@ -227,7 +237,9 @@ impl TermsEncoder {
             self.encode_block(terms, records.iter().map(label).collect())
         };
         let pieces: Vec<EncodedTerms> = records.map_init(Trace::default, piece).collect();
-        pieces.into_iter().fold(EncodedTerms::default(), EncodedTerms::join_terms)
+        let mut all = EncodedTerms::default();
+        pieces.into_iter().for_each(|piece| all.join_terms(piece));
+        all
     }
 
     pub(super) fn encode_block(&self, terms: TermBatch, labels: Vec<Label>) -> EncodedTerms {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::LoadError;
+use super::split::draw_share;
 use crate::format::{Facts, Format, Presence};
 use crate::registry::{NamedValue, RegistryKind};
 use crate::sample::{PlayedMove, Sample, mix_hash};
@@ -81,9 +82,7 @@ impl RejectCounts {
 impl Filter {
     /// Whether the points of `accept_pieces` are in rising order, with shares from 0 to 1.
     pub fn has_valid_line(&self) -> bool {
-        let points = &self.accept_pieces;
-        points.iter().all(|point| point[0].is_finite() && (0.0..=1.0).contains(&point[1]))
-            && points.is_sorted_by(|before, after| before[0] < after[0])
+        is_line(&self.accept_pieces, 1.0)
     }
 
     /// Fails if a key needs a fact that the format never has.
@@ -149,8 +148,7 @@ impl Filter {
 /// Draws a number from 0 to below 1 that depends on the position and its game alone.
 fn draw_number(sample: &Sample, purpose: u64) -> f64 {
     let game = sample.game.map_or(0, std::num::NonZeroU64::get);
-    let hash = mix_hash(mix_hash(purpose, sample.position.zobrist_key()), game);
-    (hash >> 11) as f64 / (1_u64 << 53) as f64
+    draw_share(mix_hash(purpose, sample.position.zobrist_key()), game)
 }
 
 /// Checks that a format has the facts that the keys in use need.
@@ -201,14 +199,11 @@ impl PositionWeights {
 
     /// Returns the key of the first invalid line.
     pub fn invalid_key(&self) -> Option<&'static str> {
-        let is_line = |points: &[[f64; 2]]| {
-            let numbers = points.as_flattened();
-            numbers.iter().all(|number| number.is_finite())
-                && points.iter().all(|point| point[1] >= 0.0)
-                && points.is_sorted_by(|before, after| before[0] < after[0])
+        let is_valid = |points: &[[f64; 2]]| {
+            is_line(points, f64::MAX)
                 && (points.is_empty() || points.iter().any(|point| point[1] > 0.0))
         };
-        self.weight_lines().into_iter().find(|(_, points)| !is_line(points)).map(|(key, _)| key)
+        self.weight_lines().into_iter().find(|(_, points)| !is_valid(points)).map(|(key, _)| key)
     }
 
     /// Fails if a key needs a fact that the format never has.
@@ -267,6 +262,12 @@ impl PositionWeights {
 
 pub(super) fn decode_weight(code: u8) -> f32 {
     f32::from(code) / 255.0
+}
+
+/// Whether points are in rising order, with values from 0 to `max`.
+fn is_line(points: &[[f64; 2]], max: f64) -> bool {
+    points.iter().all(|[x, y]| x.is_finite() && (0.0..=max).contains(y))
+        && points.is_sorted_by(|before, after| before[0] < after[0])
 }
 
 /// Interpolates a line at `x`; None without points.

@@ -6,7 +6,6 @@
 //! data and the seed alone, and a stream begins anywhere. Handcrafted terms take longer to compute
 //! than to train, so they are cached in a [`Store`] if memory allows it.
 
-mod base;
 mod chunk_plans;
 mod encode;
 mod filter;
@@ -27,8 +26,7 @@ mod stream;
 use std::path::PathBuf;
 
 pub use crate::batch::{MAX_IN_CHUNK, most_pairs};
-pub use base::Base;
-pub use encode::{Encoder, TERMS_PIECE, TermsEncoder};
+pub use encode::{Base, Encoder, TERMS_PIECE, TermsEncoder};
 pub use filter::{CustomFilter, CustomWeight, Filter, PositionWeights, RejectCounts};
 pub use layout::{InputLayout, MAX_PLAN_BYTES, select_pairs};
 pub use pass::Passes;

@@ -25,7 +25,7 @@ const SIDE_BY_SIDE: usize = 32;
 const SHARE: usize = 128;
 /// Minimum number of positions per deal.
 const FEWEST: usize = 256;
-/// The reach of the first deal of a run, see [`DealReach::reach`].
+/// The reach of the first deal of a run.
 const LEAST_REACH: u64 = 4;
 /// Positions per block of a bin.
 const BLOCK: usize = 1024;
@@ -33,25 +33,6 @@ const BLOCK: usize = 1024;
 const DRAWN_TOGETHER: usize = 4096;
 /// Maximum number of bins that are shuffled while the next ones are filled.
 const MAX_AHEAD: usize = 8;
-
-/// Size of deals, and the bins that they reach.
-#[derive(Clone, Copy)]
-struct DealReach {
-    /// Positions per deal.
-    deal: usize,
-    /// A deal goes to this many bins from its own number on, and to as many up to its own.
-    reach: u64,
-}
-
-impl DealReach {
-    fn new(order: &PassOrder) -> Self {
-        if !order.shuffle {
-            return Self { deal: order.batch.min(1 << 16), reach: 1 };
-        }
-        let deal = (order.window / SHARE).max(FEWEST);
-        Self { deal, reach: (order.window / deal).max(1) as u64 }
-    }
-}
 
 /// Endless passes over the training positions.
 pub struct Passes {
@@ -174,7 +155,10 @@ impl ShuffleBin {
 struct DataPass {
     order: PassOrder,
     files: Arc<[Arc<PlanFile>]>,
-    spread: DealReach,
+    /// Positions per deal.
+    deal_size: usize,
+    /// A deal goes to this many bins from its own number on, and to as many up to its own.
+    reach: u64,
     number: u64,
     /// Files and their parts, in the order of opening.
     parts: Vec<(u32, u32)>,
@@ -208,10 +192,16 @@ impl DataPass {
             parts.shuffle(&mut random_for(order.seed, number, 0));
         }
         let open = |(part, blocks)| Open { part, blocks, source: None };
+        let deal_size = match order.shuffle {
+            true => (order.window / SHARE).max(FEWEST),
+            false => order.batch.min(1 << 16),
+        };
+        let reach = if order.shuffle { (order.window / deal_size).max(1) as u64 } else { 1 };
         Self {
             order,
             files: files.clone(),
-            spread: DealReach::new(&order),
+            deal_size,
+            reach,
             number,
             parts,
             next: turns.next,
@@ -266,8 +256,8 @@ impl DataPass {
     /// Returns the bins of a deal, around its own; at first fewer, to start before memory is full.
     fn bins_of(&self, deal: u64) -> Range<u64> {
         let reach = match self.number {
-            0 => self.spread.reach.min(LEAST_REACH + deal / 2),
-            _ => self.spread.reach,
+            0 => self.reach.min(LEAST_REACH + deal / 2),
+            _ => self.reach,
         };
         (deal + 1).saturating_sub(reach)..deal + reach
     }
@@ -292,8 +282,8 @@ impl DataPass {
     }
 
     fn deal_records(&mut self) -> Result<(), LoadError> {
-        let (deal, targets) = (self.spread.deal, self.bins_of(self.deals));
-        while self.queued < deal && !self.is_read() {
+        let targets = self.bins_of(self.deals);
+        while self.queued < self.deal_size && !self.is_read() {
             self.read_round()?;
         }
         if let Some(round) = self.queue.front() {
@@ -302,7 +292,7 @@ impl DataPass {
         let (low, bins) = (targets.start, targets.end - targets.start);
         let missing = (targets.end - self.first) as usize;
         self.bins.resize_with(self.bins.len().max(missing), Vec::new);
-        let mut rest = deal.min(self.queued);
+        let mut rest = self.deal_size.min(self.queued);
         self.queued -= rest;
         let mut drawn = vec![0; rest];
         let (mut taken, mut ended) = (Vec::new(), 0);

@@ -82,11 +82,6 @@ impl ReadPlan {
         Self { files, check_view: true, ..Self::default() }
     }
 
-    pub fn with_limit(mut self, limit: u64) -> Self {
-        self.reading.limit = Some(limit);
-        self
-    }
-
     /// Whether there are validation positions: from separate files, or from held-out games.
     pub fn has_validation(&self) -> bool {
         !self.validation.is_empty() || self.split.share > 0.0 && self.test.0 < 1.0

@@ -16,14 +16,10 @@ pub(super) fn random_for(seed: u64, epoch: u64, subset: u64) -> Xoshiro256PlusPl
 }
 
 /// Returns the order of data in memory.
-pub(super) fn shuffled_order(
-    (seed, shuffle): (u64, bool),
-    epoch: u64,
-    positions: usize,
-) -> Vec<u32> {
+pub(super) fn shuffled_order(pass: &PassOrder, epoch: u64, positions: usize) -> Vec<u32> {
     let mut order: Vec<u32> = (0..positions as u32).collect();
-    if shuffle {
-        order.shuffle(&mut random_for(seed, epoch, 1));
+    if pass.shuffle {
+        order.shuffle(&mut random_for(pass.seed, epoch, 1));
     }
     order
 }
@@ -36,7 +32,7 @@ impl ChunkOrder {
     /// batch is sorted by bucket and split into chunks: a chunk then touches hardly more rows than
     /// without king buckets, and one chunk of each kind is a fair sample.
     pub fn arrange_chunks(pass: &PassOrder, encoder: &Encoder, records: &mut Vec<Packed>) -> Self {
-        let mut order = shuffled_order((pass.seed, pass.shuffle), 0, records.len());
+        let mut order = shuffled_order(pass, 0, records.len());
         let mut kinds = 1;
         if let Encoder::Net(net, _) = encoder
             && net.inputs.kings().bucket_count() > 1
@@ -107,7 +103,7 @@ impl Walk {
         let (epoch, begin) = (self.passed / self.length, (self.passed % self.length) as usize);
         let positions = self.length as usize;
         if self.epoch != Some(epoch) {
-            self.order = shuffled_order((self.pass.seed, self.pass.shuffle), epoch, positions);
+            self.order = shuffled_order(&self.pass, epoch, positions);
             self.epoch = Some(epoch);
         }
         let border = (begin / window + 1).saturating_mul(window);

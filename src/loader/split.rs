@@ -57,7 +57,7 @@ impl Default for TrainingShare {
 }
 
 /// Draws an exact number from 0 to below 1, of 53 bits, from a game's hash and this salt.
-fn draw_share(salt: u64, game: u64) -> f64 {
+pub(super) fn draw_share(salt: u64, game: u64) -> f64 {
     (mix_hash(salt, game) >> 11) as f64 / (1u64 << 53) as f64
 }
 

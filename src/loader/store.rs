@@ -84,18 +84,18 @@ impl Store {
             let start = self.starts[piece];
             start..start + self.pieces[piece].len()
         });
-        self.batch_with_labels(BatchInputs::Terms(inputs), || positions.clone())
+        self.batch_with_labels(BatchInputs::Terms(inputs), positions)
     }
 
     /// Makes a batch with the labels of these positions.
-    fn batch_with_labels<I: Iterator<Item = usize>>(
+    fn batch_with_labels(
         &self,
         inputs: BatchInputs,
-        positions: impl Fn() -> I,
+        positions: impl Iterator<Item = usize> + Clone,
     ) -> Batch {
         let Batch { results, scores, weights, sources, .. } = &self.labels;
-        let floats = |values: &Arc<[f32]>| Batch::pick_values(values, positions());
-        let (weights, sources) = (floats(weights), Batch::pick_values(sources, positions()));
+        let floats = |values: &Arc<[f32]>| Batch::pick_values(values, positions.clone());
+        let (weights, sources) = (floats(weights), Batch::pick_values(sources, positions.clone()));
         Batch { weights, sources, ..Batch::new(inputs, floats(results), floats(scores)) }
     }
 
@@ -120,7 +120,7 @@ impl Store {
             Arc::new(TermBatch::gather_rows(rows))
         });
         let inputs = BatchInputs::Terms(pieces.collect());
-        self.batch_with_labels(inputs, || order.iter().map(|position| *position as usize))
+        self.batch_with_labels(inputs, order.iter().map(|position| *position as usize))
     }
 
     fn terms_of_row(&self, position: usize) -> (&TermBatch, usize) {
@@ -163,9 +163,9 @@ pub fn read_traces(
         for ([train, validation], file_counts) in
             in_order(plan.files.par_iter().map(|path| read(path)))?
         {
-            stores[1] = take(&mut stores[1]).join_terms(validation.encoded);
+            stores[1].join_terms(validation.encoded);
             if trains {
-                stores[0] = take(&mut stores[0]).join_terms(train.encoded);
+                stores[0].join_terms(train.encoded);
                 term_counts.join_counts(&file_counts);
             }
         }
@@ -192,7 +192,7 @@ impl StoreSide {
     fn close_block(&mut self, encoder: &TermsEncoder) {
         if !self.open.is_empty() {
             let (terms, labels) = (take(&mut self.open), take(&mut self.labels));
-            self.encoded = take(&mut self.encoded).join_terms(encoder.encode_block(terms, labels));
+            self.encoded.join_terms(encoder.encode_block(terms, labels));
         }
     }
 }

@@ -199,7 +199,7 @@ fn send_epochs(
         let positions = records.records.len();
         let order = match &chunks {
             Some(chunks) => chunks.order_of_pass(&plan.order, epoch, positions),
-            None => shuffled_order((plan.order.seed, plan.order.shuffle), epoch, positions),
+            None => shuffled_order(&plan.order, epoch, positions),
         };
         let passed = std::mem::take(&mut done) as usize;
         let window =

@@ -124,7 +124,7 @@ fn open_weights(bytes: &[u8], path: &Path, host: &Host) -> Result<Evaluator> {
     }
     let source = export::import_weights(bytes, &Default::default())?;
     let base = open_base(recipe.as_ref().and_then(|recipe| recipe.base.as_ref()))?;
-    let encoder = Encoder::for_net(&source.architecture).with_base(base);
+    let encoder = Encoder::for_net_on_base(&source.architecture, base);
     let kind = ModelKind::Net(source.architecture.clone());
     let model = Model::new(&kind, &source.weights, &host.device, host.compute)?;
     let fitted = fitted_to_floats(path, source.scales.scale.into());

@@ -102,12 +102,8 @@ impl Player for AtBoard<'_> {
         Ok(MoveResult { best, score: Some(result.score), depth: result.depth })
     }
 
-    fn search_without_memory(
-        &mut self,
-        line: &GameLine,
-        limit: Limit,
-    ) -> Result<MoveResult, EngineFault> {
+    fn clear_memory(&mut self, _line: &GameLine) -> Result<(), EngineFault> {
         self.searcher.clear_memory();
-        self.search_line(line, limit)
+        Ok(())
     }
 }

@@ -1,8 +1,8 @@
 //! A fast parser for FENs of ordinary positions; [`Position::from_fen`] has the slow path.
 
-use shakmaty::{Color, Square};
+use shakmaty::Color;
 
-use super::{CASTLING_ROOK, NO_EP, Planes, Position, ROOK};
+use super::{CASTLING_ROOK, CASTLINGS, NO_EP, Planes, Position, ROOK};
 
 /// Parses a legal FEN with single spaces, castling of usual chess and no en passant.
 pub(super) fn parse_plain(fen: &[u8]) -> Option<Position> {
@@ -89,13 +89,8 @@ fn parse_board(fen: &[u8]) -> Option<(Planes, &[u8])> {
 /// Parses the rooks of `KQkq`; None if king or rook is not at home.
 fn parse_castling(letters: &[u8], planes: &Planes) -> Option<u64> {
     letters.iter().try_fold(0, |rooks, letter| {
-        let (color, king, rook) = match letter {
-            b'K' => (Color::White, Square::E1, Square::H1),
-            b'Q' => (Color::White, Square::E1, Square::A1),
-            b'k' => (Color::Black, Square::E8, Square::H8),
-            b'q' => (Color::Black, Square::E8, Square::A8),
-            _ => return None,
-        };
+        let index = b"QKqk".iter().position(|it| it == letter)?;
+        let (color, king, rook) = CASTLINGS[index];
         let pieces = planes.of_color(color);
         let home = planes.kings() & pieces & 1 << king as u32 != 0
             && planes.rooks() & pieces & 1 << rook as u32 != 0;

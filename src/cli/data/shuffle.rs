@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 
 use super::io::{ConvertFiles, check_interrupted};
-use crate::data::Record;
 use crate::data::shuffle::Shuffle;
+use crate::data::{PACKED_BYTES, pack_sample, unpack_sample};
 use crate::format::Presence;
 use crate::output::{is_device, is_standard, parent_folder};
 
@@ -45,7 +45,7 @@ pub fn run_command(Args { files, seed, memory }: Args) -> Result<ExitCode> {
         true => std::env::temp_dir(),
         false => parent_folder(output),
     };
-    let mut shuffle = Shuffle::<{ Record::LENGTH }>::new(seed, memory << 20, &folder);
+    let mut shuffle = Shuffle::<PACKED_BYTES>::new(seed, memory << 20, &folder);
     let mut records = Vec::new();
     let mut written = files.create_output()?;
     let counts = files.read_to_convert("shuffle", format, |source, block| {
@@ -57,14 +57,12 @@ pub fn run_command(Args { files, seed, memory }: Args) -> Result<ExitCode> {
             format.name
         );
         records.clear();
-        records.extend(block.iter().map(|sample| Record::pack_sample(sample).0));
+        records.extend(block.iter().map(pack_sample));
         Ok(shuffle.push(&records)?)
     })?;
     shuffle.finish_shuffle(|records| -> Result<()> {
         check_interrupted()?;
-        records
-            .iter()
-            .try_for_each(|record| written.write_sample(&Record(*record).unpack_sample()?))
+        records.iter().try_for_each(|record| written.write_sample(&unpack_sample(record)?))
     })?;
     written.finish_counted(counts)
 }

@@ -7,15 +7,7 @@ use shakmaty::{
 
 use super::super::{RecordError, fields};
 use crate::sample::planes::nth_square;
-use crate::sample::{PlayedMove, Position, check_legal, pawn_steps};
-
-/// The side, king and rook of the castling rights. Long castling comes first if a side has both.
-const CASTLINGS: [(Color, Square, Square); 4] = [
-    (Color::White, Square::E1, Square::A1),
-    (Color::White, Square::E1, Square::H1),
-    (Color::Black, Square::E8, Square::A8),
-    (Color::Black, Square::E8, Square::H8),
-];
+use crate::sample::{CASTLINGS, PlayedMove, Position, check_legal, pawn_steps};
 
 #[derive(Clone)]
 pub struct BinpackBoard {
@@ -40,9 +32,9 @@ impl BinpackBoard {
     pub fn unpack_stem(bytes: &[u8; 24], halfmove: u8) -> Result<Self, RecordError> {
         let occupied = u64::from_be_bytes(*bytes.first_chunk().expect("24 bytes"));
         let nibbles = u128::from_le_bytes(*bytes.last_chunk().expect("24 bytes"));
-        if occupied.count_ones() > 32 {
-            let words = "{} pieces on the board, at most 32 fit";
-            return Err(RecordError::Number(words, occupied.count_ones() as usize));
+        let count = occupied.count_ones();
+        if count > 32 {
+            return Err(format!("{count} pieces on the board, at most 32 fit").into());
         }
         let mut setup = Setup::empty();
         let mut rights = 0;
@@ -58,7 +50,7 @@ impl BinpackBoard {
                 13 | 14 => {
                     let color = Color::from_black(nibble == 14);
                     let index = CASTLINGS.iter().position(|it| (it.0, it.2) == (color, square));
-                    let wrong = || RecordError::AtSquare("a rook that may castle on {}", square);
+                    let wrong = || format!("a rook that may castle on {square}");
                     rights |= 1 << index.ok_or_else(wrong)?;
                     (Role::Rook, color)
                 }
@@ -89,7 +81,7 @@ impl BinpackBoard {
     pub fn find_legal_move(&self, played: PlayedMove) -> Result<Move, RecordError> {
         played
             .legal_move(&self.chess)
-            .ok_or_else(|| RecordError::ChainMove(played.from(), played.target_square()))
+            .ok_or_else(|| illegal_move(played.from(), played.target_square()))
     }
 
     pub fn read_move(&self, bits: &mut BitReader) -> Result<Move, RecordError> {
@@ -98,14 +90,14 @@ impl BinpackBoard {
         let pieces = self.chess.us();
         let count = pieces.count() as u32;
         let number = bits.take_bits(bits_for_choices(count)).ok_or(ends)?;
-        let beyond_pieces = || RecordError::Limit("piece {} of ", number as usize, count as usize);
-        let from = nth_square(pieces.0, number).ok_or_else(beyond_pieces)?;
+        let from =
+            nth_square(pieces.0, number).ok_or_else(|| format!("piece {number} of {count}"))?;
         let role = board.role_at(from).expect("the square is occupied");
         let (squares, choices) = self.list_choices(from, role);
         let number = bits.take_bits(bits_for_choices(choices)).ok_or(ends)?;
-        let wrong = || RecordError::MoveNumber(number, choices, from);
+        let wrong = || format!("move {number} of {choices} of the piece on {from}");
         if number >= choices {
-            return Err(wrong());
+            return Err(wrong().into());
         }
         let steps = squares.count() as u32;
         if role == Role::King && number >= steps {
@@ -153,13 +145,13 @@ impl BinpackBoard {
         let from = played.from().expect("chess has no drops");
         let castles = |side: &CastlingSide| self.chess.castling_moves(*side).contains(&played);
         if played.is_castle() && !CastlingSide::ALL.iter().any(castles) {
-            return Err(RecordError::ChainMove(from, to));
+            return Err(illegal_move(from, to));
         }
         self.chess.play_unchecked(played);
         let board = self.chess.board();
         let attacked = |king| board.attacks_to(king, !us, board.occupied()).any();
         if board.king_of(us).is_none_or(attacked) {
-            return Err(RecordError::ChainMove(from, to));
+            return Err(illegal_move(from, to));
         }
         if self.rights == 0 {
             return Ok(());
@@ -206,6 +198,11 @@ impl BinpackBoard {
         CASTLINGS.iter().enumerate().filter(counted).map(|(_, (_, _, rook))| *rook)
     }
 }
+
+fn illegal_move(from: Square, to: Square) -> RecordError {
+    format!("move {from}{to} is not legal").into()
+}
+
 pub fn pack_stem(position: &Position) -> [u8; 24] {
     let pushed = position.ep_square().map(square_behind);
     let mut nibbles = 0u128;

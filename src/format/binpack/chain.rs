@@ -17,8 +17,9 @@ pub type ChainError = (usize, RecordError);
 pub fn read_chain(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainError> {
     let first = out.len();
     let Some((stem, text)) = bytes.split_first_chunk::<LEAST>() else {
-        let words = "a chain has {} bytes, expected at least ";
-        return Err((0, RecordError::Limit(words, bytes.len(), LEAST)));
+        let length = bytes.len();
+        let reason = format!("a chain has {length} bytes, expected at least {LEAST}");
+        return Err((0, reason.into()));
     };
     let read_word = |offset: usize| u16::from_be_bytes([stem[offset], stem[offset + 1]]);
     let stem_error = |reason| (0, reason);
@@ -48,7 +49,7 @@ pub fn read_chain(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainErr
         hash = (count > 0).then(|| GameHash::from_start(&position));
         hash.iter_mut().for_each(|hash| hash.add_move(played));
     } else if count > 0 {
-        return Err((0, RecordError::Number("the stem has no move, but {} follow", count.into())));
+        return Err((0, format!("the stem has no move, but {count} follow").into()));
     }
     for number in 1..=usize::from(count) {
         let wrong = |reason| (number, reason);
@@ -112,9 +113,7 @@ pub struct BinpackChain {
     moves: u16,
     /// The position after the last move; none if there was no move.
     next: Option<BinpackBoard>,
-    ply: u16,
-    score: i16,
-    white_result: u8,
+    last: ChainEntry,
     game: Option<NonZeroU64>,
 }
 
@@ -137,32 +136,30 @@ impl BinpackChain {
             board.play_move(board.find_legal_move(played)?)?;
             next = Some(board);
         }
-        let ChainEntry { ply, score, white_result, .. } = entry;
         let text = BitWriter::default();
-        Ok(Self { bytes, text, moves: 0, next, ply, score, white_result, game: sample.game })
+        Ok(Self { bytes, text, moves: 0, next, last: entry, game: sample.game })
     }
 
     /// Adds a sample and returns true, if it follows the last one.
     pub fn append_sample(&mut self, sample: &Sample) -> Result<bool, RecordError> {
         let entry = ChainEntry::new(sample)?;
-        let (Some(board), Some(played)) = (&self.next, sample.played) else { return Ok(false) };
+        let (Some(board), Some(played)) = (&mut self.next, sample.played) else {
+            return Ok(false);
+        };
         let follows = self.game.is_some()
             && self.game == sample.game
-            && self.white_result == entry.white_result
-            && self.ply + 1 == entry.ply
+            && self.last.white_result == entry.white_result
+            && self.last.ply + 1 == entry.ply
             && self.moves < u16::MAX
             && board.to_position(entry.ply) == entry.position;
         if !follows {
             return Ok(false);
         }
         let legal = board.find_legal_move(played)?;
-        let mut next = board.clone();
-        next.play_move(legal)?;
         board.write_move(legal, &mut self.text);
-        self.text.write_number(fold_sign(entry.score.wrapping_add(self.score)));
-        self.next = Some(next);
-        self.ply = entry.ply;
-        self.score = entry.score;
+        board.play_move(legal)?;
+        self.text.write_number(fold_sign(entry.score.wrapping_add(self.last.score)));
+        self.last = entry;
         self.moves += 1;
         Ok(true)
     }
@@ -186,10 +183,9 @@ impl ChainEntry {
         let position = &sample.position;
         let ply = fields::ply_of_sample(sample);
         if ply > PLY {
-            return Err(RecordError::Limit("ply {}, expected at most ", ply.into(), PLY.into()));
+            return Err(format!("ply {ply}, expected at most {PLY}").into());
         }
-        let white_result = fields::flip_result(sample.result, position.turn());
-        let white_result = fields::result_byte(white_result)?;
+        let white_result = fields::white_result(sample)?;
         Ok(Self {
             position: position.with_fullmove(ply / 2 + 1),
             ply,

@@ -20,9 +20,9 @@ use super::{
     BadRecord, ByteInput, CommentScores, Facts, Fault, Format, RecordError, RecordPlace,
     SampleReader,
 };
-use crate::format::{book, fields};
+use crate::format::{GameReplay, book, fields};
 use crate::point_of_view::PointOfView;
-use crate::sample::{GameHash, PlayedMove, Position, Sample};
+use crate::sample::{Position, Sample};
 
 pub static FORMAT: Format = Format {
     name: "pgn",
@@ -87,19 +87,13 @@ fn read_each<T>(
     let mut reader = PgnReader::new(input);
     let (mut results, mut size) = <(Vec<T>, usize)>::default();
     while reader.frames.next(&mut reader.frame)? {
-        match read_game(&reader.frame) {
-            Ok(None) => continue,
-            Ok(Some(result)) => {
-                size += bytes(&result);
-                book::require_small(size)?;
-                results.push(result);
-            }
-            Err(error) => {
-                reader.games += 1;
-                return Err(reader.to_fault(error));
-            }
+        let read = read_game(&reader.frame);
+        reader.games += u64::from(!matches!(read, Ok(None)));
+        if let Some(result) = read.map_err(|error| reader.to_fault(error))? {
+            size += bytes(&result);
+            book::require_small(size)?;
+            results.push(result);
         }
-        reader.games += 1;
     }
     Ok(results)
 }
@@ -153,8 +147,8 @@ fn replay_game(
     notes: &mut CommentScores,
 ) -> Result<ReplayedGame, GameError> {
     let text = frame.valid_bytes()?;
-    let tags = Tags::parse_tags(text).map_err(GameError::of_game)?;
-    let result = tags.parse_outcome().map_err(GameError::of_game)?;
+    let tags = Tags::parse_tags(text)?;
+    let result = tags.parse_outcome()?;
     if tags.tag_value("Result").is_some_and(|result| result.trim_ascii() == b"*") {
         return Ok(ReplayedGame::Unfinished);
     }
@@ -168,18 +162,18 @@ fn replay_game(
     let mut replay = Replay::new(&tags, result, out, notes)?;
     let read =
         replay.play_tokens(&mut tokens).and_then(|()| replay.finish_game(&tags, text, frame.last));
-    read.map_err(|reason| token_error(&tokens, &replay.chess, reason))
+    read.map_err(|reason| token_error(&tokens, &replay.game.chess, reason))
 }
 
 /// The position after the moves of a game with any result; none if there is no game.
 fn last_position(text: &[u8]) -> Result<Option<Position>, GameError> {
-    let tags = Tags::parse_tags(text).map_err(GameError::of_game)?;
+    let tags = Tags::parse_tags(text)?;
     let (mut samples, mut notes) = Default::default();
     let mut replay = Replay::new(&tags, None, &mut samples, &mut notes)?;
     let mut tokens = Tokens::new(text, tags.end);
     let read = replay.play_tokens(&mut tokens);
-    read.map_err(|reason| token_error(&tokens, &replay.chess, reason))?;
-    let chess = replay.chess;
+    let chess = replay.game.chess;
+    read.map_err(|reason| token_error(&tokens, &chess, reason))?;
     Ok((tags.has_tags || !samples.is_empty()).then(|| Position::from_chess(&chess)))
 }
 
@@ -189,10 +183,7 @@ fn token_error(tokens: &Tokens, chess: &Chess, reason: RecordError) -> GameError
 }
 
 struct Replay<'a, 't> {
-    /// The position after the moves so far.
-    chess: Chess,
-    ply: u16,
-    hash: GameHash,
+    game: GameReplay,
     /// The comments with numbers, each with the number of moves before it.
     comments: Vec<(usize, Comment, &'t [u8])>,
     /// The output; samples from index `first` on belong to this game.
@@ -209,15 +200,12 @@ impl<'a, 't> Replay<'a, 't> {
         result: Option<TagOutcome>,
         out: &'a mut Vec<Sample>,
         notes: &'a mut CommentScores,
-    ) -> Result<Self, GameError> {
-        let start = tags.parse_start().map_err(GameError::of_game)?;
-        let start = start.map_or(Ok(Chess::new()), |start| start.to_chess());
-        let chess = start.map_err(|error| GameError::of_game(error.into()))?;
-        let hash = GameHash::from_start(&Position::from_chess(&chess));
-        let ply = fields::half_moves(chess.fullmoves().get(), chess.turn());
+    ) -> Result<Self, RecordError> {
+        let start = tags.parse_start()?.map_or(Ok(Chess::new()), |start| start.to_chess());
+        let game = GameReplay::from_start(start?);
         let first = out.len();
         let comments = Vec::new();
-        Ok(Self { chess, ply, hash, comments, out, first, notes, result, ended: None })
+        Ok(Self { game, comments, out, first, notes, result, ended: None })
     }
 
     fn play_tokens(&mut self, tokens: &mut Tokens<'t>) -> Result<(), RecordError> {
@@ -282,9 +270,9 @@ impl<'a, 't> Replay<'a, 't> {
                 self.read_comments();
                 let white_result = f32::from(doubled) / 2.0;
                 let forfeit = tags.is_forfeit(text);
+                self.game.set_game(&mut self.out[self.first..]);
                 for sample in &mut self.out[self.first..] {
                     let turn = sample.position.turn();
-                    sample.game = Some(self.hash.to_game());
                     sample.forfeit = forfeit;
                     sample.result = fields::flip_result(white_result, turn);
                 }
@@ -301,17 +289,11 @@ impl<'a, 't> Replay<'a, 't> {
 
     fn play_san(&mut self, san: &[u8]) -> Result<(), RecordError> {
         if self.ended.is_some() {
-            let words = "the move `{}` comes after the result";
-            return Err(fields::quote_text(words, &show_start(san)));
+            let san = show_start(san);
+            return Err(format!("the move `{san}` comes after the result").into());
         }
-        let legal = parse_legal_san(san, &self.chess)?;
-        let played = PlayedMove::from_move(&legal).ok_or_else(|| not_a_move(san))?;
-        let position = Position::from_chess(&self.chess);
-        let ply = Some(self.ply);
-        self.out.push(Sample { ply, played: Some(played), ..Sample::from_position(position) });
-        self.hash.add_move(played);
-        self.chess.play_unchecked(legal);
-        self.ply = self.ply.saturating_add(1);
+        let legal = parse_legal_san(san, &self.game.chess)?;
+        self.out.push(self.game.play_move(legal));
         Ok(())
     }
 
@@ -319,7 +301,9 @@ impl<'a, 't> Replay<'a, 't> {
         let is_known = |it: &TagOutcome| *it != TagOutcome::Unfinished;
         let expected = self.ended.or(self.result).filter(is_known).unwrap_or(outcome);
         if expected != outcome && outcome != TagOutcome::Unfinished {
-            return Err(RecordError::Outcomes(outcome.as_text(), expected.as_text()));
+            let [ended, before] = [outcome, expected].map(TagOutcome::as_text);
+            let reason = format!("the moves end with {ended}, but the result before was {before}");
+            return Err(reason.into());
         }
         self.ended = Some(expected);
         Ok(())
@@ -348,8 +332,8 @@ fn parse_legal_san(san: &[u8], chess: &Chess) -> Result<Move, RecordError> {
             SanError::IllegalSan => "not legal",
             SanError::AmbiguousSan => "more than one move",
         };
-        let reason = format!("`{}` is {reason}", show_start(san));
-        RecordError::Move(reason.into(), Position::from_chess(chess).into())
+        let fen = Position::from_chess(chess).to_fen();
+        format!("`{}` is {reason} in {fen}", show_start(san)).into()
     })
 }
 
@@ -376,7 +360,7 @@ fn plain_san(san: &[u8]) -> String {
 }
 
 fn not_a_move(san: &[u8]) -> RecordError {
-    fields::quote_text("`{}` is not a move", &show_start(san))
+    format!("`{}` is not a move", show_start(san)).into()
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -419,9 +403,8 @@ impl Scoresheet {
             Err(wrong) if frame.last && wrong.at_end => None,
             Err(wrong) => return Err(wrong),
         };
-        let tags = Tags::parse_tags(text).map_err(GameError::of_game)?;
-        let start = tags.parse_start().map_err(GameError::of_game)?;
-        let start = start.map_or(String::new(), |start| start.to_fen());
+        let tags = Tags::parse_tags(text)?;
+        let start = tags.parse_start()?.map_or(String::new(), |start| start.to_fen());
         Ok(Some(Self { line: frame.line, white_result, start, tags: tags.tag_texts() }))
     }
 }

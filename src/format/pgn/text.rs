@@ -22,13 +22,10 @@ pub struct GameFrame {
 }
 
 impl GameFrame {
-    pub fn valid_bytes(&self) -> Result<&[u8], GameError> {
+    pub fn valid_bytes(&self) -> Result<&[u8], RecordError> {
         match self.too_long {
             false => Ok(&self.text),
-            true => {
-                let words = "the game is longer than {} MiB";
-                Err(GameError::of_game(RecordError::Number(words, LONGEST >> 20)))
-            }
+            true => Err(format!("the game is longer than {} MiB", LONGEST >> 20).into()),
         }
     }
 
@@ -46,8 +43,9 @@ pub struct GameError {
     pub at_end: bool,
 }
 
-impl GameError {
-    pub fn of_game(reason: RecordError) -> Self {
+/// An error in the tags or the whole of a game.
+impl From<RecordError> for GameError {
+    fn from(reason: RecordError) -> Self {
         Self { offset: 0, turn: None, reason, at_end: false }
     }
 }
@@ -198,8 +196,8 @@ impl<'a> Tags<'a> {
             match closing {
                 Some(closing) => tags.entries.push((name, &value[..closing])),
                 None if MATTER.iter().any(|it| name.eq_ignore_ascii_case(it.as_bytes())) => {
-                    let words = "the tag {} has no closing quote";
-                    return Err(fields::quote_text(words, &show_start(name)));
+                    let name = show_start(name);
+                    return Err(format!("the tag {name} has no closing quote").into());
                 }
                 None => {}
             }
@@ -232,8 +230,9 @@ impl<'a> Tags<'a> {
             Some(outcome) => Ok(Some(outcome)),
             None if is_unknown(result) => Ok(Some(TagOutcome::Unfinished)),
             None => {
-                let words = "the tag Result is `{}`, expected 1-0, 0-1, 1/2-1/2 or *";
-                Err(fields::quote_text(words, &show_start(result)))
+                let result = show_start(result);
+                let expected = "expected 1-0, 0-1, 1/2-1/2 or *";
+                Err(format!("the tag Result is `{result}`, {expected}").into())
             }
         }
     }
@@ -270,8 +269,9 @@ impl<'a> Tags<'a> {
             | "doublefischerrandom"
             | "doublechess960" => true,
             _ => {
-                let words = "the tag Variant is `{}`, expected chess or Chess960";
-                return Err(fields::quote_text(words, &show_start(value)));
+                let value = show_start(value);
+                let expected = "expected chess or Chess960";
+                return Err(format!("the tag Variant is `{value}`, {expected}").into());
             }
         };
         match self.tag_value("FEN").filter(|fen| !is_unknown(fen)) {
@@ -372,8 +372,7 @@ impl<'a> Tokens<'a> {
     }
 
     fn pass_line(&mut self) {
-        let rest = &self.text[self.offset..];
-        self.offset += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+        self.offset += length_of_line(&self.text[self.offset..]);
     }
 
     /// The length of a move number with its dot, or of a byte order mark.
@@ -433,7 +432,7 @@ impl<'a> Tokens<'a> {
         let ends = |byte: &u8| byte.is_ascii_whitespace() || b"{}()[];$".contains(byte);
         let length = match rest {
             // This is a misplaced tag, or the rest of one.
-            [b'[', ..] => rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len()),
+            [b'[', ..] => length_of_line(rest),
             // Any other byte that cannot begin a word is read as a word.
             _ => rest.iter().position(ends).unwrap_or(rest.len()).max(1),
         };
@@ -457,7 +456,7 @@ impl<'a> Tokens<'a> {
         }
         match san {
             b"--" | b"Z0" | b"null" | b"@@@@" | b"0000" => {
-                Err(fields::quote_text("`{}` is a null move, which no game has", &show_start(san)))
+                Err(format!("`{}` is a null move, which no game has", show_start(san)).into())
             }
             // `N` marks a new move, `D` a diagram.
             b"e.p." | b"e.p" | b"ep." | b"ep" | b"N" | b"D" => Ok(None),

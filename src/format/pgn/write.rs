@@ -82,7 +82,7 @@ fn score_text(score: i16, depth: u32) -> Result<String, RecordError> {
         _ => "-",
     };
     if size > LARGEST.unsigned_abs() {
-        return Err(RecordError::Score(score.into(), LARGEST));
+        return Err(fields::score_error(score.into(), LARGEST));
     }
     Ok(if size >= (MATE - LONGEST_MATE).unsigned_abs() {
         format!("{{{sign}M{}/{depth}}}", MATE.unsigned_abs() - size)
@@ -111,7 +111,7 @@ impl SampleWriter for PgnWriter {
         }
         if self.moves.text.len() > LONGEST / 2 {
             let limit = LONGEST >> 21;
-            return Err(RecordError::Number("its game has more than {} MiB of moves", limit));
+            return Err(format!("its game has more than {limit} MiB of moves").into());
         }
         if let Some(game) = &mut self.game {
             self.moves.append_move(&mut game.chess, legal, begins);

@@ -36,7 +36,7 @@ pub(super) fn open_net_data(
     let terms = tuned.map(base_terms).transpose()?;
     let encoder = match (&terms, base) {
         (Some(terms), _) => Encoder::for_sum(net, RunTerms::of_base(terms).terms_encoder(terms)),
-        (None, base) => Encoder::for_net(net).with_base(base::open_base(base)?),
+        (None, base) => Encoder::for_net_on_base(net, base::open_base(base)?),
     };
     let read = ReadPlan { needs_colours: encoder.needs_colours(), ..data_plan::read_plan(config) };
     let rounds = config.file.target.learn != Objective::Values;

@@ -105,7 +105,7 @@ fn guide_engine_traces_its_evaluation() {
     let run = |what: &str, lines: &Path| printed(&program, what, lines);
     let random = folder.path().join("random.epd");
     let samples = games::samples(2000, 5);
-    format::write_all(&random, format::Format::named("epd").unwrap(), &samples).unwrap();
+    write_all(&random, format::Format::named("epd").unwrap(), &samples).unwrap();
     let own = list(&String::from_utf8(run("--terms", &random)).unwrap()).unwrap();
     let weights: Vec<[f64; 2]> = own.list.terms.iter().map(|term| term.start).collect();
     let (mut safe, mut scaled, mut crossed, mut all) = (0, 0, 0, 0);

@@ -501,7 +501,7 @@ fn packed_formats() {
         let expected: Vec<_> = held.iter().map(|sample| kept(format, sample)).collect();
         for packed in ["", ".gz", ".zst"] {
             let path = folder.path().join(format!("positions.{}{packed}", format.extensions[0]));
-            assert_eq!(format::write_all(&path, format, held).unwrap(), 3000);
+            assert_eq!(write_all(&path, format, held).unwrap(), 3000);
             let back = read(&path).unwrap();
             // The last game is cut: it becomes another one.
             let same = back.iter().zip(&expected).all(|(back, expected)| {
@@ -574,7 +574,7 @@ fn unfit_samples_are_refused() {
         let place = format!("position {number} to");
         assert!(error.contains(&place) && error.contains(format.name), "{error}");
     }
-    let nothing = format::write_all(&path, &epd::FORMAT, []);
+    let nothing = write_all(&path, &epd::FORMAT, []);
     assert!(matches!(nothing, Err(WriteError::Empty(_))));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "something was left behind");
 }

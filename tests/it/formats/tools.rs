@@ -1,7 +1,7 @@
 //! The tools of `nnuance data`, and the parts below them.
 
-use nnuance::data::Record;
 use nnuance::data::shuffle::{Shuffle, ShuffleError};
+use nnuance::data::{pack_sample, unpack_sample};
 use nnuance::loader::Filter;
 
 use crate::formats::registry::read;
@@ -152,7 +152,7 @@ fn shuffle_refuses_cut_files_and_inputs() {
 fn temporary_records_drop_the_game_alone() {
     for path in ["data/selfplay_sf151_quiet.epd", TEXT, GAMES] {
         for sample in read(path).unwrap().into_iter().step_by(7) {
-            let back = Record::pack_sample(&sample).unpack_sample().unwrap();
+            let back = unpack_sample(&pack_sample(&sample)).unwrap();
             assert_eq!(back, Sample { game: None, ..sample });
         }
     }

@@ -91,7 +91,7 @@ fn by_hand(sample: &Sample) -> f64 {
 
 fn plan() -> ReadPlan {
     let weighing = weighing();
-    ReadPlan { weighing, ..ReadPlan::new(vec!["data/selfplay-sf15.vf".into()]).with_limit(20_000) }
+    ReadPlan { weighing, ..plan_first_positions("data/selfplay-sf15.vf", 20_000) }
 }
 
 #[test]

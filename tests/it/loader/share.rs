@@ -10,7 +10,7 @@ const SPLIT: Split = Split { share: 0.1, seed: 0 };
 const SHARES: [f64; 6] = [1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0];
 
 fn plan() -> ReadPlan {
-    ReadPlan { split: SPLIT, ..ReadPlan::new(vec![GAMES.into()]).with_limit(400_000) }
+    ReadPlan { split: SPLIT, ..plan_first_positions(GAMES, 400_000) }
 }
 
 fn scanned(plan: &ReadPlan) -> Scan {

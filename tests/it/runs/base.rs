@@ -224,7 +224,7 @@ fn bases_stay_with_their_records() {
     let config = Config::parse_text(&text, "it", &[]).unwrap();
     let plan = data_plan::read_plan(&config);
     let net = config.architecture().unwrap().clone();
-    let encoder = Encoder::for_net(&net).with_base(Some(base.clone()));
+    let encoder = Encoder::for_net_on_base(&net, Some(base.clone()));
     let expected = Some(collect_samples(&plan, Some(Subset::Train), &|_| ()).unwrap().len() as u64);
     let order = data_plan::pass_order(&config, None);
     let kept = PassOrder { window: 1 << 20, ..order };
@@ -244,7 +244,7 @@ fn bases_stay_with_their_records() {
 
 /// Base of each position of the data, by the rows of its lists.
 fn games(encoder: &Encoder) -> HashMap<Vec<u16>, f32> {
-    let plan = ReadPlan::new(vec![GAMES.into()]).with_limit(6000);
+    let plan = plan_first_positions(GAMES, 6000);
     let samples = collect_samples(&plan, None, &|_| ()).unwrap();
     let batch = encoder.encode_samples(&samples);
     let base = encoder.base().unwrap();

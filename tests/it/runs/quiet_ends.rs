@@ -112,7 +112,7 @@ fn round_equals_a_run_on_leaves() {
     assert_eq!(round.state.step, 0);
     let ends = QuietEnds(QuietSearcher::from_weights(&recipe, &round.weights).unwrap());
 
-    let plan = ReadPlan::new(vec![POSITIONS.into()]).with_limit(6000);
+    let plan = plan_first_positions(POSITIONS, 6000);
     let samples = collect_samples(&plan, None, &|_| ()).unwrap();
     let end = |(sample, rows): (&Sample, Vec<(Position, f64)>)| {
         let (position, _) = rows[0];

@@ -116,7 +116,7 @@ fn shares_make_up_the_batch() {
     let net = crate::support::random_nets::net(3, 16);
     for (chunk, window) in [(0, 1000), (64, 1000), (0, 300)] {
         let plan = |of_rank| {
-            let read = ReadPlan::new(vec![POSITIONS.into()]).with_limit(1000);
+            let read = plan_first_positions(POSITIONS, 1000);
             let order = PassOrder { batch: 700, window, chunk, of_rank, ..PassOrder::default() };
             let layout = InputLayout::CachedPlans {
                 max_bytes: MAX_PLAN_BYTES,

@@ -29,7 +29,7 @@ const MINIBATCH: &str = "epochs = 4\nbatch = 512\nlearning_rate = 1.0";
 /// The positions that a run of [`config`] trains on, with `share` of them held out.
 fn trained_on(limit: u64, share: f64) -> Vec<Sample> {
     let split = Split { share, seed: 0 };
-    let plan = ReadPlan { split, ..ReadPlan::new(vec![POSITIONS.into()]).with_limit(limit) };
+    let plan = ReadPlan { split, ..plan_first_positions(POSITIONS, limit) };
     let mut samples = collect_samples(&plan, None, &|_| ()).unwrap();
     samples.retain(|sample| !split.holds_out(sample.split_group()));
     samples
@@ -186,7 +186,8 @@ fn memory_holds_what_the_files_say() {
     };
     let files = [POSITIONS, "data/selfplay_sf151_quiet.epd"].map(PathBuf::from).to_vec();
     let split = Split { share: 0.2, seed: 4 };
-    let plan = ReadPlan { split, ..ReadPlan::new(files).with_limit(6000) };
+    let mut plan = ReadPlan { split, ..ReadPlan::new(files) };
+    plan.reading.limit = Some(6000);
     let kept = loader::scan(&plan, u64::MAX, &|_| ()).unwrap().kept.unwrap();
     let store = Store::encode_records(kept, &encoder());
     let mut samples = collect_samples(&plan, None, &|_| ()).unwrap();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nnuance::engine::game::Adjudication;
 use nnuance::engine::opening::{Openings, StartPosition};
 use nnuance::engine::{EngineSettings, Limit, ParallelPlayers, PositionsJob, SelfplayJob};
-use nnuance::format::{self, text};
+use nnuance::format::text;
 use shakmaty::{EnPassantMode, Move};
 
 use crate::formats::registry as formats;
@@ -178,7 +178,7 @@ pub fn read(path: &Path) -> Vec<Sample> {
 pub fn positions_in(folder: &Path, count: usize) -> (PathBuf, Vec<Sample>) {
     let path = folder.join("in.txt");
     let samples = games::samples(count, 5);
-    format::write_all(&path, &text::FORMAT, &samples).unwrap();
+    write_all(&path, &text::FORMAT, &samples).unwrap();
     (path, samples)
 }
 

@@ -50,7 +50,7 @@ pub fn all_terms() -> Encoder {
 }
 
 pub fn recorded(count: u64) -> Vec<Sample> {
-    let plan = ReadPlan::new(vec!["data/selfplay-sf15.vf".into()]).with_limit(count);
+    let plan = plan_first_positions("data/selfplay-sf15.vf", count);
     collect_samples(&plan, None, &|_| ()).unwrap()
 }
 

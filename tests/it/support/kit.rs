@@ -16,7 +16,7 @@ pub use nnuance::engine::journal::path_of;
 pub use nnuance::export::{import_weights, quantise};
 pub use nnuance::features::DirtyPieces;
 pub use nnuance::floats::Float;
-pub use nnuance::format::{Format, GivenViews, LabelKind, Presence, SampleSource, write_all};
+pub use nnuance::format::{Format, GivenViews, LabelKind, Presence, SampleSource};
 pub use nnuance::hce::terms::TERMS;
 pub use nnuance::hce::{Coding, HceEvaluator, HceWeights};
 pub use nnuance::loader::{
@@ -47,6 +47,7 @@ pub use shakmaty::uci::UciMove;
 pub use shakmaty::{CastlingMode, Chess, Color, Position as _};
 pub use tempfile::TempDir;
 
+use nnuance::format::{FileSink, WriteError};
 use nnuance::hce::terms::built_in_list;
 use nnuance::report::PositionFacts;
 
@@ -138,4 +139,24 @@ pub fn model(net: &Architecture, weights: &Weights, compute: Compute) -> Model {
 pub fn stream_plan(read: ReadPlan, order: PassOrder, positions: Option<u64>) -> StreamPlan {
     let facts = ScanFacts { positions, ..ScanFacts::default() };
     StreamPlan { facts, ..StreamPlan::new(read, order) }
+}
+
+/// Plans to read the first positions of a file.
+pub fn plan_first_positions(path: impl Into<PathBuf>, limit: u64) -> ReadPlan {
+    let mut plan = ReadPlan::new(vec![path.into()]);
+    plan.reading.limit = Some(limit);
+    plan
+}
+
+/// Writes samples to a file of a format and returns their number.
+pub fn write_all<'a>(
+    path: &Path,
+    format: &'static Format,
+    samples: impl IntoIterator<Item = &'a Sample>,
+) -> Result<u64, WriteError> {
+    let mut sink = FileSink::create_file(path, format)?;
+    for sample in samples {
+        sink.write_sample(sample)?;
+    }
+    sink.finish_file()
 }
