@@ -126,14 +126,8 @@ impl PackedMap {
 }
 
 impl Maps {
-    pub fn pack_maps(
-        &mut self,
-        kernel: &Kernel,
-        weights: &SliceWeights,
-        columns: Columns,
-        lanes: usize,
-    ) {
-        let net = &kernel.net;
+    pub fn pack_maps(&mut self, kernel: &Kernel, weights: &SliceWeights, columns: Columns) {
+        let (net, lanes) = (&kernel.net, kernel.level.lane_count());
         (self.perspectives, self.buckets, self.columns) =
             (net.perspective_count(), net.buckets, columns);
         self.steps = list_steps(net, lanes);
