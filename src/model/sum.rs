@@ -58,23 +58,19 @@ impl SumModel {
         let convert = |values: &[f32]| -> Vec<f32> {
             values.iter().zip(&signs).map(|(value, sign)| value * sign).collect()
         };
-        let Some(loss_inputs) = aim.loss_inputs() else {
-            let net = self.net.loss_gradients(inputs, aim, None);
-            let upstream = convert(aim.target_numbers());
-            let terms = self.terms.loss_gradients(pieces, Aim::Upstream(&upstream));
-            return Self::join_gradients(net, terms);
+        let (mut net, upstream) = match aim.loss_inputs() {
+            None => (self.net.loss_gradients(inputs, aim, None), convert(aim.target_numbers())),
+            Some(loss_inputs) => {
+                let mut base_logits = convert(&to_host(self.terms.logits(pieces)));
+                base_logits.iter_mut().zip(loss_inputs.base).for_each(|(sum, base)| *sum += base);
+                let loss_inputs = LossInputs { base: &base_logits, ..loss_inputs };
+                let net = self.net.loss_gradients(inputs, Aim::Losses(loss_inputs), None);
+                let net_logits = to_host(inner_tensor(self.net.logits(inputs)));
+                assert_eq!(net_logits.len(), active.len(), "a logit a position");
+                (net, convert(&loss_inputs.loss_gradients(&net_logits)))
+            }
         };
-        let mut base_logits = convert(&to_host(self.terms.logits(pieces)));
-        base_logits.iter_mut().zip(loss_inputs.base).for_each(|(sum, base)| *sum += base);
-        let loss_inputs = LossInputs { base: &base_logits, ..loss_inputs };
-        let net = self.net.loss_gradients(inputs, Aim::Losses(loss_inputs), None);
-        let net_logits = to_host(inner_tensor(self.net.logits(inputs)));
-        assert_eq!(net_logits.len(), active.len(), "a logit a position");
-        let upstream = convert(&loss_inputs.loss_gradients(&net_logits));
-        Self::join_gradients(net, self.terms.loss_gradients(pieces, Aim::Upstream(&upstream)))
-    }
-
-    fn join_gradients(mut net: LossGradients, terms: LossGradients) -> LossGradients {
+        let terms = self.terms.loss_gradients(pieces, Aim::Upstream(&upstream));
         net.gradients.extend(terms.gradients);
         net
     }
