@@ -33,12 +33,6 @@ pub struct RankShare {
     pub size: usize,
 }
 
-impl Default for RankShare {
-    fn default() -> Self {
-        Self::ALL
-    }
-}
-
 impl RankShare {
     pub const ALL: Self = Self { rank: 0, size: 1 };
 

@@ -47,7 +47,7 @@ impl FusedOps for Flex {
         // In place unless the tensor is shared, else on a copy.
         let mut changed = arrays.iter_mut().map(FlexTensor::storage_mut);
         let parameter = changed.next().expect("the parameter comes first");
-        step.take_step(level, parameter, tensor_values(&gradient), changed.collect());
+        step.take_step(level, parameter, gradient.storage(), changed.collect());
         TensorArrays(arrays)
     }
 }
@@ -92,7 +92,7 @@ fn is_whole(tensor: &FlexTensor) -> bool {
 pub fn borrow_values(tensor: &DispatchTensor) -> Option<&[f32]> {
     match &tensor.kind {
         DispatchTensorKind::Flex(BackendTensor::Float(tensor)) if is_whole(tensor) => {
-            Some(tensor_values(tensor))
+            Some(tensor.storage())
         }
         _ => None,
     }
@@ -113,12 +113,8 @@ fn own_tensors(arrays: TensorArrays<Flex>) -> Vec<FlexTensor> {
     arrays.0.into_iter().map(make_contiguous).collect()
 }
 
-fn tensor_values(tensor: &FlexTensor) -> &[f32] {
-    tensor.storage()
-}
-
 fn borrow_weights<'a>(job: &KernelJob, arrays: &'a [FlexTensor]) -> SliceWeights<'a> {
-    SliceWeights::new(&job.kernel.net, arrays.iter().map(tensor_values))
+    SliceWeights::new(&job.kernel.net, arrays.iter().map(FlexTensor::storage))
 }
 
 fn make_tensor(values: Vec<f32>) -> FlexTensor {

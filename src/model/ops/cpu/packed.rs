@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::format::WeightNumber;
 use super::forward::ForwardBlock;
 use super::head::Maps;
-use super::net::{FactorRows, Kernel, NO_FACTOR, SliceWeights};
+use super::net::{Kernel, NO_FACTOR, SliceWeights};
 use super::simd::{Lanes, Task};
 use crate::architecture::Architecture;
 use crate::batch::plan::CACHE_LINE;
@@ -266,8 +266,11 @@ impl<F: WeightNumber> Task for PackedRows<'_, F> {
         let PackedRows { kernel, columns, neurons, set: number, touched, indices, .. } = self;
         let (hidden, set, mut blocks) = (kernel.net.hidden, &kernel.sets[number], self.blocks);
         let psqt = self.weights.psqt[number];
-        let (weights, shared) = (self.weights.rows[number], self.weights.factors[number]);
-        let shared = SharedRows { weights: shared, rows: set.factor.as_deref(), hidden };
+        let (weights, factor) = (self.weights.rows[number], self.weights.factors[number]);
+        let shared = |row: usize, neurons: &Range<usize>| {
+            let row = set.factor.as_ref().map_or(NO_FACTOR, |factor| factor.factor_rows[row]);
+            (row != NO_FACTOR).then(|| &factor[row as usize * hidden..][neurons.clone()])
+        };
         let (first, end) = (indices.start, indices.end);
         let mut largest = [0; 16];
         for start in indices.step_by(TILE) {
@@ -288,7 +291,7 @@ impl<F: WeightNumber> Task for PackedRows<'_, F> {
                         }
                     };
                     let weights = &weights[row * hidden..][neurons.clone()];
-                    pack_row(to, weights, shared.row_of(row, neurons), &mut largest);
+                    pack_row(to, weights, shared(row, neurons), &mut largest);
                 }
             }
         }
@@ -352,23 +355,6 @@ impl<F: WeightNumber> Task for PairRows<'_, F> {
         }
         let blank = rows.len() - each;
         rows[blank..].fill(F::default());
-    }
-}
-
-/// Weights of a factor, which rows of a set share.
-struct SharedRows<'a> {
-    /// `[factor rows, N]`; empty without a factor.
-    weights: &'a [f32],
-    rows: Option<&'a FactorRows>,
-    hidden: usize,
-}
-
-impl SharedRows<'_> {
-    #[inline(always)]
-    fn row_of(&self, row: usize, neurons: &Range<usize>) -> Option<&[f32]> {
-        let row = self.rows.map_or(NO_FACTOR, |rows| rows.factor_rows[row]);
-        let weights = || &self.weights[row as usize * self.hidden..][neurons.clone()];
-        (row != NO_FACTOR).then(weights)
     }
 }
 
