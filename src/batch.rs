@@ -107,6 +107,14 @@ impl BatchInputs {
             BatchInputs::Terms(_) => panic!("a net takes one-hot inputs, not handcrafted terms"),
         }
     }
+
+    /// Panics without handcrafted terms.
+    pub fn terms(&self) -> &[Arc<TermBatch>] {
+        let (BatchInputs::Terms(pieces) | BatchInputs::Both(_, pieces)) = self else {
+            panic!("handcrafted terms are no one-hot inputs");
+        };
+        pieces
+    }
 }
 
 impl ActiveRows {

@@ -29,7 +29,7 @@ pub use ops::cpu::{Precision, SimdLevel};
 pub use sum::SumModel;
 
 use crate::architecture::{Architecture, ArrayKind, NetArray};
-use crate::batch::{ActiveRows, Batch, BatchInputs, RowSet, TermBatch};
+use crate::batch::{ActiveRows, Batch, BatchInputs, RowSet};
 use crate::weights::{Weights, WeightsError};
 
 pub struct LossGradients {
@@ -100,7 +100,7 @@ impl Model {
     pub fn logits(&self, inputs: &BatchInputs) -> Tensor<1> {
         match self {
             Model::Net(model) => model.logits(inputs),
-            Model::Hce(model) => model.logits(term_blocks(inputs)),
+            Model::Hce(model) => model.logits(inputs.terms()),
             Model::Sum(model) => model.logits(inputs),
         }
     }
@@ -110,7 +110,7 @@ impl Model {
     pub fn loss_gradients(&self, inputs: &BatchInputs, aim: Aim) -> LossGradients {
         match self {
             Model::Net(model) => model.loss_gradients(inputs, aim, None),
-            Model::Hce(model) => model.loss_gradients(term_blocks(inputs), aim),
+            Model::Hce(model) => model.loss_gradients(inputs.terms(), aim),
             Model::Sum(model) => model.loss_gradients(inputs, aim),
         }
     }
@@ -217,13 +217,6 @@ impl Model {
     pub(crate) fn map_arrays(self, change: impl FnMut(u64, Tensor<1>) -> Tensor<1>) -> Self {
         self.map(&mut MapArrays(change))
     }
-}
-
-fn term_blocks(inputs: &BatchInputs) -> &[Arc<TermBatch>] {
-    let BatchInputs::Terms(pieces) = inputs else {
-        panic!("handcrafted terms are no one-hot inputs");
-    };
-    pieces
 }
 
 struct VisitArrays<F>(F);

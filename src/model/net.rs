@@ -1,7 +1,6 @@
 //! Nets as Burn modules that mirror their definition, and their fused operations.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 
 use burn::backend::Dispatch;
 use burn::module::{Module, Param};
@@ -10,8 +9,8 @@ use rand_distr::{Distribution, Normal};
 use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 
 use super::aim::HeadOutputs;
-use super::ops::cpu::{Kernel, Precision, Scratch, SimdLevel};
-use super::ops::{Done, FusedOps, GradientMemory, KernelJob, TensorArrays};
+use super::ops::cpu::{Kernel, Precision, SimdLevel};
+use super::ops::{Done, FusedOps, KernelJob, StepMemory, TensorArrays};
 use super::{
     Aim, Compute, LossGradients, TouchedRows, VisitArrays, collect_gradients, dense_counts, head,
 };
@@ -68,8 +67,7 @@ impl SetRows {
 #[derive(Clone)]
 struct Fused {
     kernel: Kernel,
-    scratch: Arc<Mutex<Scratch>>,
-    gradients: GradientMemory,
+    memory: StepMemory,
     room: usize,
 }
 
@@ -84,8 +82,7 @@ impl Fused {
                 (kernel.without_sparsity(), room)
             }
         };
-        let (scratch, gradients) = Default::default();
-        Some(Self { kernel, scratch, gradients, room })
+        Some(Self { kernel, memory: StepMemory::default(), room })
     }
 
     fn fused_job<'a>(
@@ -94,9 +91,8 @@ impl Fused {
         aim: Aim<'a>,
         done: Option<Done<'a>>,
     ) -> KernelJob<'a> {
-        let Self { kernel, room, .. } = self;
-        let (scratch, gradients) = (self.scratch.clone(), self.gradients.clone());
-        KernelJob { kernel, inputs, touched, aim, scratch, gradients, room: *room, done }
+        let Self { kernel, memory, room } = self;
+        KernelJob { kernel, inputs, touched, aim, memory: memory.clone(), room: *room, done }
     }
 
     /// Returns touched rows by the numbers of their arrays.

@@ -9,7 +9,7 @@ use super::{
     Aim, Compute, HceModel, HceShape, LossGradients, LossInputs, NetModel, inner_tensor, to_host,
 };
 use crate::architecture::{Architecture, Perspectives};
-use crate::batch::{ActiveRows, BatchInputs, TermBatch};
+use crate::batch::{BatchInputs, TermBatch};
 use crate::weights::{Weights, WeightsError};
 
 /// First number of the terms' parameters; those of nets are smaller.
@@ -45,7 +45,7 @@ impl SumModel {
     }
 
     pub fn logits(&self, inputs: &BatchInputs) -> Tensor<1> {
-        let (_, pieces) = split_inputs(inputs);
+        let pieces = inputs.terms();
         let terms = self.terms.logits(pieces);
         let signs = Tensor::<1>::from_data(&self.term_signs(pieces)[..], &terms.device());
         inner_tensor(self.net.logits(inputs)) + terms * signs
@@ -53,7 +53,7 @@ impl SumModel {
 
     /// Computes loss and gradients: terms are the net's base, then get the gradients of the sum.
     pub fn loss_gradients(&self, inputs: &BatchInputs, aim: Aim) -> LossGradients {
-        let (active, pieces) = split_inputs(inputs);
+        let pieces = inputs.terms();
         let signs = self.term_signs(pieces);
         let convert = |values: &[f32]| -> Vec<f32> {
             values.iter().zip(&signs).map(|(value, sign)| value * sign).collect()
@@ -66,7 +66,7 @@ impl SumModel {
                 let loss_inputs = LossInputs { base: &base_logits, ..loss_inputs };
                 let net = self.net.loss_gradients(inputs, Aim::Losses(loss_inputs), None);
                 let net_logits = to_host(inner_tensor(self.net.logits(inputs)));
-                assert_eq!(net_logits.len(), active.len(), "a logit a position");
+                assert_eq!(net_logits.len(), signs.len(), "a logit a position");
                 (net, convert(&loss_inputs.loss_gradients(&net_logits)))
             }
         };
@@ -74,9 +74,4 @@ impl SumModel {
         net.gradients.extend(terms.gradients);
         net
     }
-}
-
-fn split_inputs(inputs: &BatchInputs) -> (&ActiveRows, &[Arc<TermBatch>]) {
-    let BatchInputs::Both(active, pieces) = inputs else { panic!("a net and terms see both") };
-    (active, pieces)
 }

@@ -22,9 +22,10 @@ const NONE: u32 = u32::MAX;
 
 impl Strips {
     pub fn new(lists: usize, king_buckets: &[u8], kings: usize) -> Self {
-        let length = strip_length(lists);
+        let length = lists.div_ceil(MAX_LISTS).next_multiple_of(ROUND).max(ROUND);
         if kings == 1 {
-            return Self::of_one_king(lists);
+            let starts = vec![0, lists.div_ceil(length) as u32];
+            return Self { length, order: Vec::new(), starts };
         }
         let mut counts = vec![0_usize; kings];
         king_buckets.iter().for_each(|king| counts[usize::from(*king)] += 1);
@@ -44,17 +45,7 @@ impl Strips {
         Self { length, order, starts }
     }
 
-    pub fn of_one_king(lists: usize) -> Self {
-        let length = strip_length(lists);
-        let starts = vec![0, lists.div_ceil(length) as u32];
-        Self { length, order: Vec::new(), starts }
-    }
-
     pub fn strip_count(&self) -> usize {
         self.starts.last().map_or(0, |end| *end as usize)
     }
-}
-
-fn strip_length(lists: usize) -> usize {
-    lists.div_ceil(MAX_LISTS).next_multiple_of(ROUND).max(ROUND)
 }
