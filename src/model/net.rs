@@ -24,8 +24,8 @@ pub struct NetModel {
     pub sets: Vec<SetRows>,
     /// `[N]`
     pub bias: Param<Tensor<1>>,
-    pub head: Vec<Affine>,
-    pub output: Affine,
+    /// Those of [`Architecture::maps`].
+    pub maps: Vec<Affine>,
     #[module(skip)]
     net: Architecture,
     /// Our kernels; None: Burn's tensor operations only, the definition.
@@ -151,12 +151,10 @@ impl NetModel {
             None => device.clone(),
         };
         let array = |kind| net.find_array(kind).expect("every net has it");
-        let affine = |weight, bias| {
-            let weight = load_param(&array(weight), weights, device)?;
-            Ok::<_, WeightsError>(Affine {
-                weight,
-                bias: load_param(&array(bias), weights, device)?,
-            })
+        let affine = |map| {
+            let [weight, bias] = net.parts_of_map(map).map(array);
+            let weight = load_param(&weight, weights, device)?;
+            Ok::<_, WeightsError>(Affine { weight, bias: load_param(&bias, weights, device)? })
         };
         let rows = |set| {
             let optional = |kind| {
@@ -167,13 +165,10 @@ impl NetModel {
             let weight = load_param(&array(ArrayKind::Rows(set)), weights, device)?;
             Ok::<_, WeightsError>(SetRows { weight, factor, psqt })
         };
-        let head = (1..net.maps().len())
-            .map(|i| affine(ArrayKind::Layer(i - 1), ArrayKind::LayerBias(i - 1)));
         Ok(Self {
             sets: (0..net.inputs.sets().len()).map(rows).collect::<Result<_, _>>()?,
             bias: load_param(&array(ArrayKind::AccumulatorBias), weights, device)?,
-            head: head.collect::<Result<_, _>>()?,
-            output: affine(ArrayKind::Output, ArrayKind::OutputBias)?,
+            maps: (0..net.maps().len()).map(affine).collect::<Result<_, _>>()?,
             net: net.clone(),
             fused,
         })
@@ -233,7 +228,7 @@ impl NetModel {
                 Tensor::cat(vec![self.bias.val(), zeros], 0)
             }
         };
-        head::head_outputs(&self.net, &self.head_maps(), sums + bias.unsqueeze(), &lists.buckets)
+        head::head_outputs(&self.net, &self.maps, sums + bias.unsqueeze(), &lists.buckets)
     }
 
     /// Lists the arrays in the order of [`Architecture::list_arrays`], for the fused operations.
@@ -291,11 +286,6 @@ impl NetModel {
             |side| dense_counts(active, side, touched.as_ref(), &device).matmul(rows.clone());
         let side_by_side = Tensor::cat((0..self.net.perspective_count()).map(sums).collect(), 1);
         side_by_side.reshape([active.len() * self.net.perspective_count(), columns])
-    }
-
-    fn head_maps(&self) -> Vec<head::MapTensors> {
-        let maps = self.head.iter().chain([&self.output]);
-        maps.map(|map| [map.weight.val(), map.bias.val()]).collect()
     }
 }
 
