@@ -2,6 +2,8 @@
 //! device computes it from its lists. Units set bits in any order, but the index of a bit is fixed,
 //! so the lists of an input have one order.
 
+use std::ops::Range;
+
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
@@ -29,25 +31,18 @@ pub(super) struct IndexShape {
     pub ordered: bool,
 }
 
-/// The lists of a part in the words of a batch.
-#[derive(Clone, Copy)]
-pub(super) struct ListRange {
-    pub first: usize,
-    pub lists: usize,
-    /// Offset of the order of its strips, which the first strip of each king bucket follows.
-    pub order: usize,
-}
-
 /// Words of bits per cube and input: 1,024 inputs take half of the memory that WGSL guarantees.
 const WORDS: usize = 2;
 
 impl RowIndex {
-    /// Builds the index of a range of the lists `[lists, width]`, which begin at a word of a batch.
+    /// Builds the index of a range of the lists `[lists, width]`, which begin at word `first_word` of
+    /// a batch. `order` is the offset of the order of the range's strips, which the first strip of
+    /// each king bucket follows.
     pub fn new(
         gpu: &Gpu,
-        (batch, lists): (&Buffer, usize),
-        range: ListRange,
-        strips: &Strips,
+        (batch, first_word): (&Buffer, usize),
+        lists: Range<usize>,
+        (strips, order): (&Strips, usize),
         [width, rows]: [usize; 2],
     ) -> Self {
         let inputs = rows / (strips.starts.len() - 1);
@@ -64,10 +59,10 @@ impl RowIndex {
                 CubeDim::new_1d(UNITS as u32),
                 batch.launch_arg(),
                 bits.launch_arg(),
-                lists as u32,
-                range.first as u32,
-                range.lists as u32,
-                range.order as u32,
+                first_word as u32,
+                lists.start as u32,
+                lists.len() as u32,
+                order as u32,
                 cubes as u32,
                 width,
                 shape,

@@ -16,7 +16,7 @@ use super::chunks;
 use super::deep::DeepHead;
 use super::form::{KernelForm, PositionRange, TILE, Tiles, UnitLayout, launch_grid};
 use super::gpu::{Buffer, Gpu};
-use super::index::{ListRange, RowIndex};
+use super::index::RowIndex;
 use super::pairs::{self, PairTables};
 use super::positions::{self, WrittenGradients};
 use super::sets::{self, ColumnRange};
@@ -48,20 +48,13 @@ pub(super) struct CubePass<'a> {
     pub labels: usize,
     /// Offset of the lists.
     lists: usize,
-    /// Inverse of the lists of each part; empty without gradients.
-    inverses: Vec<Inverse>,
+    /// Strips of the lists of each part, and the offset of their order; empty without gradients, or
+    /// if there are other sets than pieces: the GPU sorts their entries.
+    strips: Vec<(Strips, usize)>,
     /// Table of the rows that share each row of a factor, by set.
     sharing: Vec<Option<[usize; 2]>>,
     /// Tables of pairs, if lists contain any.
     pairs: Option<PairTables>,
-}
-
-/// The lists that contain each row.
-enum Inverse {
-    /// For pieces: strips of lists, and their range in the batch. The GPU computes the bits.
-    Strips(Strips, ListRange),
-    /// For other sets: their entries, which the GPU sorts.
-    Entries(Range<usize>),
 }
 
 /// Positions that fit in memory at a time: whole tiles, at least one.
@@ -110,13 +103,8 @@ impl<'a> CubePass<'a> {
         let mut words: Vec<u32> = floats.map(|float| float.to_bits()).collect();
         let labels = words.len();
         words.extend(&tiles.table);
-        let parts = if backward { &tiles.parts[..] } else { &[] };
-        let inverse = |PositionRange { positions, .. }: &PositionRange| {
-            let lists = positions.start * perspectives..positions.end * perspectives;
-            if !net.inputs.is_pieces() {
-                return Inverse::Entries(lists.start * width..lists.end * width);
-            }
-            let range = ListRange { first: lists.start, lists: lists.len(), order: words.len() };
+        let strips_of_part = |part: &PositionRange| {
+            let lists = part.lists(perspectives);
             let king_buckets = match one_hot {
                 OneHot::Lists(active) => active.king_buckets.get(lists.clone()),
                 // Only nets with one king bucket have plans on GPUs.
@@ -124,12 +112,15 @@ impl<'a> CubePass<'a> {
             };
             let kings = net.inputs.kings().bucket_count();
             let strips = Strips::new(lists.len(), king_buckets.unwrap_or_default(), kings);
+            let order = words.len();
             if !strips.order.is_empty() {
                 words.extend(strips.order.iter().chain(&strips.starts));
             }
-            Inverse::Strips(strips, range)
+            (strips, order)
         };
-        let inverses = parts.iter().map(inverse).collect();
+        let has_strips = backward && net.inputs.is_pieces();
+        let parts = tiles.parts.iter().filter(|_| has_strips);
+        let strips = parts.map(strips_of_part).collect();
         let factors = job.kernel.sets.iter().map(|set| {
             let factor = set.factor.as_ref().filter(|_| !net.inputs.is_pieces())?;
             let (table, first) = (words.len(), set.rows.start as u32);
@@ -221,7 +212,7 @@ impl<'a> CubePass<'a> {
             batch,
             labels,
             lists,
-            inverses,
+            strips,
             sharing,
             pairs,
         };
@@ -335,27 +326,24 @@ impl<'a> CubePass<'a> {
         let Self { gpu, form, batch, .. } = self;
         let KernelForm { rows, width, spread, .. } = *form;
         let mut gradients = gpu.empty_buffer(rows * spread.hidden);
-        let parts = self.tiles.parts.iter().zip(&self.inverses);
-        for (i, (part, inverse)) in parts.enumerate() {
+        let (perspectives, words) = (self.listed.perspectives, (batch, self.lists));
+        for (i, part) in self.tiles.parts.iter().enumerate() {
             let list_gradients = compute(part);
             self.finish_stage(KernelStage::Forward);
-            let (strips, range) = match inverse {
-                Inverse::Strips(strips, range) => (strips, range),
-                Inverse::Entries(entries) => {
-                    let lists = (batch, self.lists);
-                    let lists = RowLists::new(gpu, lists, entries.clone(), *form);
-                    self.finish_stage(KernelStage::Index);
-                    let sums = lists.add_up(gpu, &list_gradients, spread);
-                    gradients = if i == 0 { sums } else { add_buffers(gpu, gradients, sums) };
-                    self.finish_stage(KernelStage::Backward);
-                    continue;
-                }
+            let lists = part.lists(perspectives);
+            let Some((strips, order)) = self.strips.get(i) else {
+                let entries = lists.start * width..lists.end * width;
+                let lists = RowLists::new(gpu, words, entries, *form);
+                self.finish_stage(KernelStage::Index);
+                let sums = lists.add_up(gpu, &list_gradients, spread);
+                gradients = if i == 0 { sums } else { add_buffers(gpu, gradients, sums) };
+                self.finish_stage(KernelStage::Backward);
+                continue;
             };
-            let words = (batch, self.lists);
             let RowIndex { shape, strips: count, bits } =
-                RowIndex::new(gpu, words, *range, strips, [width, rows]);
+                RowIndex::new(gpu, words, lists, (strips, *order), [width, rows]);
             self.finish_stage(KernelStage::Index);
-            let (order, adding) = (range.order, i > 0);
+            let (order, adding) = (*order, i > 0);
             // A single strip has all sums.
             let alone = count == 1 && shape.rows == shape.inputs && !adding;
             let sums = match alone {
