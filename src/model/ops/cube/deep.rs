@@ -65,10 +65,8 @@ pub(super) fn compute_gradients(pass: &CubePass, head: &DeepHead) -> FusedGradie
     // The biases of the accumulators, the weights of the first map, the penalty.
     let mut sums_of_parts: Option<Vec<Tensor<1>>> = None;
     let weights = pack_head(pass);
-    let mut part_number = 0;
-    let rows = pass.row_gradients(|part| {
+    let rows = pass.row_gradients(|part_number, part| {
         let tiles = &head.tiles.parts[part_number];
-        part_number += 1;
         let accumulators = sum_accumulators(pass, part);
         let features = first_map_inputs(pass, part, &accumulators);
         let sums = sums_of(&features, &first_map);

@@ -242,7 +242,7 @@ impl<'a> CubePass<'a> {
         let list_gradients = gpu.empty_buffer(largest * perspectives * hidden);
         let tile_sums = gpu.empty_buffer(tiles.len() * form.sum_count());
         let written = WrittenGradients::from_aim(job.aim);
-        let rows = self.row_gradients(|part| {
+        let rows = self.row_gradients(|_, part| {
             self.launch_positions(part, written, &list_gradients, &tile_sums);
             list_gradients.clone()
         });
@@ -322,13 +322,16 @@ impl<'a> CubePass<'a> {
 
     /// Computes the gradients of the accumulators' weights, `[rows, columns]`, from those of the
     /// accumulators of each part, `[positions, perspectives, columns]`, which `compute` returns.
-    pub fn row_gradients(&self, mut compute: impl FnMut(&PositionRange) -> Buffer) -> Buffer {
+    pub fn row_gradients(
+        &self,
+        mut compute: impl FnMut(usize, &PositionRange) -> Buffer,
+    ) -> Buffer {
         let Self { gpu, form, batch, .. } = self;
         let KernelForm { rows, width, spread, .. } = *form;
         let mut gradients = gpu.empty_buffer(rows * spread.hidden);
         let (perspectives, words) = (self.listed.perspectives, (batch, self.lists));
         for (i, part) in self.tiles.parts.iter().enumerate() {
-            let list_gradients = compute(part);
+            let list_gradients = compute(i, part);
             self.finish_stage(KernelStage::Forward);
             let lists = part.lists(perspectives);
             let Some((strips, order)) = self.strips.get(i) else {
