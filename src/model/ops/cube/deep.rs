@@ -96,10 +96,7 @@ pub(super) fn compute_gradients(pass: &CubePass, head: &DeepHead) -> FusedGradie
         });
         list_gradients
     });
-    let parts = head.tiles.runs.len() / net.buckets;
-    let by_bucket_and_part = sums::sum_runs(gpu, &tile_sums, &head.tiles.runs, count);
-    let runs: Vec<_> = (0..net.buckets).map(|i| i * parts..(i + 1) * parts).collect();
-    let by_bucket = sums::sum_runs(gpu, &by_bucket_and_part, &runs, count);
+    let by_bucket = sums::sum_buckets(gpu, &tile_sums, &head.tiles, net.buckets, count);
     let losses = sums::of_all(gpu, &by_bucket, net.buckets, count);
     let by_bucket = gpu.tensor(by_bucket, [net.buckets, count]);
     let mut loss = gpu.tensor(losses, [count]).narrow(0, count - 1, 1);

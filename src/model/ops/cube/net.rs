@@ -246,10 +246,7 @@ impl<'a> CubePass<'a> {
             self.launch_positions(part, written, &list_gradients, &tile_sums);
             list_gradients.clone()
         });
-        let parts = tiles.runs.len() / buckets;
-        let by_bucket_and_part = sums::sum_runs(gpu, &tile_sums, &tiles.runs, form.sum_count());
-        let runs: Vec<_> = (0..buckets).map(|i| i * parts..(i + 1) * parts).collect();
-        let sums = sums::sum_runs(gpu, &by_bucket_and_part, &runs, form.sum_count());
+        let sums = sums::sum_buckets(gpu, &tile_sums, tiles, buckets, form.sum_count());
         let share = 1.0 / batch as f32;
         let FinalSums { output, bias, output_bias, loss } =
             FinalSums::new(gpu, &sums, share, buckets, perspectives * hidden, hidden);

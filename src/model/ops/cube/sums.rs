@@ -5,7 +5,7 @@ use std::ops::Range;
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::form::{UnitLayout, launch_grid};
+use super::form::{Tiles, UnitLayout, launch_grid};
 use super::gpu::{Buffer, Gpu};
 use super::index::{BitRound, IndexShape};
 use crate::model::ops::strips::ROUND;
@@ -142,8 +142,22 @@ pub(super) fn rows_of_strips(
 const ROWS: usize = 32;
 const UNITS: usize = 128;
 
+/// Sums the tiles of each bucket, `[tiles, width]` to `[buckets, width]`, part by part.
+pub(super) fn sum_buckets(
+    gpu: &Gpu,
+    from: &Buffer,
+    tiles: &Tiles,
+    buckets: usize,
+    width: usize,
+) -> Buffer {
+    let parts = tiles.runs.len() / buckets;
+    let by_part = sum_runs(gpu, from, &tiles.runs, width);
+    let runs: Vec<_> = (0..buckets).map(|i| i * parts..(i + 1) * parts).collect();
+    sum_runs(gpu, &by_part, &runs, width)
+}
+
 /// Sums of runs of rows, `[rows, width]` to `[runs, width]`, in an order fixed by the lengths.
-pub(super) fn sum_runs(gpu: &Gpu, from: &Buffer, runs: &[Range<usize>], width: usize) -> Buffer {
+fn sum_runs(gpu: &Gpu, from: &Buffer, runs: &[Range<usize>], width: usize) -> Buffer {
     let (mut from, mut runs) = (from.clone(), runs.to_vec());
     while runs.iter().enumerate().any(|(i, run)| *run != (i..i + 1)) {
         let (mut groups, mut next) = (Vec::new(), Vec::with_capacity(runs.len()));
