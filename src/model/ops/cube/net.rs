@@ -21,7 +21,7 @@ use super::pairs::{self, PairTables};
 use super::positions::{self, WrittenGradients};
 use super::sets::{self, ColumnRange};
 use super::sort::RowLists;
-use super::sums::{self, FinalSums};
+use super::sums;
 use crate::architecture::{ArrayKind, PIECES};
 use crate::batch::{Indices, ListShape, OneHot, with_vector};
 use crate::loss::Loss;
@@ -248,8 +248,8 @@ impl<'a> CubePass<'a> {
         });
         let sums = sums::sum_buckets(gpu, &tile_sums, tiles, buckets, form.sum_count());
         let share = 1.0 / batch as f32;
-        let FinalSums { output, bias, output_bias, loss } =
-            FinalSums::new(gpu, &sums, share, buckets, perspectives * hidden, hidden);
+        let [output, bias, output_bias, loss] =
+            sums::split_sums(gpu, &sums, share, buckets, perspectives * hidden, hidden);
         self.finish_stage(KernelStage::Backward);
         let others = [
             (ArrayKind::AccumulatorBias, bias),

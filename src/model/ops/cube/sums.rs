@@ -244,54 +244,42 @@ fn sum_of_groups(
     }
 }
 
-/// Sums over the tiles of each bucket, one array each; the loss becomes a mean.
-pub(super) struct FinalSums {
-    /// `[buckets, outputs]`
-    pub output: Buffer,
-    /// `[hidden]`
-    pub bias: Buffer,
-    /// `[buckets]`
-    pub output_bias: Buffer,
-    /// `[1]`
-    pub loss: Buffer,
-}
-
-impl FinalSums {
-    /// Computes them from `[buckets, outputs + hidden + 2]`.
-    pub fn new(
-        gpu: &Gpu,
-        from: &Buffer,
-        share: f32,
-        buckets: usize,
-        outputs: usize,
-        hidden: usize,
-    ) -> Self {
-        let [output, bias, output_bias, loss] =
-            [buckets * outputs, hidden, buckets, 1].map(|len| gpu.empty_buffer(len));
-        // SAFETY: the kernel reads and writes within the shapes of its buffers.
-        unsafe {
-            last::launch_unchecked(
-                &gpu.client,
-                launch_grid((outputs + hidden + 2).div_ceil(UNITS)),
-                CubeDim::new_1d(UNITS as u32),
-                from.launch_arg(),
-                output.launch_arg(),
-                bias.launch_arg(),
-                output_bias.launch_arg(),
-                loss.launch_arg(),
-                buckets as u32,
-                share,
-                outputs,
-                hidden,
-            );
-        }
-        Self { output, bias, output_bias, loss }
+/// Splits the sums of the tiles of each bucket, `[buckets, outputs + hidden + 2]`: the gradients of
+/// the output weights, `[buckets, outputs]`, of the biases, `[hidden]`, and of the output's biases,
+/// `[buckets]`, and the loss, `[1]`, times `share`.
+pub(super) fn split_sums(
+    gpu: &Gpu,
+    from: &Buffer,
+    share: f32,
+    buckets: usize,
+    outputs: usize,
+    hidden: usize,
+) -> [Buffer; 4] {
+    let [output, bias, output_bias, loss] =
+        [buckets * outputs, hidden, buckets, 1].map(|len| gpu.empty_buffer(len));
+    // SAFETY: the kernel reads and writes within the shapes of its buffers.
+    unsafe {
+        split::launch_unchecked(
+            &gpu.client,
+            launch_grid((outputs + hidden + 2).div_ceil(UNITS)),
+            CubeDim::new_1d(UNITS as u32),
+            from.launch_arg(),
+            output.launch_arg(),
+            bias.launch_arg(),
+            output_bias.launch_arg(),
+            loss.launch_arg(),
+            buckets as u32,
+            share,
+            outputs,
+            hidden,
+        );
     }
+    [output, bias, output_bias, loss]
 }
 
-/// See [`FinalSums`]. Each unit computes a column.
+/// See [`split_sums`]. Each unit computes a column.
 #[cube(launch_unchecked)]
-fn last(
+fn split(
     from: &[f32],
     output: &mut [f32],
     bias: &mut [f32],
