@@ -16,7 +16,7 @@ use super::chunks;
 use super::deep::DeepHead;
 use super::form::{KernelForm, PositionRange, TILE, Tiles, UnitLayout, launch_grid};
 use super::gpu::{Buffer, Gpu};
-use super::index::RowIndex;
+use super::index;
 use super::pairs::{self, PairTables};
 use super::positions::{self, WrittenGradients};
 use super::sets::{self, ColumnRange};
@@ -340,10 +340,10 @@ impl<'a> CubePass<'a> {
                 self.finish_stage(KernelStage::Backward);
                 continue;
             };
-            let RowIndex { shape, strips: count, bits } =
-                RowIndex::new(gpu, words, lists, (strips, *order), [width, rows]);
+            let (shape, bits) =
+                index::find_bits(gpu, words, lists, (strips, *order), [width, rows]);
             self.finish_stage(KernelStage::Index);
-            let (order, adding) = (*order, i > 0);
+            let (count, order, adding) = (strips.strip_count(), *order, i > 0);
             // A single strip has all sums.
             let alone = count == 1 && shape.rows == shape.inputs && !adding;
             let sums = match alone {

@@ -19,7 +19,7 @@ const ABREAST: u32 = 8;
 ///
 /// # Buffers
 /// - `gradients`: `[lists, hidden]`
-/// - `bits`: `RowIndex::bits`
+/// - `bits`: see [`find_bits`](super::index::find_bits)
 /// - `batch`: from `order` on, the list of each slot of the strips, if they are ordered
 #[cube(launch_unchecked)]
 pub(super) fn strips(
