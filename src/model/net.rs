@@ -92,7 +92,7 @@ impl Fused {
         done: Option<Done<'a>>,
     ) -> KernelJob<'a> {
         let Self { kernel, memory, room } = self;
-        KernelJob { kernel, inputs, touched, aim, memory: memory.clone(), room: *room, done }
+        KernelJob { kernel, inputs, touched, aim, memory, room: *room, done }
     }
 
     /// Returns touched rows by the numbers of their arrays.

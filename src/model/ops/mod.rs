@@ -37,7 +37,7 @@ pub struct KernelJob<'a> {
     pub touched: Option<&'a RowSet>,
     /// Numbers `[batch]`; empty for logits.
     pub aim: Aim<'a>,
-    pub memory: StepMemory,
+    pub memory: &'a StepMemory,
     /// Maximum bytes from accumulators' gradients on, and of cached lists; batches are split.
     pub room: usize,
     pub done: Option<Done<'a>>,

@@ -141,17 +141,14 @@ impl<'a> CubePass<'a> {
             (batch, lists)
         };
         let (batch, lists, pairs) = match one_hot {
-            OneHot::Plans(plans) => {
-                chunks::with_chunks(&gpu, &job.memory, perspectives, |chunks| {
-                    let tables =
-                        pairs.map(|pairs| chunks.pair_sums(pairs).write_tables(&mut words));
-                    let table = words.len();
-                    words.extend(chunks.position_slots(plans, job.room));
-                    let (batch, lists) = send(words);
-                    chunks.gather_lists(&batch, [table, lists], &listed);
-                    (batch, lists, tables)
-                })
-            }
+            OneHot::Plans(plans) => chunks::with_chunks(&gpu, job.memory, perspectives, |chunks| {
+                let tables = pairs.map(|pairs| chunks.pair_sums(pairs).write_tables(&mut words));
+                let table = words.len();
+                words.extend(chunks.position_slots(plans, job.room));
+                let (batch, lists) = send(words);
+                chunks.gather_lists(&batch, [table, lists], &listed);
+                (batch, lists, tables)
+            }),
             _ => {
                 let (batch, lists) = send(words);
                 let rows = with_vector!(&one_hot.lists().indices, rows => {
