@@ -11,7 +11,7 @@ pub use activation::{Activation, Curve};
 pub use buckets::{BucketChoice, BucketTable, Buckets, CustomBuckets};
 pub use fixed_point::{FixedMap, FixedPoint, FixedValue, LayerIntegers, convert_unit};
 pub use form::{LayerForm, NetForm, default_sets, is_pieces};
-pub use graph::{Graph, Node};
+pub use graph::{Graph, HeadNode, Node};
 pub use operation::{
     CodeContext, CodeValue, Combination, GraphArithmetic, Operation, ValueRows, ValueRowsMut,
     multiply_halves,

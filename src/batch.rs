@@ -33,12 +33,6 @@ pub struct RankShare {
     pub size: usize,
 }
 
-impl Default for RankShare {
-    fn default() -> Self {
-        Self::ALL
-    }
-}
-
 impl RankShare {
     pub const ALL: Self = Self { rank: 0, size: 1 };
 
@@ -112,6 +106,14 @@ impl BatchInputs {
             BatchInputs::First(first_views) => OneHot::First(first_views),
             BatchInputs::Terms(_) => panic!("a net takes one-hot inputs, not handcrafted terms"),
         }
+    }
+
+    /// Panics without handcrafted terms.
+    pub fn terms(&self) -> &[Arc<TermBatch>] {
+        let (BatchInputs::Terms(pieces) | BatchInputs::Both(_, pieces)) = self else {
+            panic!("handcrafted terms are no one-hot inputs");
+        };
+        pieces
     }
 }
 

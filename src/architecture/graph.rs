@@ -32,6 +32,13 @@ struct NodeInput {
     is_last: bool,
 }
 
+/// A node from the sums of the first map on; inputs are indices of such nodes.
+pub struct HeadNode {
+    pub operation: Operation,
+    pub inputs: Vec<usize>,
+    pub width: usize,
+}
+
 impl Node {
     /// The nodes whose values are the inputs. Panics if the accumulators are.
     pub fn input_nodes(&self) -> impl ExactSizeIterator<Item = usize> {
@@ -179,6 +186,27 @@ impl Architecture {
 impl Graph {
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// The nodes that kernels walk: the first map, the piece-square values, and all that follow. The
+    /// first map has no inputs here.
+    pub fn head_nodes(&self) -> Vec<HeadNode> {
+        let is_first = |node: &Node| node.operation == Operation::Affine(0);
+        let first = self.nodes.iter().position(is_first).expect("a net has an output");
+        let nodes = self.nodes.iter().enumerate();
+        let is_psqt = |(_, node): &(usize, &Node)| node.operation == Operation::PieceSquares;
+        let (psqt, others) = (nodes.clone().filter(is_psqt), nodes.skip(first));
+        let nodes: Vec<(usize, &Node)> =
+            others.clone().take(1).chain(psqt).chain(others.skip(1)).collect();
+        let head_node = |&(_, node): &(usize, &Node)| {
+            let index_of = |input: usize| nodes.iter().position(|(number, _)| *number == input);
+            let inputs = match node.operation {
+                Operation::PieceSquares | Operation::Affine(0) => Vec::new(),
+                _ => node.input_nodes().filter_map(index_of).collect(),
+            };
+            HeadNode { operation: node.operation.clone(), inputs, width: node.width }
+        };
+        nodes.iter().map(head_node).collect()
     }
 
     pub fn layer_width(&self, layer: usize) -> usize {

@@ -74,14 +74,10 @@ impl Indices {
         if is_wide { Indices::U32(vec![0; len]) } else { Indices::U16(vec![0; len]) }
     }
 
-    pub fn with_width(is_wide: bool) -> Self {
-        if is_wide { Indices::U32(Vec::new()) } else { Indices::U16(Vec::new()) }
-    }
-
     /// Switches to 32 bits or 16. If the width stays, so do the numbers, which callers overwrite.
     pub fn set_wide(&mut self, is_wide: bool) {
         if matches!(self, Indices::U32(_)) != is_wide {
-            *self = Self::with_width(is_wide);
+            *self = Self::zeros(is_wide, 0);
         }
     }
 

@@ -103,13 +103,11 @@ impl InputPairs {
             }
         }
         let (mut parents, mut multiples) = (Vec::new(), Vec::new());
-        if net.inputs.has_repeats() {
-            multiples
-                .extend(largest_counts(inputs, &samples).into_iter().map(|largest| (0, largest)));
-        }
-        for (row, (double, largest)) in multiples.iter_mut().enumerate() {
-            *double = (inputs + parents.len()) as u32;
-            for multiple in 2..=*largest {
+        let has_repeats = net.inputs.has_repeats();
+        let largest = if has_repeats { largest_counts(inputs, &samples) } else { Vec::new() };
+        for (row, largest) in largest.into_iter().enumerate() {
+            multiples.push(((inputs + parents.len()) as u32, largest));
+            for multiple in 2..=largest {
                 let previous = if multiple == 2 { row } else { inputs + parents.len() - 1 };
                 parents.push([previous as u32, row as u32]);
             }

@@ -74,15 +74,15 @@ impl<'a> Aim<'a> {
         }
     }
 
-    /// Computes the objective, or the share of logits from index `first` on, by Burn's operations.
-    /// It is a product of matrices, as Burn's `sum` adds in the order in which threads finish.
-    pub(super) fn objective_of(self, logits: Tensor<1>, first: usize) -> Tensor<1> {
-        let (positions, device) = (logits.dims()[0], logits.device());
-        let tensor = |all: &[f32]| Tensor::<1>::from_data(&all[first..first + positions], &device);
+    /// Computes the objective by Burn's operations. It is a product of matrices, as Burn's `sum` adds
+    /// in the order in which threads finish.
+    fn objective_of(self, logits: Tensor<1>) -> Tensor<1> {
+        let ([positions], device) = (logits.dims(), logits.device());
+        let tensor = |numbers: &[f32]| Tensor::<1>::from_data(numbers, &device);
         let numbers = tensor(self.target_numbers()); // [batch]
         let (left, right, divisor) = match self.loss_inputs() {
             None => (logits, numbers, 1),
-            Some(LossInputs { targets, base, weights, loss, .. }) => {
+            Some(LossInputs { base, weights, loss, .. }) => {
                 let logits = if base.is_empty() { logits } else { logits + tensor(base) };
                 let errors = sigmoid(logits.clone()) - numbers.clone();
                 let factors = match weights {
@@ -100,7 +100,7 @@ impl<'a> Aim<'a> {
                         (logits.clone().clamp_min(0.0) - numbers * logits + small, factors)
                     }
                 };
-                (left, right, targets.len())
+                (left, right, positions)
             }
         };
         let right = right.reshape([positions, 1]);
@@ -117,11 +117,10 @@ pub struct HeadOutputs {
 }
 
 impl Aim<'_> {
-    /// Computes the objective of a net, or the share of positions from index `first` on, including
-    /// the penalty of activations.
-    pub(super) fn of_head(self, outputs: HeadOutputs, first: usize) -> Tensor<1> {
+    /// Computes the objective of a net, including the penalty of activations.
+    pub(super) fn objective_of_head(self, outputs: HeadOutputs) -> Tensor<1> {
         let HeadOutputs { logits, activations } = outputs;
-        let objective = self.objective_of(logits, first);
+        let objective = self.objective_of(logits);
         let Some(activations) = activations.filter(|_| self.sparsity_weight() != 0.0) else {
             return objective;
         };
@@ -129,7 +128,7 @@ impl Aim<'_> {
         let ones = |count: usize| Tensor::<1>::ones([count], &device);
         let by_feature = ones(positions).unsqueeze_dim::<2>(0).matmul(activations); // [1, features]
         let sum = by_feature.matmul(ones(features).unsqueeze_dim(1)).reshape([1]);
-        objective + sum * (self.sparsity_weight() / (self.target_numbers().len() * features) as f32)
+        objective + sum * (self.sparsity_weight() / (positions * features) as f32)
     }
 }
 

@@ -6,10 +6,8 @@ use std::ops::Range;
 use burn::tensor::{Tensor, TensorData, activation::relu};
 
 use super::aim::HeadOutputs;
+use super::net::Affine;
 use crate::architecture::{Architecture, Combination, Curve, GraphArithmetic, Operation};
-
-/// Weights, `[buckets * outputs * inputs]`, and biases, `[buckets * outputs]`, of an affine map.
-pub type MapTensors = [Tensor<1>; 2];
 
 /// Computes the outputs before the sigmoid, one per position, and the inputs of the first map.
 ///
@@ -19,7 +17,7 @@ pub type MapTensors = [Tensor<1>; 2];
 /// - `buckets`: `[batch]`, or empty for one bucket
 pub fn head_outputs(
     net: &Architecture,
-    maps: &[MapTensors],
+    maps: &[Affine],
     accumulators: Tensor<2>,
     buckets: &[u8],
 ) -> HeadOutputs {
@@ -45,7 +43,7 @@ pub fn head_outputs(
 /// Tensors `[batch, values]`.
 struct TensorArithmetic<'a> {
     net: &'a Architecture,
-    maps: &'a [MapTensors],
+    maps: &'a [Affine],
     /// `[batch, buckets, 1]`, one at a position's bucket.
     chosen: Tensor<3>,
 }
@@ -105,11 +103,12 @@ impl GraphArithmetic for TensorArithmetic<'_> {
     }
 
     fn apply_map(&self, map: usize, x: Tensor<2>) -> Tensor<2> {
-        let [weight, bias] = &self.maps[map];
+        let Affine { weight, bias } = &self.maps[map];
+        let (weight, bias) = (weight.val(), bias.val());
         let ([batch, inputs], [_, buckets, _]) = (x.dims(), self.chosen.dims());
         let outputs = bias.dims()[0] / buckets;
-        let weight = weight.clone().reshape([buckets * outputs, inputs]);
-        let all = x.matmul(weight.transpose()) + bias.clone().unsqueeze(); // all buckets
+        let weight = weight.reshape([buckets * outputs, inputs]);
+        let all = x.matmul(weight.transpose()) + bias.unsqueeze(); // all buckets
         let all = all.reshape([batch, buckets, outputs]) * self.chosen.clone();
         all.sum_dim(1).reshape([batch, outputs])
     }

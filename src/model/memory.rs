@@ -49,7 +49,7 @@ pub fn bytes_on_gpu(net: &Architecture, batch: usize, states: usize, room: usize
     let lists = part * perspectives;
     let sums = match net.inputs.is_pieces() {
         true => {
-            let strips = Strips::of_one_king(lists).strip_count() + rows / PIECES;
+            let strips = Strips::new(lists, &[], 1).strip_count() + rows / PIECES;
             strips * PIECES * columns + lists * PIECES / 32
         }
         // Segments of rows, and buffers of the sort.

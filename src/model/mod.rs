@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
-use burn::tensor::{Int, Tensor, TensorData};
+use burn::tensor::{Tensor, TensorData};
 
 pub use burn::tensor::Device;
 
@@ -29,7 +29,7 @@ pub use ops::cpu::{Precision, SimdLevel};
 pub use sum::SumModel;
 
 use crate::architecture::{Architecture, ArrayKind, NetArray};
-use crate::batch::{ActiveRows, Batch, BatchInputs, RowSet, TermBatch};
+use crate::batch::{ActiveRows, Batch, BatchInputs, RowSet};
 use crate::weights::{Weights, WeightsError};
 
 pub struct LossGradients {
@@ -100,7 +100,7 @@ impl Model {
     pub fn logits(&self, inputs: &BatchInputs) -> Tensor<1> {
         match self {
             Model::Net(model) => model.logits(inputs),
-            Model::Hce(model) => model.logits(term_blocks(inputs)),
+            Model::Hce(model) => model.logits(inputs.terms()),
             Model::Sum(model) => model.logits(inputs),
         }
     }
@@ -110,17 +110,14 @@ impl Model {
     pub fn loss_gradients(&self, inputs: &BatchInputs, aim: Aim) -> LossGradients {
         match self {
             Model::Net(model) => model.loss_gradients(inputs, aim, None),
-            Model::Hce(model) => model.loss_gradients(term_blocks(inputs), aim),
+            Model::Hce(model) => model.loss_gradients(inputs.terms(), aim),
             Model::Sum(model) => model.loss_gradients(inputs, aim),
         }
     }
 
     /// Returns the rows that inputs touch, as in [`LossGradients`].
     pub fn touched_rows(&self, inputs: &BatchInputs) -> TouchedRows {
-        match self {
-            Model::Net(net) | Model::Sum(SumModel { net, .. }) => net.touched_rows(inputs),
-            Model::Hce(_) => TouchedRows::default(),
-        }
+        self.net().map_or_else(TouchedRows::default, |net| net.touched_rows(inputs))
     }
 
     /// Copies the model with weights rounded as in a net's file, half away from 0. `units` are
@@ -156,24 +153,14 @@ impl Model {
 
     /// Returns the factor of each row, flat, by the number of the array of rows.
     fn factors_of_rows(&self) -> BTreeMap<u64, Tensor<1>> {
-        let (mut factors_of_rows, net) = (BTreeMap::new(), self.architecture());
-        let factors = net.into_iter().flat_map(|net| {
-            (0..net.inputs.sets().len()).filter(|set| net.inputs.factor_rows(*set) > 0)
+        let Some(net) = self.net() else { return BTreeMap::new() };
+        let sets = net.sets.iter().zip(net.architecture().inputs.sets()).enumerate();
+        let factors = sets.filter_map(|(number, (rows, set))| {
+            let all: Vec<i32> = (0..set.row_count() as i32).collect();
+            let factor = inner_tensor(rows.factor_of_rows(set, &all)?);
+            Some((net::array_id(ArrayKind::Rows(number)), flatten(factor)))
         });
-        let factors: Vec<usize> = factors.collect();
-        self.visit_arrays(|id, values| {
-            let Some(net) = net else { return };
-            let set = factors.iter().find(|set| net::array_id(ArrayKind::Factor(**set)) == id);
-            let Some(&number) = set else { return };
-            let set = &net.inputs.sets()[number];
-            let indices: Vec<i32> = (0..set.row_count() as u32)
-                .map(|row| set.factor_row(row).unwrap_or(0) as i32)
-                .collect();
-            let indices = Tensor::<1, Int>::from_data(&indices[..], &values.device());
-            let rows = values.reshape([set.factor_rows(), net.hidden]).select(0, indices);
-            factors_of_rows.insert(net::array_id(ArrayKind::Rows(number)), flatten(rows));
-        });
-        factors_of_rows
+        factors.collect()
     }
 
     /// Copies the parameters to the host, in the form of [`Model::new`].
@@ -202,15 +189,15 @@ impl Model {
         weights
     }
 
-    fn architecture(&self) -> Option<&Architecture> {
+    fn net(&self) -> Option<&NetModel> {
         match self {
-            Model::Net(net) | Model::Sum(SumModel { net, .. }) => Some(net.architecture()),
+            Model::Net(net) | Model::Sum(SumModel { net, .. }) => Some(net),
             Model::Hce(_) => None,
         }
     }
 
     pub(crate) fn list_arrays(&self) -> NumberedTensors {
-        let net = self.architecture().map_or(Vec::new(), Architecture::list_arrays).into_iter();
+        let net = self.net().map_or(Vec::new(), |net| net.architecture().list_arrays()).into_iter();
         let net =
             net.map(|NetArray { kind, name, shape, .. }| (net::array_id(kind), (name, shape)));
         match self {
@@ -230,13 +217,6 @@ impl Model {
     pub(crate) fn map_arrays(self, change: impl FnMut(u64, Tensor<1>) -> Tensor<1>) -> Self {
         self.map(&mut MapArrays(change))
     }
-}
-
-fn term_blocks(inputs: &BatchInputs) -> &[Arc<TermBatch>] {
-    let BatchInputs::Terms(pieces) = inputs else {
-        panic!("handcrafted terms are no one-hot inputs");
-    };
-    pieces
 }
 
 struct VisitArrays<F>(F);

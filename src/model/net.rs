@@ -1,7 +1,6 @@
 //! Nets as Burn modules that mirror their definition, and their fused operations.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 
 use burn::backend::Dispatch;
 use burn::module::{Module, Param};
@@ -10,8 +9,8 @@ use rand_distr::{Distribution, Normal};
 use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 
 use super::aim::HeadOutputs;
-use super::ops::cpu::{Kernel, Precision, Scratch, SimdLevel};
-use super::ops::{Done, FusedOps, GradientMemory, KernelJob, TensorArrays};
+use super::ops::cpu::{Kernel, Precision, SimdLevel};
+use super::ops::{Done, FusedOps, KernelJob, StepMemory, TensorArrays};
 use super::{
     Aim, Compute, LossGradients, TouchedRows, VisitArrays, collect_gradients, dense_counts, head,
 };
@@ -25,21 +24,13 @@ pub struct NetModel {
     pub sets: Vec<SetRows>,
     /// `[N]`
     pub bias: Param<Tensor<1>>,
-    pub head: Vec<Affine>,
-    pub output: Affine,
+    /// Those of [`Architecture::maps`].
+    pub maps: Vec<Affine>,
     #[module(skip)]
     net: Architecture,
+    /// Our kernels; None: Burn's tensor operations only, the definition.
     #[module(skip)]
-    route: Route,
-}
-
-#[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "a model has one route")]
-enum Route {
-    /// Burn's tensor operations only: the definition.
-    Plain,
-    /// Our kernels.
-    Fused(Fused),
+    fused: Option<Fused>,
 }
 
 /// Weights `[buckets * outputs * inputs]` and biases `[buckets * outputs]`.
@@ -58,41 +49,50 @@ pub struct SetRows {
     pub psqt: Option<Param<Tensor<2>>>,
 }
 
-#[derive(Clone)]
-struct Fused {
-    kernel: Kernel,
-    scratch: Arc<Mutex<Scratch>>,
-    gradients: GradientMemory,
-    room: usize,
-}
-
-impl Route {
-    fn new(net: &Architecture, compute: Compute) -> Self {
-        let (level, precision, room) = match compute {
-            Compute::Plain => return Route::Plain,
-            Compute::Fused { level, precision } => (level, precision, usize::MAX),
-            // The level applies to a processor only.
-            Compute::Gpu { room } => (SimdLevel::Portable, Precision::F32, room),
-        };
-        let kernel = Kernel::new(net, precision, level);
-        // GPUs sum gradients of all rows.
-        let kernel =
-            if matches!(compute, Compute::Gpu { .. }) { kernel.without_sparsity() } else { kernel };
-        let (scratch, gradients) = Default::default();
-        Route::Fused(Fused { kernel, scratch, gradients, room })
+impl SetRows {
+    /// Returns the factor of each of these rows, `[rows, N]`, or zeros; None without a factor.
+    pub(super) fn factor_of_rows(&self, set: &Set, rows: &[i32]) -> Option<Tensor<2>> {
+        let factor = self.factor.as_ref()?.val();
+        let number = |row: &i32| set.factor_row(*row as u32).map_or(-1, |number| number as i32);
+        let all: Vec<i32> = rows.iter().map(number).collect();
+        let numbers = Tensor::<1, Int>::from_data(&all[..], &factor.device());
+        let factors = factor.select(0, numbers.clone().clamp_min(0));
+        Some(match all.contains(&-1) {
+            true => factors * numbers.greater_equal_elem(0).float().unsqueeze_dim(1),
+            false => factors,
+        })
     }
 }
 
+#[derive(Clone)]
+struct Fused {
+    kernel: Kernel,
+    memory: StepMemory,
+    room: usize,
+}
+
 impl Fused {
+    fn new(net: &Architecture, compute: Compute) -> Option<Self> {
+        let (kernel, room) = match compute {
+            Compute::Plain => return None,
+            Compute::Fused { level, precision } => (Kernel::new(net, precision, level), usize::MAX),
+            Compute::Gpu { room } => {
+                // The level applies to a processor only; GPUs sum gradients of all rows.
+                let kernel = Kernel::new(net, Precision::F32, SimdLevel::Portable);
+                (kernel.without_sparsity(), room)
+            }
+        };
+        Some(Self { kernel, memory: StepMemory::default(), room })
+    }
+
     fn fused_job<'a>(
         &'a self,
         (inputs, touched): (&'a BatchInputs, Option<&'a RowSet>),
         aim: Aim<'a>,
         done: Option<Done<'a>>,
     ) -> KernelJob<'a> {
-        let Self { kernel, room, .. } = self;
-        let (scratch, gradients) = (self.scratch.clone(), self.gradients.clone());
-        KernelJob { kernel, inputs, touched, aim, scratch, gradients, room: *room, done }
+        let Self { kernel, memory, room } = self;
+        KernelJob { kernel, inputs, touched, aim, memory, room: *room, done }
     }
 
     /// Returns touched rows by the numbers of their arrays.
@@ -144,19 +144,17 @@ impl NetModel {
             };
             Ok(super::new_param(array_id(array.kind), values.to_vec(), shape, device))
         }
-        let route = Route::new(net, compute);
+        let fused = Fused::new(net, compute);
         // Burn drops the nodes of its graph in backward passes, which fused operations never do.
-        let device = &match route {
-            Route::Fused(_) => device.clone().without_autodiff(),
-            _ => device.clone(),
+        let device = &match fused {
+            Some(_) => device.clone().without_autodiff(),
+            None => device.clone(),
         };
         let array = |kind| net.find_array(kind).expect("every net has it");
-        let affine = |weight, bias| {
-            let weight = load_param(&array(weight), weights, device)?;
-            Ok::<_, WeightsError>(Affine {
-                weight,
-                bias: load_param(&array(bias), weights, device)?,
-            })
+        let affine = |map| {
+            let [weight, bias] = net.parts_of_map(map).map(array);
+            let weight = load_param(&weight, weights, device)?;
+            Ok::<_, WeightsError>(Affine { weight, bias: load_param(&bias, weights, device)? })
         };
         let rows = |set| {
             let optional = |kind| {
@@ -167,15 +165,12 @@ impl NetModel {
             let weight = load_param(&array(ArrayKind::Rows(set)), weights, device)?;
             Ok::<_, WeightsError>(SetRows { weight, factor, psqt })
         };
-        let head = (1..net.maps().len())
-            .map(|i| affine(ArrayKind::Layer(i - 1), ArrayKind::LayerBias(i - 1)));
         Ok(Self {
             sets: (0..net.inputs.sets().len()).map(rows).collect::<Result<_, _>>()?,
             bias: load_param(&array(ArrayKind::AccumulatorBias), weights, device)?,
-            head: head.collect::<Result<_, _>>()?,
-            output: affine(ArrayKind::Output, ArrayKind::OutputBias)?,
+            maps: (0..net.maps().len()).map(affine).collect::<Result<_, _>>()?,
             net: net.clone(),
-            route,
+            fused,
         })
     }
 
@@ -184,12 +179,11 @@ impl NetModel {
     }
 
     pub fn logits(&self, inputs: &BatchInputs) -> Tensor<1> {
-        if let Route::Fused(fused) = &self.route {
+        if let Some(fused) = &self.fused {
             let job = fused.fused_job((inputs, None), Aim::Targets(&[]), None);
             return Tensor::from_dispatch(Dispatch::net_logits(self.list_arrays(), job));
         }
-        let lists = inputs.one_hot().lists();
-        self.outputs_of(self.dense_sums(lists), &lists.buckets).logits
+        self.plain_outputs(inputs).logits
     }
 
     /// Computes loss and gradients; on a GPU `done` is called after each stage.
@@ -199,16 +193,11 @@ impl NetModel {
         aim: Aim,
         done: Option<Done>,
     ) -> LossGradients {
-        let fused = match &self.route {
-            Route::Fused(fused) => fused,
-            Route::Plain => {
-                let lists = inputs.one_hot().lists();
-                let outputs = self.outputs_of(self.dense_sums(lists), &lists.buckets);
-                let loss = aim.of_head(outputs, 0);
-                let gradients = collect_gradients(&mut loss.backward(), self);
-                let (loss, touched) = (loss.inner(), TouchedRows::default());
-                return LossGradients { loss, gradients, touched };
-            }
+        let Some(fused) = &self.fused else {
+            let loss = aim.objective_of_head(self.plain_outputs(inputs));
+            let gradients = collect_gradients(&mut loss.backward(), self);
+            let (loss, touched) = (loss.inner(), TouchedRows::default());
+            return LossGradients { loss, gradients, touched };
         };
         let touched = fused.kernel.find_touched(inputs.one_hot());
         let job = fused.fused_job((inputs, touched.as_ref()), aim, done);
@@ -224,12 +213,14 @@ impl NetModel {
     }
 
     pub fn touched_rows(&self, inputs: &BatchInputs) -> TouchedRows {
-        let Route::Fused(fused) = &self.route else { return TouchedRows::default() };
+        let Some(fused) = &self.fused else { return TouchedRows::default() };
         fused.touched_rows(fused.kernel.find_touched(inputs.one_hot()).as_ref())
     }
 
-    /// Computes the outputs of the head from sums of weights, `[lists, columns]`.
-    fn outputs_of(&self, sums: Tensor<2>, buckets: &[u8]) -> HeadOutputs {
+    /// Computes the outputs of the head by tensor operations.
+    fn plain_outputs(&self, inputs: &BatchInputs) -> HeadOutputs {
+        let lists = inputs.one_hot().lists();
+        let sums = self.dense_sums(lists);
         let bias = match self.net.psqt_columns() {
             0 => self.bias.val(),
             columns => {
@@ -237,7 +228,7 @@ impl NetModel {
                 Tensor::cat(vec![self.bias.val(), zeros], 0)
             }
         };
-        head::head_outputs(&self.net, &self.head_maps(), sums + bias.unsqueeze(), buckets)
+        head::head_outputs(&self.net, &self.maps, sums + bias.unsqueeze(), &lists.buckets)
     }
 
     /// Lists the arrays in the order of [`Architecture::list_arrays`], for the fused operations.
@@ -256,8 +247,7 @@ impl NetModel {
     fn accumulator_rows(&self, touched: Option<&RowSet>) -> Tensor<2> {
         let inputs = &self.net.inputs;
         let set_rows = |(index, (rows, set)): (usize, (&SetRows, &Set))| {
-            let (first, device) = (inputs.first_row(index), rows.weight.val().device());
-            let int = |rows: &[i32]| Tensor::<1, Int>::from_data(rows, &device);
+            let first = inputs.first_row(index);
             let indices: Vec<i32> = match touched {
                 None => (0..set.row_count() as i32).collect(),
                 Some(touched) => {
@@ -267,15 +257,14 @@ impl NetModel {
             };
             let select_touched = |all: Tensor<2>| match touched {
                 None => all,
-                Some(_) => all.select(0, int(&indices)),
+                Some(_) => {
+                    let indices = Tensor::<1, Int>::from_data(&indices[..], &all.device());
+                    all.select(0, indices)
+                }
             };
             let mut weight = select_touched(rows.weight.val());
-            if let Some(factor) = &rows.factor {
-                let row =
-                    |row: &i32| set.factor_row(*row as u32).map_or(-1, |factor| factor as i32);
-                let rows = int(&indices.iter().map(row).collect::<Vec<_>>());
-                let has_factor = rows.clone().greater_equal_elem(0).float().unsqueeze_dim(1);
-                weight = weight + factor.val().select(0, rows.clamp_min(0)) * has_factor;
+            if let Some(factor) = rows.factor_of_rows(set, &indices) {
+                weight = weight + factor;
             }
             let psqt = rows.psqt.as_ref().map(|psqt| select_touched(psqt.val()));
             Tensor::cat([Some(weight), psqt].into_iter().flatten().collect(), 1)
@@ -297,11 +286,6 @@ impl NetModel {
             |side| dense_counts(active, side, touched.as_ref(), &device).matmul(rows.clone());
         let side_by_side = Tensor::cat((0..self.net.perspective_count()).map(sums).collect(), 1);
         side_by_side.reshape([active.len() * self.net.perspective_count(), columns])
-    }
-
-    fn head_maps(&self) -> Vec<head::MapTensors> {
-        let maps = self.head.iter().chain([&self.output]);
-        maps.map(|map| [map.weight.val(), map.bias.val()]).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     Aim, Compute, HceModel, HceShape, LossGradients, LossInputs, NetModel, inner_tensor, to_host,
 };
 use crate::architecture::{Architecture, Perspectives};
-use crate::batch::{ActiveRows, BatchInputs, TermBatch};
+use crate::batch::{BatchInputs, TermBatch};
 use crate::weights::{Weights, WeightsError};
 
 /// First number of the terms' parameters; those of nets are smaller.
@@ -45,7 +45,7 @@ impl SumModel {
     }
 
     pub fn logits(&self, inputs: &BatchInputs) -> Tensor<1> {
-        let (_, pieces) = split_inputs(inputs);
+        let pieces = inputs.terms();
         let terms = self.terms.logits(pieces);
         let signs = Tensor::<1>::from_data(&self.term_signs(pieces)[..], &terms.device());
         inner_tensor(self.net.logits(inputs)) + terms * signs
@@ -53,34 +53,25 @@ impl SumModel {
 
     /// Computes loss and gradients: terms are the net's base, then get the gradients of the sum.
     pub fn loss_gradients(&self, inputs: &BatchInputs, aim: Aim) -> LossGradients {
-        let (active, pieces) = split_inputs(inputs);
+        let pieces = inputs.terms();
         let signs = self.term_signs(pieces);
         let convert = |values: &[f32]| -> Vec<f32> {
             values.iter().zip(&signs).map(|(value, sign)| value * sign).collect()
         };
-        let Some(loss_inputs) = aim.loss_inputs() else {
-            let net = self.net.loss_gradients(inputs, aim, None);
-            let upstream = convert(aim.target_numbers());
-            let terms = self.terms.loss_gradients(pieces, Aim::Upstream(&upstream));
-            return Self::join_gradients(net, terms);
+        let (mut net, upstream) = match aim.loss_inputs() {
+            None => (self.net.loss_gradients(inputs, aim, None), convert(aim.target_numbers())),
+            Some(loss_inputs) => {
+                let mut base_logits = convert(&to_host(self.terms.logits(pieces)));
+                base_logits.iter_mut().zip(loss_inputs.base).for_each(|(sum, base)| *sum += base);
+                let loss_inputs = LossInputs { base: &base_logits, ..loss_inputs };
+                let net = self.net.loss_gradients(inputs, Aim::Losses(loss_inputs), None);
+                let net_logits = to_host(inner_tensor(self.net.logits(inputs)));
+                assert_eq!(net_logits.len(), signs.len(), "a logit a position");
+                (net, convert(&loss_inputs.loss_gradients(&net_logits)))
+            }
         };
-        let mut base_logits = convert(&to_host(self.terms.logits(pieces)));
-        base_logits.iter_mut().zip(loss_inputs.base).for_each(|(sum, base)| *sum += base);
-        let loss_inputs = LossInputs { base: &base_logits, ..loss_inputs };
-        let net = self.net.loss_gradients(inputs, Aim::Losses(loss_inputs), None);
-        let net_logits = to_host(inner_tensor(self.net.logits(inputs)));
-        assert_eq!(net_logits.len(), active.len(), "a logit a position");
-        let upstream = convert(&loss_inputs.loss_gradients(&net_logits));
-        Self::join_gradients(net, self.terms.loss_gradients(pieces, Aim::Upstream(&upstream)))
-    }
-
-    fn join_gradients(mut net: LossGradients, terms: LossGradients) -> LossGradients {
+        let terms = self.terms.loss_gradients(pieces, Aim::Upstream(&upstream));
         net.gradients.extend(terms.gradients);
         net
     }
-}
-
-fn split_inputs(inputs: &BatchInputs) -> (&ActiveRows, &[Arc<TermBatch>]) {
-    let BatchInputs::Both(active, pieces) = inputs else { panic!("a net and terms see both") };
-    (active, pieces)
 }

@@ -1,8 +1,5 @@
 //! The fused operations on Burn's CPU backend.
 
-use std::any::Any;
-use std::sync::{MutexGuard, PoisonError};
-
 use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{BackendTensor, DispatchTensor, DispatchTensorKind, Flex, TensorMetadata};
@@ -12,28 +9,33 @@ use super::cpu::{
     Scratch, SimdLevel, SliceGradients, SliceWeights, compute_logits, loss_and_gradients,
 };
 use super::steps::OptimizerStep;
-use super::{FusedGradients, FusedOps, GradientMemory, KernelJob, TensorArrays};
+use super::{FusedGradients, FusedOps, KernelJob, TensorArrays};
 
 impl FusedOps for Flex {
     fn net_gradients(arrays: TensorArrays<Self>, job: KernelJob<'_>) -> FusedGradients<Self> {
         let arrays = own_tensors(arrays);
         let (weights, positions) =
             (borrow_weights(&job, &arrays), (job.inputs.one_hot(), job.touched));
-        let mut gradients = reuse_tensors(&job.gradients, job.kernel.gradient_lens(job.touched));
-        let slices = gradients.iter_mut().map(|it| it.storage_mut());
-        let slices = SliceGradients::new(&job.kernel.net, slices);
-        let scratch = &mut lock_scratch(&job);
-        let value = loss_and_gradients(job.kernel, &weights, positions, job.aim, slices, scratch);
-        *lock_memory(&job.gradients) = Some(Box::new(gradients.clone()));
-        let loss = make_tensor(vec![value as f32]);
-        FusedGradients { loss, gradients: TensorArrays(gradients) }
+        job.memory.lend(|CpuMemory { scratch, gradients: last }: &mut CpuMemory| {
+            let lens = job.kernel.gradient_lens(job.touched);
+            let mut gradients = reuse_tensors(std::mem::take(last), lens);
+            let slices = gradients.iter_mut().map(|it| it.storage_mut());
+            let slices = SliceGradients::new(&job.kernel.net, slices);
+            let value =
+                loss_and_gradients(job.kernel, &weights, positions, job.aim, slices, scratch);
+            last.clone_from(&gradients);
+            let loss = make_tensor(vec![value as f32]);
+            FusedGradients { loss, gradients: TensorArrays(gradients) }
+        })
     }
 
     fn net_logits(arrays: TensorArrays<Self>, job: KernelJob<'_>) -> FloatTensor<Self> {
         let arrays = own_tensors(arrays);
         let (weights, positions) = (borrow_weights(&job, &arrays), job.inputs.one_hot());
         let mut values = vec![0.0; positions.len()];
-        compute_logits(job.kernel, &weights, positions, &mut values, &mut lock_scratch(&job));
+        job.memory.lend(|CpuMemory { scratch, .. }: &mut CpuMemory| {
+            compute_logits(job.kernel, &weights, positions, &mut values, scratch);
+        });
         make_tensor(values)
     }
 
@@ -47,24 +49,21 @@ impl FusedOps for Flex {
         // In place unless the tensor is shared, else on a copy.
         let mut changed = arrays.iter_mut().map(FlexTensor::storage_mut);
         let parameter = changed.next().expect("the parameter comes first");
-        step.take_step(level, parameter, tensor_values(&gradient), changed.collect());
+        step.take_step(level, parameter, gradient.storage(), changed.collect());
         TensorArrays(arrays)
     }
 }
 
-/// Locks the buffers. A panic leaves them usable: each call writes before it reads.
-fn lock_scratch<'a>(job: &'a KernelJob) -> MutexGuard<'a, Scratch> {
-    job.scratch.lock().unwrap_or_else(PoisonError::into_inner)
+/// Buffers, and the gradients of the last step, whose memory the next one reuses.
+#[derive(Default)]
+struct CpuMemory {
+    scratch: Scratch,
+    gradients: Vec<FlexTensor>,
 }
 
-fn lock_memory(memory: &GradientMemory) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
-    memory.0.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Returns tensors with arbitrary values, if possible those of the last step.
-fn reuse_tensors(memory: &GradientMemory, lens: Vec<usize>) -> Vec<FlexTensor> {
-    let unused = lock_memory(memory).take().and_then(|it| it.downcast::<Vec<FlexTensor>>().ok());
-    let mut unused = unused.into_iter().flat_map(|it| *it);
+/// Returns tensors with arbitrary values, if possible `unused` ones.
+fn reuse_tensors(unused: Vec<FlexTensor>, lens: Vec<usize>) -> Vec<FlexTensor> {
+    let mut unused = unused.into_iter();
     let tensor = |len: usize| match unused.next().filter(FlexTensor::is_unique) {
         Some(free) if free.shape().num_elements() == len => free,
         free => {
@@ -92,7 +91,7 @@ fn is_whole(tensor: &FlexTensor) -> bool {
 pub fn borrow_values(tensor: &DispatchTensor) -> Option<&[f32]> {
     match &tensor.kind {
         DispatchTensorKind::Flex(BackendTensor::Float(tensor)) if is_whole(tensor) => {
-            Some(tensor_values(tensor))
+            Some(tensor.storage())
         }
         _ => None,
     }
@@ -113,12 +112,8 @@ fn own_tensors(arrays: TensorArrays<Flex>) -> Vec<FlexTensor> {
     arrays.0.into_iter().map(make_contiguous).collect()
 }
 
-fn tensor_values(tensor: &FlexTensor) -> &[f32] {
-    tensor.storage()
-}
-
 fn borrow_weights<'a>(job: &KernelJob, arrays: &'a [FlexTensor]) -> SliceWeights<'a> {
-    SliceWeights::new(&job.kernel.net, arrays.iter().map(tensor_values))
+    SliceWeights::new(&job.kernel.net, arrays.iter().map(FlexTensor::storage))
 }
 
 fn make_tensor(values: Vec<f32>) -> FlexTensor {

@@ -13,7 +13,7 @@ pub mod steps;
 pub mod strips;
 
 use std::any::Any;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{
@@ -24,7 +24,7 @@ use burn::tensor::Tensor;
 
 use super::aim::Aim;
 use crate::batch::{BatchInputs, RowSet};
-use cpu::{Kernel, Scratch, SimdLevel};
+use cpu::{Kernel, SimdLevel};
 pub use flex::{borrow_mut, borrow_values};
 use steps::OptimizerStep;
 
@@ -37,8 +37,7 @@ pub struct KernelJob<'a> {
     pub touched: Option<&'a RowSet>,
     /// Numbers `[batch]`; empty for logits.
     pub aim: Aim<'a>,
-    pub scratch: Arc<Mutex<Scratch>>,
-    pub gradients: GradientMemory,
+    pub memory: &'a StepMemory,
     /// Maximum bytes from accumulators' gradients on, and of cached lists; batches are split.
     pub room: usize,
     pub done: Option<Done<'a>>,
@@ -60,9 +59,20 @@ pub enum KernelStage {
     Backward,
 }
 
-/// Gradients of the last step, whose memory a backend reuses: the next step has the same shapes.
+/// What a backend keeps from step to step, such as buffers and gradients: shapes stay the same.
 #[derive(Clone, Debug, Default)]
-pub struct GradientMemory(pub Arc<Mutex<Option<Box<dyn Any + Send>>>>);
+pub struct StepMemory(Arc<Mutex<Option<Box<dyn Any + Send>>>>);
+
+impl StepMemory {
+    /// Lends the memory to `work`; it is new if it had another type, or after a panic.
+    fn lend<T: Any + Default + Send, R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lent: Box<T> = memory.take().and_then(|it| it.downcast().ok()).unwrap_or_default();
+        let result = work(&mut lent);
+        *memory = Some(lent);
+        result
+    }
+}
 
 /// The arrays of a net, or their gradients, in the order of `Architecture::arrays`; all are flat.
 pub struct TensorArrays<B: Backend>(pub Vec<FloatTensor<B>>);

@@ -1,7 +1,6 @@
 //! Steps of optimisers: one formula each, evaluated over vectors in one pass, or over tensors.
 
 use std::any::Any;
-use std::mem::take;
 
 use burn::tensor::Tensor;
 use rayon::prelude::*;
@@ -260,35 +259,26 @@ fn clip_bound(clip: f64) -> f32 {
 /// Numbers of a block, which fits the second-level cache with its states.
 const BLOCK: usize = 1 << 14;
 
-fn cut_front<'a, T>(all: &mut &'a mut [T], len: usize) -> &'a mut [T] {
-    let (block, rest) = take(all).split_at_mut(len);
-    *all = rest;
-    block
-}
-
 fn step_pass<F: Formula<N>, const N: usize>(
     formula: &F,
     level: SimdLevel,
-    mut parameters: &mut [f32],
-    mut gradients: &[f32],
-    mut states: [&mut [f32]; N],
+    parameters: &mut [f32],
+    gradients: &[f32],
+    states: [&mut [f32]; N],
 ) {
     assert_eq!(gradients.len(), parameters.len(), "gradients");
     assert!(states.iter().all(|it| it.len() == gradients.len()), "states");
-    let mut blocks = Vec::with_capacity(parameters.len() / BLOCK + 1);
-    while parameters.len() > BLOCK {
-        let (block, rest) = gradients.split_at(BLOCK);
-        gradients = rest;
-        let states = states.each_mut().map(|it| cut_front(it, BLOCK));
-        let parameters = cut_front(&mut parameters, BLOCK);
-        blocks.push(StepPiece { formula, parameters, gradients: block, states });
+    let mut states = states.map(|it| it.chunks_mut(BLOCK));
+    let blocks = parameters.chunks_mut(BLOCK).zip(gradients.chunks(BLOCK));
+    let blocks = blocks.map(|(parameters, gradients)| {
+        let states = states.each_mut().map(|it| it.next().expect("states of all parameters"));
+        StepPiece { formula, parameters, gradients, states }
+    });
+    let mut blocks: Vec<_> = blocks.collect();
+    match blocks.len() {
+        0 | 1 => blocks.pop().into_iter().for_each(|block| level.run(block)),
+        _ => blocks.into_par_iter().for_each(|block| level.run(block)),
     }
-    let last = StepPiece { formula, parameters, gradients, states };
-    if blocks.is_empty() {
-        return level.run(last);
-    }
-    blocks.push(last);
-    blocks.into_par_iter().for_each(|block| level.run(block));
 }
 
 struct StepPiece<'a, F, const N: usize> {
@@ -355,10 +345,12 @@ fn pass_missed<F: Formula<N>, const N: usize>(
             zeros: &zeros,
             first,
             rows,
-            taken: cut_front(&mut taken, count),
-            parameters: cut_front(&mut parameters, count * width),
+            taken: taken.split_off_mut(..count).expect("sorted rows"),
+            parameters: parameters.split_off_mut(..count * width).expect("sorted rows"),
             gradients: gradients.map(|it| &it[i * block_rows * width..][..rows.len() * width]),
-            states: states.each_mut().map(|it| cut_front(it, count * width)),
+            states: states
+                .each_mut()
+                .map(|it| it.split_off_mut(..count * width).expect("sorted rows")),
         });
         first += count;
     }

@@ -3,6 +3,8 @@
 //! inputs read them, and a strip's lists of an input are a few words of bits. The processor assigns
 //! lists to strips, so this code is tested without a GPU.
 
+use crate::model::grouped::Grouped;
+
 /// Lists of each strip. They share a king bucket, so that a strip has bits for 768 inputs.
 #[derive(Debug, PartialEq)]
 pub struct Strips {
@@ -22,39 +24,23 @@ const NONE: u32 = u32::MAX;
 
 impl Strips {
     pub fn new(lists: usize, king_buckets: &[u8], kings: usize) -> Self {
-        let length = strip_length(lists);
+        let length = lists.div_ceil(MAX_LISTS).next_multiple_of(ROUND).max(ROUND);
         if kings == 1 {
-            return Self::of_one_king(lists);
+            let starts = vec![0, lists.div_ceil(length) as u32];
+            return Self { length, order: Vec::new(), starts };
         }
-        let mut counts = vec![0_usize; kings];
-        king_buckets.iter().for_each(|king| counts[usize::from(*king)] += 1);
-        let (mut starts, mut next, mut strips) = (Vec::with_capacity(kings + 1), Vec::new(), 0);
-        for count in counts {
-            starts.push(strips as u32);
-            next.push(strips * length);
-            strips += count.div_ceil(length);
-        }
-        starts.push(strips as u32);
-        let mut order = vec![NONE; strips * length];
-        for (number, &king) in king_buckets.iter().enumerate() {
-            let next = &mut next[usize::from(king)];
-            order[*next] = number as u32;
-            *next += 1;
+        let kings_of_lists = king_buckets.iter().map(|king| usize::from(*king));
+        let lists_of_kings = Grouped::new(kings, kings_of_lists.zip(0..));
+        let (mut order, mut starts) = (Vec::new(), vec![0]);
+        for king in 0..kings {
+            order.extend(lists_of_kings.members_of(king));
+            order.resize(order.len().next_multiple_of(length), NONE);
+            starts.push((order.len() / length) as u32);
         }
         Self { length, order, starts }
-    }
-
-    pub fn of_one_king(lists: usize) -> Self {
-        let length = strip_length(lists);
-        let starts = vec![0, lists.div_ceil(length) as u32];
-        Self { length, order: Vec::new(), starts }
     }
 
     pub fn strip_count(&self) -> usize {
         self.starts.last().map_or(0, |end| *end as usize)
     }
-}
-
-fn strip_length(lists: usize) -> usize {
-    lists.div_ceil(MAX_LISTS).next_multiple_of(ROUND).max(ROUND)
 }

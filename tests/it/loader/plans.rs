@@ -63,7 +63,7 @@ fn draw(net: &Architecture, random: &mut Xoshiro256PlusPlus) -> (Vec<Vec<Row>>, 
         rows: net.row_count(),
         perspectives,
         width,
-        indices: Indices::with_width(net.inputs.is_large()),
+        indices: Indices::zeros(net.inputs.is_large(), 0),
         king_buckets: (0..king_buckets).map(|_| king_bucket(kings)).collect(),
         buckets: (0..buckets).map(|_| king_bucket(net.buckets)).collect(),
     };

@@ -14,12 +14,12 @@ use super::format::{Linear, Rho, WeightFormat};
 use super::forward::ForwardChunk;
 use super::head::FirstMapBackward;
 use super::net::{FactorRows, Kernel, SliceGradients, by_factor};
-use super::packed::{Aligned, Columns, PackedWeights};
+use super::packed::{Aligned, Columns, PackedWeights, PairOfRows};
 use super::simd::{Lanes, Task};
 use crate::architecture::Architecture;
 use crate::batch::IndexWord;
 use crate::batch::plan::{CACHE_LINE, HolderRun, KeyRange, OFFSET_UNIT, QUAD};
-use crate::batch::{ChunkPlan, InputPairs, RowSet};
+use crate::batch::{ChunkPlan, RowSet};
 use crate::model::grouped::Grouped;
 use crate::prefetch::prefetch_line;
 
@@ -408,7 +408,7 @@ fn shards_of_block(
     let (half, number) =
         (block / columns.blocks_of_perspective(), block % columns.blocks_of_perspective());
     let is_psqt = block >= columns.neuron_blocks();
-    let index = if is_psqt { block } else { number * columns.half_count() + half };
+    let index = if is_psqt { block } else { number * columns.runs + half };
     sums.chunks_exact(columns.block_count()).map(move |shard| &shard[index])
 }
 
@@ -416,9 +416,9 @@ fn shards_of_block(
 type BlockColumns<'a> = (Vec<&'a BlockSums>, Range<usize>);
 
 /// Adds the gradient of a pair to those of its parents; `rows` are `[rows, columns]`.
-fn add_to_parents(rows: &mut [f32], each: usize, parents: [usize; 2], pair: usize) {
-    let (earlier, later) = rows.split_at_mut(pair * each);
-    for parent in parents {
+fn add_to_parents(rows: &mut [f32], each: usize, pair: &PairOfRows) {
+    let (earlier, later) = rows.split_at_mut(pair.pair * each);
+    for parent in pair.parents {
         let sums = &mut earlier[parent * each..][..each];
         sums.iter_mut().zip(&later[..each]).for_each(|(sum, term)| *sum += term);
     }
@@ -430,26 +430,15 @@ pub(super) fn reduce_shards<F: Sync>(
     kernel: &Kernel,
     sums: &mut [BlockSums],
     packed: &PackedWeights<F>,
-    (pairs, touched): (&InputPairs, Option<&RowSet>),
+    touched: Option<&RowSet>,
     gradients: &mut SliceGradients,
 ) {
     let (net, columns) = (&kernel.net, packed.columns);
     let (hidden, each) = (net.hidden, columns.each);
-    let index_of = |row: usize| touched.map_or(row, |touched| touched.index_of(row));
-    let locate_pair = |pair: usize| {
-        let parents = pairs.parents()[pair - pairs.input_count()];
-        (parents.map(|row| index_of(row as usize)), index_of(pair))
-    };
-    // Later pairs first, as parents may be pairs.
-    let occurring: Vec<([usize; 2], usize)> = match touched {
-        None => (pairs.input_count()..pairs.row_count()).rev().map(locate_pair).collect(),
-        Some(touched) => {
-            touched.touched_pairs().iter().rev().map(|it| locate_pair(*it as usize)).collect()
-        }
-    };
     sums.par_iter_mut().for_each(|sums| {
         let rows = sums.rows.get_mut();
-        occurring.iter().for_each(|(parents, pair)| add_to_parents(rows, each, *parents, *pair));
+        // Later pairs first, as parents may be pairs.
+        packed.pairs.iter().rev().for_each(|pair| add_to_parents(rows, each, pair));
     });
     let shards = &*sums;
     let SliceGradients { rows, factors, psqt, bias, maps } = gradients;

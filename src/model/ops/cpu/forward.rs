@@ -76,9 +76,9 @@ impl<F: Copy + Default> ForwardChunk<F> {
         &self.accumulators.as_slice()[block * size..][..size]
     }
 
-    /// Orders the positions. Returns whether there is a backward pass.
+    /// Orders the positions, for the backward pass too if there is an aim.
     #[inline(always)]
-    pub fn order_positions(&mut self, kernel: &Kernel, selection: ChunkSelection) -> bool {
+    pub fn order_positions(&mut self, kernel: &Kernel, selection: ChunkSelection) {
         let backward = selection.aim.is_some();
         match selection.batch {
             OneHot::Plans(plans) => {
@@ -106,7 +106,6 @@ impl<F: Copy + Default> ForwardChunk<F> {
                 *row = touched.index_of(*row as usize) as u32;
             }
         }
-        backward
     }
 
     /// Computes losses and gradients, in a unit in which the largest is `top` unless that is 0; or
@@ -186,7 +185,8 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
         let (blocks, half_blocks) = (columns.block_count(), columns.blocks_of_perspective());
         // Constant for slots of several lists, which have no code for deep nets.
         let deep = TOGETHER == 1 && net.walks_graph();
-        let backward = chunk.order_positions(kernel, selection);
+        let backward = selection.aim.is_some();
+        chunk.order_positions(kernel, selection);
         let ForwardChunk { plan, packed_rows, rows, accumulators, partial, sums, head, .. } =
             &mut *chunk;
         let is_large = net.inputs.is_large();

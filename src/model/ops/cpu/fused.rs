@@ -18,7 +18,6 @@ use super::forward::{ChunkSelection, Forward, ForwardChunk};
 use super::net::{Kernel, Precision, SliceGradients, SliceWeights, pairs_of};
 use super::packed::PackedWeights;
 use super::partition::Partition;
-use super::simd::{Lanes, Task};
 use crate::batch::{ChunkPlan, InputPairs, OneHot, RowSet};
 use crate::model::Aim;
 
@@ -97,61 +96,50 @@ enum FusedTask<'a> {
     Gradients(Aim<'a>, SliceGradients<'a>),
 }
 
-/// Runs the job in code compiled for the kind of net. Returns the mean loss, if requested.
+/// Runs the job in code compiled for the number format. Returns the mean loss, if requested.
 fn dispatch_job(
     kernel: &Kernel,
     weights: &SliceWeights,
-    (positions, touched): (OneHot, Option<&RowSet>),
+    positions: (OneHot, Option<&RowSet>),
     job: FusedTask,
     scratch: &mut Scratch,
 ) -> f64 {
     let Scratch { single, mixed, sums, partition } = scratch;
-    let together =
-        if kernel.net.walks_graph() { 1 } else { ChunkPlan::parallel_perspectives(&kernel.net) };
-    let curve = kernel.net.activation.curve();
-    macro_rules! run {
-        ($h:literal, $buffers:expr) => {
-            match (curve.bounded, curve.outer) {
-                (false, 1) => run!($h, $buffers, Clamped<false, false>),
-                (false, _) => run!($h, $buffers, Clamped<false, true>),
-                (true, 1) => run!($h, $buffers, Clamped<true, false>),
-                (true, _) => run!($h, $buffers, Clamped<true, true>),
-            }
-        };
-        ($h:literal, $buffers:expr, $rho:ty) => {
-            match together {
-                1 => run!($h, $buffers, $rho, 1),
-                _ => run!($h, $buffers, $rho, 2),
-            }
-        };
-        ($h:literal, $buffers:expr, $rho:ty, $together:literal) => {{
-            let Buffers { packed, chunks, backward } = $buffers;
-            let [each, lanes] = kernel.level.run(Sizes);
-            let pairs = &pairs_of(positions, &kernel.net);
-            packed.pack_weights(kernel, weights, (pairs, touched), [each * $h, lanes]);
-            partition.split_batch(kernel, positions, packed.bytes_of_position(&kernel.net));
-            FusedPass::<_, $rho, $h, $together> {
-                kernel,
-                packed,
-                positions,
-                pairs,
-                touched,
-                partition,
-                chunks,
-                backward,
-                rho: PhantomData,
-            }
-            .run_job(job, sums)
-        }};
-    }
     // On a thread of the pool: from outside, each parallel loop would suspend and wake the caller.
     rayon::scope(|_| match kernel.precision {
-        Precision::F32 => run!(1, single),
-        Precision::Mixed => run!(2, mixed),
+        Precision::F32 => run_format(kernel, weights, positions, job, (single, sums, partition)),
+        Precision::Mixed => run_format(kernel, weights, positions, job, (mixed, sums, partition)),
     })
 }
 
-struct FusedPass<'a, F, P, const H: usize, const TOGETHER: usize> {
+/// Packs the weights, and runs the job in code compiled for the kind of net.
+fn run_format<F: WeightFormat<H>, const H: usize>(
+    kernel: &Kernel,
+    weights: &SliceWeights,
+    (positions, touched): (OneHot, Option<&RowSet>),
+    job: FusedTask,
+    (buffers, sums, partition): (&mut Buffers<F>, &mut Vec<BlockSums>, &mut Partition),
+) -> f64 {
+    let Buffers { packed, chunks, backward } = buffers;
+    let (net, pairs) = (&kernel.net, &pairs_of(positions, &kernel.net));
+    packed.pack_weights(kernel, weights, (pairs, touched));
+    partition.split_batch(kernel, positions, packed.bytes_of_position(net));
+    let pass = FusedPass { kernel, packed, positions, pairs, touched, partition, chunks, backward };
+    let curve = net.activation.curve();
+    let together = if net.walks_graph() { 1 } else { ChunkPlan::parallel_perspectives(net) };
+    match (curve.bounded, curve.outer, together) {
+        (false, 1, 1) => pass.run_job::<Clamped<false, false>, 1>(job, sums),
+        (false, 1, _) => pass.run_job::<Clamped<false, false>, 2>(job, sums),
+        (false, _, 1) => pass.run_job::<Clamped<false, true>, 1>(job, sums),
+        (false, _, _) => pass.run_job::<Clamped<false, true>, 2>(job, sums),
+        (true, 1, 1) => pass.run_job::<Clamped<true, false>, 1>(job, sums),
+        (true, 1, _) => pass.run_job::<Clamped<true, false>, 2>(job, sums),
+        (true, _, 1) => pass.run_job::<Clamped<true, true>, 1>(job, sums),
+        (true, _, _) => pass.run_job::<Clamped<true, true>, 2>(job, sums),
+    }
+}
+
+struct FusedPass<'a, F, const H: usize> {
     kernel: &'a Kernel,
     packed: &'a PackedWeights<F>,
     positions: OneHot<'a>,
@@ -160,48 +148,49 @@ struct FusedPass<'a, F, P, const H: usize, const TOGETHER: usize> {
     partition: &'a Partition,
     chunks: &'a Pool<Vec<ForwardChunk<F>>>,
     backward: &'a Pool<BackwardBuffers<F>>,
-    rho: PhantomData<P>,
 }
 
-impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize>
-    FusedPass<'_, F, P, H, TOGETHER>
-{
-    fn run_job(&self, job: FusedTask, sums: &mut Vec<BlockSums>) -> f64 {
+impl<F: WeightFormat<H>, const H: usize> FusedPass<'_, F, H> {
+    fn run_job<P: Rho, const TOGETHER: usize>(
+        &self,
+        job: FusedTask,
+        sums: &mut Vec<BlockSums>,
+    ) -> f64 {
         match job {
             FusedTask::Logits(logits) => {
-                self.write_logits(logits);
+                self.write_logits::<P, TOGETHER>(logits);
                 0.0
             }
             FusedTask::Gradients(aim, gradients) => {
-                let loss = self.compute_gradients(aim, gradients, sums);
+                let loss = self.compute_gradients::<P, TOGETHER>(aim, gradients, sums);
                 loss / self.positions.len() as f64
             }
         }
     }
 
-    fn forward_chunks(
+    fn forward_chunks<P: Rho, const TOGETHER: usize>(
         &self,
         aim: Option<Aim>,
         numbers: Range<usize>,
         chunks: &mut Vec<ForwardChunk<F>>,
     ) {
-        let FusedPass { kernel, packed, positions: batch, pairs, touched, partition, rho, .. } =
-            *self;
+        let FusedPass { kernel, packed, positions: batch, pairs, touched, partition, .. } = *self;
         chunks.resize_with(chunks.len().max(numbers.len()), ForwardChunk::default);
         let chunks = chunks.par_iter_mut().with_max_len(1).zip(numbers);
         chunks.for_each(|(chunk, number)| {
             let positions = partition.chunk_positions(number);
             let selection = ChunkSelection { batch, number, positions, pairs, touched, aim };
-            let task = Forward::<_, _, H, TOGETHER> { kernel, packed, selection, chunk, rho };
+            let rho = PhantomData;
+            let task = Forward::<_, P, H, TOGETHER> { kernel, packed, selection, chunk, rho };
             kernel.level.run(task);
         });
     }
 
-    fn write_logits(&self, logits: &mut [f32]) {
+    fn write_logits<P: Rho, const TOGETHER: usize>(&self, logits: &mut [f32]) {
         let partition = self.partition;
         self.chunks.lend_item(|chunks| {
             for numbers in group_ranges(0..partition.chunk_count(), rayon::current_num_threads()) {
-                self.forward_chunks(None, numbers.clone(), chunks);
+                self.forward_chunks::<P, TOGETHER>(None, numbers.clone(), chunks);
                 for (chunk, number) in chunks.iter().zip(numbers) {
                     for (&position, &logit) in
                         partition.chunk_positions(number).iter().zip(&chunk.logits)
@@ -214,13 +203,13 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize>
     }
 
     /// Computes all gradients; returns the sum of the losses.
-    fn compute_gradients(
+    fn compute_gradients<P: Rho, const TOGETHER: usize>(
         &self,
         aim: Aim,
         mut gradients: SliceGradients,
         sums: &mut Vec<BlockSums>,
     ) -> f64 {
-        let FusedPass { kernel, packed, pairs, touched, partition, .. } = *self;
+        let FusedPass { kernel, packed, touched, partition, .. } = *self;
         let (net, blocks) = (&kernel.net, packed.columns.block_count());
         let bytes = packed.columns.block_width() * packed.count * size_of::<f32>();
         let count = partition.chunk_count();
@@ -234,7 +223,7 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize>
         let totals: Vec<Totals> = sums_of_shards
             .map(|(shard, sums)| {
                 let numbers = start(shard)..start(shard + 1);
-                self.run_shard(aim, numbers, shards, sums)
+                self.run_shard::<P, TOGETHER>(aim, numbers, shards, sums)
             })
             .collect();
         let totals = totals.into_iter().reduce(|mut all, shard| {
@@ -243,7 +232,7 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize>
         });
         let Totals { loss, output_bias, upper } = totals.expect("there is a shard");
 
-        reduce_shards(kernel, sums, packed, (pairs, touched), &mut gradients);
+        reduce_shards(kernel, sums, packed, touched, &mut gradients);
         if net.walks_graph() {
             packed.maps.spread_gradients(&upper, &mut gradients.maps);
         } else {
@@ -254,14 +243,14 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize>
     }
 
     /// Takes chunks through both passes. `sums` has both halves of each block side by side.
-    fn run_shard(
+    fn run_shard<P: Rho, const TOGETHER: usize>(
         &self,
         aim: Aim,
         numbers: Range<usize>,
         shards: usize,
         sums: &mut [BlockSums],
     ) -> Totals {
-        let FusedPass { kernel, packed, partition, rho, .. } = *self;
+        let FusedPass { kernel, packed, partition, .. } = *self;
         let net = &kernel.net;
         let each = partition.chunks_per_group(net) * rayon::current_num_threads().div_ceil(shards);
         let upper = if net.walks_graph() { packed.maps.upper_len() } else { 0 };
@@ -270,14 +259,13 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize>
         self.chunks.lend_item(|chunks| {
             // Once without chunks, if there are none.
             for group in group_ranges(numbers.clone(), each) {
-                self.forward_chunks(Some(aim), group.clone(), chunks);
+                self.forward_chunks::<P, TOGETHER>(Some(aim), group.clone(), chunks);
                 let chunks = &chunks[..group.len()];
                 for chunk in chunks {
                     totals.add(chunk.loss, &chunk.output_bias, &chunk.head.upper);
                 }
-                let halves = packed.columns.half_count();
                 let (neurons, psqt) = sums.split_at_mut(packed.columns.neuron_blocks());
-                let neurons = neurons.par_chunks_exact_mut(halves);
+                let neurons = neurons.par_chunks_exact_mut(packed.columns.runs);
                 let block_tasks = neurons.chain(psqt.par_chunks_exact_mut(1)).enumerate();
                 let block_tasks = block_tasks.with_max_len(1);
                 // The blocks written last are still in the nearest caches.
@@ -290,14 +278,14 @@ impl<F: WeightFormat<H>, P: Rho, const H: usize, const TOGETHER: usize>
                         }
                     }
                     self.backward.lend_item(|buffers| {
-                        kernel.level.run(Backward::<_, _, H, TOGETHER> {
+                        kernel.level.run(Backward::<_, P, H, TOGETHER> {
                             kernel,
                             packed,
                             block,
                             chunks,
                             buffers,
                             sums,
-                            rho,
+                            rho: PhantomData,
                         });
                     });
                 });
@@ -338,15 +326,3 @@ const MIN_TASKS: usize = 16;
 const MIN_SHARDS: usize = 2;
 /// Maximum bytes of gradients of all shards: summing more costs more than threads gain.
 const MAX_SHARD_BYTES: usize = 8 << 20;
-
-/// Columns per block and lanes per vector of 32-bit numbers.
-struct Sizes;
-
-impl Task for Sizes {
-    type Output = [usize; 2];
-
-    #[inline(always)]
-    fn run<S: Lanes, const R: usize>(self, _: S) -> [usize; 2] {
-        [R * S::F32_LANES, S::F32_LANES]
-    }
-}

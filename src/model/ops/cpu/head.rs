@@ -13,15 +13,14 @@ use super::dense::{PanelMatrix, gather_products, multiply_panels};
 use super::net::{Kernel, SliceWeights};
 use super::packed::{Aligned, Columns};
 use super::simd::{Lanes, Task};
-use crate::architecture::{Architecture, Node, Operation, ValueRows, ValueRowsMut};
+use crate::architecture::{Architecture, HeadNode, Operation, ValueRows, ValueRowsMut};
 use crate::batch::ChunkPlan;
 use crate::batch::plan::KeyRange;
 
 #[derive(Default)]
 pub(super) struct Maps {
     pub maps: Vec<PackedMap>,
-    /// The first map, the piece-square values, then the operations that follow; inputs are indices
-    /// of steps.
+    /// The operations of [`head_nodes`](crate::architecture::Graph::head_nodes).
     steps: Vec<HeadStep>,
     perspectives: usize,
     buckets: usize,
@@ -126,17 +125,17 @@ impl PackedMap {
 }
 
 impl Maps {
-    pub fn pack_maps(
-        &mut self,
-        kernel: &Kernel,
-        weights: &SliceWeights,
-        columns: Columns,
-        lanes: usize,
-    ) {
-        let net = &kernel.net;
+    pub fn pack_maps(&mut self, kernel: &Kernel, weights: &SliceWeights, columns: Columns) {
+        let (net, lanes) = (&kernel.net, kernel.level.lane_count());
         (self.perspectives, self.buckets, self.columns) =
             (net.perspective_count(), net.buckets, columns);
-        self.steps = list_steps(net, lanes);
+        let step = |HeadNode { operation, inputs, width }| HeadStep {
+            operation,
+            inputs,
+            width,
+            stride: width.next_multiple_of(lanes),
+        };
+        self.steps = net.graph().head_nodes().into_iter().map(step).collect();
         self.maps.resize_with(weights.maps.len(), PackedMap::default);
         self.starts = vec![0];
         let shapes = net.maps();
@@ -192,27 +191,6 @@ impl Maps {
     pub fn upper_len(&self) -> usize {
         self.starts[self.maps.len()]
     }
-}
-
-fn list_steps(net: &Architecture, lanes: usize) -> Vec<HeadStep> {
-    let graph = net.graph();
-    let is_first = |node: &Node| node.operation == Operation::Affine(0);
-    let first = graph.nodes().iter().position(is_first).expect("a net has an output");
-    let nodes = graph.nodes().iter().enumerate();
-    let is_psqt = |(_, node): &(usize, &Node)| node.operation == Operation::PieceSquares;
-    let (psqt, others) = (nodes.clone().filter(is_psqt), nodes.skip(first));
-    let nodes = others.clone().take(1).chain(psqt).chain(others.skip(1));
-    let nodes: Vec<(usize, &Node)> = nodes.collect();
-    let step = |&(_, node): &(usize, &Node)| {
-        let numbers = |input: usize| nodes.iter().position(|(number, _)| *number == input);
-        let inputs = match node.operation {
-            Operation::PieceSquares | Operation::Affine(0) => Vec::new(),
-            _ => node.input_nodes().filter_map(numbers).collect(),
-        };
-        let (operation, width) = (node.operation.clone(), node.width);
-        HeadStep { operation, inputs, width, stride: width.next_multiple_of(lanes) }
-    };
-    nodes.iter().map(step).collect()
 }
 
 /// Returns the row of an input in a packed first map, in the order of [`LayerBuffers::features`].

@@ -188,7 +188,7 @@ impl Kernel {
     }
 
     /// Returns the number of positions. Panics if a shape does not fit the net.
-    pub(super) fn check_shapes(&self, positions: OneHot) -> usize {
+    pub(in crate::model::ops) fn check_shapes(&self, positions: OneHot) -> usize {
         let (net, batch) = (&self.net, positions.len());
         match positions {
             OneHot::Lists(lists) => {

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::format::WeightNumber;
 use super::forward::ForwardBlock;
 use super::head::Maps;
-use super::net::{FactorRows, Kernel, NO_FACTOR, SliceWeights};
+use super::net::{Kernel, NO_FACTOR, SliceWeights};
 use super::simd::{Lanes, Task};
 use crate::architecture::Architecture;
 use crate::batch::plan::CACHE_LINE;
@@ -25,6 +25,8 @@ pub(super) struct PackedWeights<F> {
     rows: Aligned<F>,
     /// Number of rows, without the zero row.
     pub count: usize,
+    /// The pairs whose rows are packed, in order: parents may be earlier pairs.
+    pub pairs: Vec<PairOfRows>,
     /// Length of a block of rows.
     block: usize,
     /// `[blocks, columns]`
@@ -48,8 +50,8 @@ pub(super) struct Columns {
     pub each: usize,
     /// Contiguous neurons: all, or a half if two halves are multiplied.
     run: usize,
-    /// Number of runs: 1, or 2 halves.
-    runs: usize,
+    /// Number of runs: 2 if the neurons of two halves are multiplied, else 1.
+    pub runs: usize,
     /// Piece-square values, in blocks after those of neurons.
     psqt: usize,
 }
@@ -87,11 +89,6 @@ impl Columns {
         }
     }
 
-    /// 2 if the neurons of two halves are multiplied, else 1.
-    pub fn half_count(&self) -> usize {
-        self.runs
-    }
-
     /// Returns the blocks of a half: of a perspective's inputs to the next layer.
     pub fn blocks_of_perspective(&self) -> usize {
         self.run.div_ceil(self.each)
@@ -116,10 +113,9 @@ impl<F: WeightNumber> PackedWeights<F> {
         kernel: &Kernel,
         weights: &SliceWeights,
         (pairs, touched): (&InputPairs, Option<&RowSet>),
-        [each, lanes]: [usize; 2],
     ) {
         let net = &kernel.net;
-        let hidden = net.hidden;
+        let (hidden, each) = (net.hidden, CACHE_LINE / size_of::<F>());
         let columns = Columns::new(net, each);
         self.columns = columns;
         let blocks = columns.block_count();
@@ -156,8 +152,10 @@ impl<F: WeightNumber> PackedWeights<F> {
         // Integers cannot be NaN, so divergence is detected here, after all blocks are packed.
         let diverged = diverged.reduce(|| false, |a, b| a | b)
             || weights.bias.iter().any(|bias| !bias.is_finite());
+        self.pairs = locate_pairs(pairs, touched);
+        let pairs = &self.pairs[..];
         self.rows.get_mut().par_chunks_exact_mut(self.block).for_each(|rows| {
-            kernel.level.run(Derived { rows, each, pairs, touched });
+            kernel.level.run(PairRows { rows, each, pairs });
         });
         let biases = self.bias.get_mut().chunks_exact_mut(each).enumerate();
         biases.for_each(|(block, row)| {
@@ -167,7 +165,7 @@ impl<F: WeightNumber> PackedWeights<F> {
         });
 
         if net.walks_graph() {
-            self.maps.pack_maps(kernel, weights, columns, lanes);
+            self.maps.pack_maps(kernel, weights, columns);
             if diverged {
                 self.maps.propagate_nan();
             }
@@ -268,8 +266,11 @@ impl<F: WeightNumber> Task for PackedRows<'_, F> {
         let PackedRows { kernel, columns, neurons, set: number, touched, indices, .. } = self;
         let (hidden, set, mut blocks) = (kernel.net.hidden, &kernel.sets[number], self.blocks);
         let psqt = self.weights.psqt[number];
-        let (weights, shared) = (self.weights.rows[number], self.weights.factors[number]);
-        let shared = SharedRows { weights: shared, rows: set.factor.as_deref(), hidden };
+        let (weights, factor) = (self.weights.rows[number], self.weights.factors[number]);
+        let shared = |row: usize, neurons: &Range<usize>| {
+            let row = set.factor.as_ref().map_or(NO_FACTOR, |factor| factor.factor_rows[row]);
+            (row != NO_FACTOR).then(|| &factor[row as usize * hidden..][neurons.clone()])
+        };
         let (first, end) = (indices.start, indices.end);
         let mut largest = [0; 16];
         for start in indices.step_by(TILE) {
@@ -290,7 +291,7 @@ impl<F: WeightNumber> Task for PackedRows<'_, F> {
                         }
                     };
                     let weights = &weights[row * hidden..][neurons.clone()];
-                    pack_row(to, weights, shared.row_of(row, neurons), &mut largest);
+                    pack_row(to, weights, shared(row, neurons), &mut largest);
                 }
             }
         }
@@ -306,64 +307,54 @@ impl<F: WeightNumber> Task for PackedRows<'_, F> {
     }
 }
 
+/// The row of a pair in packed weights, and those of its parents.
+pub(super) struct PairOfRows {
+    pub parents: [usize; 2],
+    pub pair: usize,
+}
+
+/// Locates all pairs, or those of touched rows.
+fn locate_pairs(pairs: &InputPairs, touched: Option<&RowSet>) -> Vec<PairOfRows> {
+    let inputs = pairs.input_count();
+    match touched {
+        None => (inputs..)
+            .zip(pairs.parents())
+            .map(|(pair, parents)| PairOfRows { parents: parents.map(|row| row as usize), pair })
+            .collect(),
+        Some(touched) => {
+            let index_of = |row: u32| touched.index_of(row as usize);
+            let locate = |&pair: &u32| PairOfRows {
+                parents: pairs.parents()[pair as usize - inputs].map(index_of),
+                pair: index_of(pair),
+            };
+            touched.touched_pairs().iter().map(locate).collect()
+        }
+    }
+}
+
 /// Task that writes the rows of pairs of a block, and the zero row.
-struct Derived<'a, F> {
+struct PairRows<'a, F> {
     /// `[rows + 1, columns]`
     rows: &'a mut [F],
     each: usize,
-    pairs: &'a InputPairs,
-    touched: Option<&'a RowSet>,
+    pairs: &'a [PairOfRows],
 }
 
-impl<F: WeightNumber> Task for Derived<'_, F> {
+impl<F: WeightNumber> Task for PairRows<'_, F> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, _: S) {
-        let Derived { rows, each, pairs, touched } = self;
-        match touched {
-            None => {
-                for (number, parents) in pairs.parents().iter().enumerate() {
-                    let parents = parents.map(|row| row as usize);
-                    add_up(rows, each, parents, pairs.input_count() + number);
-                }
-            }
-            Some(touched) => {
-                for &pair in touched.touched_pairs() {
-                    let parents = pairs.parents()[pair as usize - pairs.input_count()];
-                    let parents = parents.map(|row| touched.index_of(row as usize));
-                    add_up(rows, each, parents, touched.index_of(pair as usize));
-                }
+        let PairRows { rows, each, pairs } = self;
+        for PairOfRows { parents, pair } in pairs {
+            let (earlier, later) = rows.split_at_mut(pair * each);
+            let [first, second] = parents.map(|row| &earlier[row * each..][..each]);
+            for ((sum, &a), &b) in later[..each].iter_mut().zip(first).zip(second) {
+                *sum = F::add_clamped(a, b);
             }
         }
         let blank = rows.len() - each;
         rows[blank..].fill(F::default());
-    }
-}
-
-#[inline(always)]
-fn add_up<F: WeightNumber>(rows: &mut [F], each: usize, parents: [usize; 2], pair: usize) {
-    let (earlier, later) = rows.split_at_mut(pair * each);
-    let [first, second] = parents.map(|row| &earlier[row * each..][..each]);
-    for ((sum, &a), &b) in later[..each].iter_mut().zip(first).zip(second) {
-        *sum = F::add_clamped(a, b);
-    }
-}
-
-/// Weights of a factor, which rows of a set share.
-struct SharedRows<'a> {
-    /// `[factor rows, N]`; empty without a factor.
-    weights: &'a [f32],
-    rows: Option<&'a FactorRows>,
-    hidden: usize,
-}
-
-impl SharedRows<'_> {
-    #[inline(always)]
-    fn row_of(&self, row: usize, neurons: &Range<usize>) -> Option<&[f32]> {
-        let row = self.rows.map_or(NO_FACTOR, |rows| rows.factor_rows[row]);
-        let weights = || &self.weights[row as usize * self.hidden..][neurons.clone()];
-        (row != NO_FACTOR).then(weights)
     }
 }
 

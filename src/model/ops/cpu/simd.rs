@@ -41,6 +41,15 @@ impl SimdLevel {
         }
     }
 
+    /// Returns the number of floats in a vector.
+    pub(super) fn lane_count(self) -> usize {
+        match self {
+            SimdLevel::Avx512 => 16,
+            SimdLevel::Avx2 => 8,
+            SimdLevel::Neon | SimdLevel::Portable => 4,
+        }
+    }
+
     /// Runs a task with this level's instructions. Panics if the machine lacks them.
     pub(in crate::model::ops) fn run<T: Task>(self, task: T) -> T::Output {
         match self {

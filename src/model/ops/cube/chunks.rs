@@ -1,13 +1,13 @@
 //! Chunks of positions that stay on a device: chunks that every pass uses are sent once.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use burn::tensor::Bytes;
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::super::GradientMemory;
+use super::super::StepMemory;
 use super::form::{UNITS, launch_grid};
 use super::gpu::{Buffer, Gpu};
 use super::pairs::PairSums;
@@ -34,18 +34,16 @@ pub(super) struct DeviceChunks {
 /// Calls `act` with the chunks of a device, all with `perspectives` lists; they stay in `memory`.
 pub(super) fn with_chunks<T>(
     gpu: &Gpu,
-    memory: &GradientMemory,
+    memory: &StepMemory,
     perspectives: usize,
     act: impl FnOnce(&mut DeviceChunks) -> T,
 ) -> T {
-    let mut memory = memory.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let chunks = memory.take().and_then(|any| any.downcast::<DeviceChunks>().ok());
-    let chunks = chunks.filter(|it| it.perspectives == perspectives && it.gpu.device == gpu.device);
-    let mut chunks =
-        chunks.unwrap_or_else(|| Box::new(DeviceChunks::new(gpu.clone(), perspectives)));
-    let result = act(&mut chunks);
-    *memory = Some(chunks);
-    result
+    memory.lend(|chunks: &mut Option<DeviceChunks>| {
+        let fits =
+            |it: &DeviceChunks| it.perspectives == perspectives && it.gpu.device == gpu.device;
+        let cached = chunks.take().filter(fits);
+        act(chunks.insert(cached.unwrap_or_else(|| DeviceChunks::new(gpu.clone(), perspectives))))
+    })
 }
 
 impl DeviceChunks {

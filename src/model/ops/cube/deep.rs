@@ -2,18 +2,17 @@
 //! back, and products of matrices for the first map, of all output buckets at once.
 
 use burn::backend::Cube;
-use burn::tensor::{Shape, Tensor};
+use burn::tensor::Tensor;
+use burn_cubecl::cubecl;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-use burn_cubecl::cubecl;
-
 use super::super::FusedGradients;
 use super::form::{PositionRange, TILE, Tiles, UNITS, launch_grid};
-use super::gpu::{Buffer, make_contiguous};
+use super::gpu::Buffer;
 use super::head::{self, FeatureShape, HeadOffsetsLaunch, HeadTable};
 use super::net::CubePass;
-use super::positions::{LossForm, WrittenGradients};
+use super::positions::WrittenGradients;
 use super::sums;
 use crate::architecture::{Architecture, ArrayKind};
 use crate::loss::Loss;
@@ -23,19 +22,17 @@ pub(super) struct DeepHead {
     table: HeadTable,
     tiles: Tiles,
     /// Offsets in the words of the batch, see [`head::HeadOffsets`].
-    labels: usize,
     table_of_tiles: usize,
     steps: usize,
     columns: usize,
 }
 
 impl DeepHead {
-    /// Appends its tables to the words of a batch, whose first are `labels`.
+    /// Appends its tables to the words of a batch.
     pub fn new(
         net: &Architecture,
         buckets: &[u8],
         [positions, part]: [usize; 2],
-        labels: usize,
         words: &mut Vec<u32>,
     ) -> Self {
         let (table, tiles) =
@@ -46,12 +43,12 @@ impl DeepHead {
         };
         let (table_of_tiles, steps) = (append(&tiles.table), append(&table.steps));
         let columns = append(&table.columns);
-        Self { table, tiles, labels, table_of_tiles, steps, columns }
+        Self { table, tiles, table_of_tiles, steps, columns }
     }
 
-    fn launch_offsets(&self) -> HeadOffsetsLaunch {
+    fn launch_offsets(&self, labels: usize) -> HeadOffsetsLaunch {
         let [labels, tiles, steps, columns] =
-            [self.labels, self.table_of_tiles, self.steps, self.columns].map(|it| it as u32);
+            [labels, self.table_of_tiles, self.steps, self.columns].map(|it| it as u32);
         HeadOffsetsLaunch::new(labels, tiles, steps, self.table.step_count() as u32, columns)
     }
 }
@@ -61,20 +58,15 @@ pub(super) fn compute_gradients(pass: &CubePass, head: &DeepHead) -> FusedGradie
     let (gpu, net) = (&pass.gpu, &pass.job.kernel.net);
     let (count, first_map) = (head.table.sum_count(), first_map(pass));
     let tile_sums = gpu.empty_buffer(head.tiles.len() * count);
-    let output = match pass.job.aim.loss_inputs() {
-        Some(inputs) => WrittenGradients::Gradients(LossForm::from_inputs(inputs)),
-        None => WrittenGradients::Upstream,
-    };
+    let output = WrittenGradients::from_aim(pass.job.aim);
     let features_of_batch = (pass.listed.positions * net.feature_count()) as f32;
     let sparsity = if net.is_deep() { pass.job.aim.sparsity_weight() } else { 0.0 };
     let penalty = sparsity / features_of_batch;
     // The biases of the accumulators, the weights of the first map, the penalty.
     let mut sums_of_parts: Option<Vec<Tensor<1>>> = None;
     let weights = pack_head(pass);
-    let mut part_number = 0;
-    let rows = pass.row_gradients(|part| {
+    let rows = pass.row_gradients(|part_number, part| {
         let tiles = &head.tiles.parts[part_number];
-        part_number += 1;
         let accumulators = sum_accumulators(pass, part);
         let features = first_map_inputs(pass, part, &accumulators);
         let sums = sums_of(&features, &first_map);
@@ -82,24 +74,21 @@ pub(super) fn compute_gradients(pass: &CubePass, head: &DeepHead) -> FusedGradie
             walk_head(pass, head, tiles, &weights, &sums, &accumulators, output);
         add_up(pass, head, tiles, &written, &tile_sums);
         let width = net.buckets * head.table.shape.outputs;
-        let shape = Shape::new([part.positions.len(), width]);
-        let gradients = Tensor::<2>::from_primitive::<Cube>(gpu.shaped_tensor(gradients, shape));
-        let by_features =
-            Buffer::from_tensor(to_primitive(gradients.clone().matmul(first_map.clone())));
+        let gradients = gpu.tensor(gradients, [part.positions.len(), width]);
+        let by_features = Buffer::from_tensor(gradients.clone().matmul(first_map.clone()));
         let by_map = gradients.transpose().matmul(features.clone());
         let list_gradients =
             accumulator_gradients(pass, part, [&accumulators, &by_features, &psqt], penalty);
         let lists = part.positions.len() * net.perspective_count();
         let bias = sums::of_all(gpu, &list_gradients, lists, net.column_count());
-        let bias = gpu.shaped_tensor(bias, Shape::new([net.column_count()]));
-        let bias = Tensor::<1>::from_primitive::<Cube>(bias).narrow(0, 0, net.hidden);
+        let bias = gpu.tensor(bias, [net.column_count()]).narrow(0, 0, net.hidden);
         let len = width * net.feature_count();
         let mut terms: Vec<Tensor<1>> = vec![bias, by_map.reshape([len])];
         if penalty != 0.0 {
-            let features = Buffer::from_tensor(to_primitive(features));
+            let features = Buffer::from_tensor(features);
             let sums = sums::of_all(gpu, &features, part.positions.len(), net.feature_count());
             let sum = sums::of_all(gpu, &sums, net.feature_count(), 1);
-            terms.push(Tensor::from_primitive::<Cube>(gpu.shaped_tensor(sum, Shape::new([1]))));
+            terms.push(gpu.tensor(sum, [1]));
         }
         sums_of_parts = Some(match sums_of_parts.take() {
             None => terms,
@@ -107,16 +96,10 @@ pub(super) fn compute_gradients(pass: &CubePass, head: &DeepHead) -> FusedGradie
         });
         list_gradients
     });
-    let parts = head.tiles.runs.len() / net.buckets;
-    let by_bucket_and_part = sums::sum_runs(gpu, &tile_sums, &head.tiles.runs, count);
-    let runs: Vec<_> = (0..net.buckets).map(|i| i * parts..(i + 1) * parts).collect();
-    let by_bucket = sums::sum_runs(gpu, &by_bucket_and_part, &runs, count);
+    let by_bucket = sums::sum_buckets(gpu, &tile_sums, &head.tiles, net.buckets, count);
     let losses = sums::of_all(gpu, &by_bucket, net.buckets, count);
-    let tensor = |buffer: Buffer, rows| {
-        Tensor::<2>::from_primitive::<Cube>(gpu.shaped_tensor(buffer, Shape::new([rows, count])))
-    };
-    let (losses, by_bucket) = (tensor(losses, 1), tensor(by_bucket, net.buckets));
-    let mut loss: Tensor<1> = losses.narrow(1, count - 1, 1).reshape([1]);
+    let by_bucket = gpu.tensor(by_bucket, [net.buckets, count]);
+    let mut loss = gpu.tensor(losses, [count]).narrow(0, count - 1, 1);
     loss = loss / pass.listed.positions as f32;
     let mut sums = sums_of_parts.expect("a batch has parts").into_iter();
     let mut next = || sums.next().expect("a bias and a map");
@@ -136,8 +119,8 @@ pub(super) fn compute_gradients(pass: &CubePass, head: &DeepHead) -> FusedGradie
         let gradient = if map == 0 { first_map_gradient.clone() } else { take(inputs * outputs) };
         others.extend([(weight, gradient), (bias, take(outputs))]);
     }
-    let others = others.into_iter().map(|(kind, it)| (kind, Buffer::from_tensor(to_primitive(it))));
-    pass.all_gradients(make_contiguous(to_primitive(loss)), rows, others)
+    let others = others.into_iter().map(|(kind, it)| (kind, Buffer::from_tensor(it)));
+    pass.all_gradients(Buffer::from_tensor(loss), rows, others)
 }
 
 pub(super) fn compute_logits(pass: &CubePass, head: &DeepHead) -> CubeTensor {
@@ -147,10 +130,9 @@ pub(super) fn compute_logits(pass: &CubePass, head: &DeepHead) -> CubeTensor {
         let sums = sums_of(&first_map_inputs(pass, part, &accumulators), &first_map);
         let logits = WrittenGradients::Logits;
         let [logits, ..] = walk_head(pass, head, tiles, &weights, &sums, &accumulators, logits);
-        let shape = Shape::new([part.positions.len()]);
-        Tensor::<1>::from_primitive::<Cube>(pass.gpu.shaped_tensor(logits, shape))
+        pass.gpu.tensor(logits, [part.positions.len()])
     });
-    to_primitive(Tensor::cat(parts.collect(), 0))
+    pass.gpu.flat_tensor(Buffer::from_tensor(Tensor::cat(parts.collect(), 0)))
 }
 
 /// Computes the accumulators of a part, `[positions * perspectives, columns]`.
@@ -179,13 +161,13 @@ fn first_map_inputs(pass: &CubePass, part: &PositionRange, accumulators: &Buffer
             FeatureShape::of_net(net),
         );
     }
-    Tensor::from_primitive::<Cube>(pass.gpu.shaped_tensor(to, Shape::new([positions, features])))
+    pass.gpu.tensor(to, [positions, features])
 }
 
 /// Computes the sums of the first map, of all buckets and without biases, `[positions, buckets *
 /// outputs]`.
 fn sums_of(features: &Tensor<2>, first_map: &Tensor<2>) -> Buffer {
-    Buffer::from_tensor(to_primitive(features.clone().matmul(first_map.clone().transpose())))
+    Buffer::from_tensor(features.clone().matmul(first_map.clone().transpose()))
 }
 
 /// Walks the head; returns the gradients of the sums, or logits, then the written numbers, and the
@@ -223,7 +205,7 @@ fn walk_head(
             to[0].launch_arg(),
             to[1].launch_arg(),
             to[2].launch_arg(),
-            head.launch_offsets(),
+            head.launch_offsets(pass.labels),
             part.positions.start as u32,
             positions as u32,
             part.tiles.start as u32,
@@ -250,7 +232,7 @@ fn add_up(pass: &CubePass, head: &DeepHead, part: &PositionRange, written: &Buff
             written.launch_arg(),
             pass.batch.launch_arg(),
             sums.launch_arg(),
-            head.launch_offsets(),
+            head.launch_offsets(pass.labels),
             part.positions.start as u32,
             part.positions.len() as u32,
             part.tiles.start as u32,
@@ -294,19 +276,13 @@ fn accumulator_gradients(
 fn first_map(pass: &CubePass) -> Tensor<2> {
     let net = &pass.job.kernel.net;
     let [weights, _] = net.parts_of_map(0);
-    let flat = Tensor::<1>::from_primitive::<Cube>(pass.array_tensor(weights));
     let [features, outputs] = net.maps()[0];
-    flat.reshape([net.buckets * outputs, features])
+    pass.array_tensor(weights).reshape([net.buckets * outputs, features])
 }
 
 /// Packs the biases of the first map, then weights and biases of each other map.
 fn pack_head(pass: &CubePass) -> Buffer {
     let net = &pass.job.kernel.net;
     let arrays = (0..net.maps().len()).flat_map(|map| net.parts_of_map(map)).skip(1);
-    let arrays = arrays.map(|kind| Tensor::<1>::from_primitive::<Cube>(pass.array_tensor(kind)));
-    Buffer::from_tensor(to_primitive(Tensor::cat(arrays.collect(), 0)))
-}
-
-pub(super) fn to_primitive<const D: usize>(tensor: Tensor<D>) -> CubeTensor {
-    tensor.try_into_primitive::<Cube>().expect("it was made here")
+    Buffer::from_tensor(Tensor::cat(arrays.map(|kind| pass.array_tensor(kind)).collect(), 0))
 }

@@ -102,6 +102,13 @@ pub(super) struct PositionRange {
     pub tiles: Range<usize>,
 }
 
+impl PositionRange {
+    /// Returns the lists of the positions.
+    pub fn lists(&self, perspectives: usize) -> Range<usize> {
+        self.positions.start * perspectives..self.positions.end * perspectives
+    }
+}
+
 pub(super) const NONE: u32 = u32::MAX;
 
 impl Tiles {

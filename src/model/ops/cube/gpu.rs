@@ -1,7 +1,7 @@
 //! Buffers on a GPU.
 
-use burn::backend::TensorMetadata;
-use burn::tensor::{Bytes, DType, Shape};
+use burn::backend::{Cube, TensorMetadata};
+use burn::tensor::{Bytes, DType, Shape, Tensor};
 use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::tensor::CubeTensor;
 use burn_cubecl::{CubeDevice, cubecl};
@@ -30,19 +30,16 @@ impl Gpu {
     /// Allocates `len` arbitrary numbers. Not every language clears memory, so debug builds fill it
     /// with NaN: nothing may be read before it is written.
     pub fn empty_buffer(&self, len: usize) -> Buffer {
-        if cfg!(debug_assertions) {
-            return self.padded_buffer(len, vec![f32::NAN.to_bits(); len.max(1)]);
-        }
         // Buffers cannot be empty.
+        if cfg!(debug_assertions) {
+            return Buffer { len, ..self.upload_words(vec![f32::NAN.to_bits(); len.max(1)]) };
+        }
         Buffer { handle: self.client.empty(len.max(1) * size_of::<f32>()), len }
     }
 
-    pub fn upload_words(&self, mut words: Vec<u32>) -> Buffer {
-        let len = words.len();
-        if words.is_empty() {
-            words.push(0);
-        }
-        self.padded_buffer(len, words)
+    /// Makes a buffer of at least one word.
+    pub fn upload_words(&self, words: Vec<u32>) -> Buffer {
+        Buffer { len: words.len(), handle: self.client.create(Bytes::from_elems(words)) }
     }
 
     /// Writes whole words into a buffer from word `first` on, after all earlier work of the device.
@@ -68,16 +65,16 @@ impl Gpu {
         }
     }
 
-    fn padded_buffer(&self, len: usize, words: Vec<u32>) -> Buffer {
-        Buffer { handle: self.client.create(Bytes::from_elems(words)), len }
+    pub fn tensor<const D: usize>(&self, buffer: Buffer, shape: [usize; D]) -> Tensor<D> {
+        Tensor::from_primitive::<Cube>(self.cube_tensor(buffer, Shape::new(shape)))
     }
 
     pub fn flat_tensor(&self, buffer: Buffer) -> CubeTensor {
         let len = buffer.len;
-        self.shaped_tensor(buffer, Shape::new([len]))
+        self.cube_tensor(buffer, Shape::new([len]))
     }
 
-    pub fn shaped_tensor(&self, buffer: Buffer, shape: Shape) -> CubeTensor {
+    fn cube_tensor(&self, buffer: Buffer, shape: Shape) -> CubeTensor {
         let Self { client, device } = self;
         CubeTensor::new_contiguous(client.clone(), device.clone(), shape, buffer.handle, DType::F32)
     }
@@ -92,19 +89,23 @@ fn copy(from: &[u32], to: &mut [u32], words: u32) {
 }
 
 impl Buffer {
-    pub fn from_tensor(tensor: CubeTensor) -> Self {
-        let tensor = make_contiguous(tensor);
+    pub fn from_tensor<const D: usize>(tensor: Tensor<D>) -> Self {
+        Self::from_cube(tensor.try_into_primitive::<Cube>().expect("it was made here"))
+    }
+
+    /// Takes the numbers of a tensor, row-major; the tensor may be a slice of another.
+    pub fn from_cube(tensor: CubeTensor) -> Self {
+        assert_eq!(tensor.dtype(), DType::F32, "all tensors of these models are f32");
+        let tensor = into_contiguous(tensor);
         Self { len: tensor.shape().num_elements(), handle: tensor.handle }
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
     }
 
     pub fn launch_arg(&self) -> BufferArg {
         // SAFETY: the buffer was made with this many numbers.
         unsafe { BufferArg::from_raw_parts(self.handle.clone(), self.len.max(1)) }
     }
-}
-
-/// Makes a tensor row-major; the input may be a slice of another.
-pub(super) fn make_contiguous(tensor: CubeTensor) -> CubeTensor {
-    assert_eq!(tensor.dtype(), DType::F32, "all tensors of these models are f32");
-    into_contiguous(tensor)
 }

@@ -6,14 +6,12 @@
 //! products of two numbers of a position, tile by tile. Those of the first map's weights are a
 //! product of matrices, see [`deep`](super::deep).
 
-use std::collections::BTreeMap;
-
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
 use super::form::{NONE, TILE, UNITS};
 use super::positions::{WrittenGradients, activate, derivative, loss_and_gradient};
-use crate::architecture::{Architecture, Combination, Curve, Node, Operation};
+use crate::architecture::{Architecture, Combination, Curve, HeadNode, Operation};
 
 /// Words of a step of the table: its kind, and seven numbers.
 const STEP: usize = 8;
@@ -64,9 +62,6 @@ pub(super) struct HeadShape {
 
 impl HeadTable {
     pub fn new(net: &Architecture) -> Self {
-        let graph = net.graph();
-        let is_first = |node: &Node| node.operation == Operation::Affine(0);
-        let first = graph.nodes().iter().position(is_first).expect("a net has an output");
         let maps = net.maps();
         let shape = HeadShape {
             buckets: net.buckets,
@@ -77,23 +72,14 @@ impl HeadTable {
             written: 1,
         };
         let mut table = Self { steps: Vec::new(), columns: Vec::new(), shape };
-        // The first map, whose values come first, the piece-square values, and all others.
-        let nodes = graph.nodes().iter().enumerate();
-        let is_psqt = |(_, node): &(usize, &Node)| node.operation == Operation::PieceSquares;
-        let (psqt, others) = (nodes.clone().filter(is_psqt), nodes.skip(first));
-        let nodes = others.clone().take(1).chain(psqt).chain(others.skip(1));
+        let nodes = net.graph().head_nodes();
         // Offsets of each node's values, and of the next map's weights.
-        let (mut offsets, mut packed) = (BTreeMap::new(), 0);
-        for (number, node) in nodes {
-            let (to, width) = (table.shape.values, node.width);
-            let inputs: Vec<(usize, usize)> = match node.operation {
-                Operation::Affine(0) | Operation::PieceSquares => Vec::new(),
-                _ => {
-                    let locate = |input: usize| (offsets[&input], graph.nodes()[input].width);
-                    node.input_nodes().map(locate).collect()
-                }
-            };
-            match &node.operation {
+        let (mut offsets, mut packed) = (Vec::with_capacity(nodes.len()), 0);
+        for HeadNode { operation, inputs, width } in &nodes {
+            let (to, width) = (table.shape.values, *width);
+            let locate = |input: &usize| (offsets[*input], nodes[*input].width);
+            let inputs: Vec<(usize, usize)> = inputs.iter().map(locate).collect();
+            match operation {
                 Operation::Affine(0) => {
                     table.append_step(FIRST, [0, to, width, packed, table.shape.written, 0, 0]);
                     packed += net.buckets * width;
@@ -139,10 +125,10 @@ impl HeadTable {
                     table.append_step(PIECE_SQUARES, [0, to, width, 0, 0, 0, 0]);
                 }
                 Operation::Neurons | Operation::Pairwise => {
-                    unreachable!("{:?} comes before the first map", node.operation)
+                    unreachable!("{operation:?} comes before the first map")
                 }
             }
-            offsets.insert(number, to);
+            offsets.push(to);
             table.shape.values = to + width;
         }
         table.columns.extend([0, NONE]);

@@ -2,20 +2,14 @@
 //! device computes it from its lists. Units set bits in any order, but the index of a bit is fixed,
 //! so the lists of an input have one order.
 
+use std::ops::Range;
+
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
 use super::form::{UNITS, launch_grid};
 use super::gpu::{Buffer, Gpu};
 use crate::model::ops::strips::{ROUND, Strips};
-
-/// The strips of some lists on their device, with their bits.
-pub(super) struct RowIndex {
-    pub shape: IndexShape,
-    pub strips: usize,
-    /// `[strips, inputs, slots / 32]`
-    pub bits: Buffer,
-}
 
 /// Shape of the strips, a constant of the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,52 +23,43 @@ pub(super) struct IndexShape {
     pub ordered: bool,
 }
 
-/// The lists of a part in the words of a batch.
-#[derive(Clone, Copy)]
-pub(super) struct ListRange {
-    pub first: usize,
-    pub lists: usize,
-    /// Offset of the order of its strips, which the first strip of each king bucket follows.
-    pub order: usize,
-}
-
 /// Words of bits per cube and input: 1,024 inputs take half of the memory that WGSL guarantees.
 const WORDS: usize = 2;
 
-impl RowIndex {
-    /// Builds the index of a range of the lists `[lists, width]`, which begin at a word of a batch.
-    pub fn new(
-        gpu: &Gpu,
-        (batch, lists): (&Buffer, usize),
-        range: ListRange,
-        strips: &Strips,
-        [width, rows]: [usize; 2],
-    ) -> Self {
-        let inputs = rows / (strips.starts.len() - 1);
-        let words = strips.length / 32;
-        let shape = IndexShape { rows, inputs, words, ordered: !strips.order.is_empty() };
-        let strips = strips.strip_count();
-        let bits = gpu.empty_buffer(strips * inputs * words);
-        let cubes = strips * words / WORDS;
-        // SAFETY: lists and their order are within the batch.
-        unsafe {
-            set::launch_unchecked(
-                &gpu.client,
-                launch_grid(cubes),
-                CubeDim::new_1d(UNITS as u32),
-                batch.launch_arg(),
-                bits.launch_arg(),
-                lists as u32,
-                range.first as u32,
-                range.lists as u32,
-                range.order as u32,
-                cubes as u32,
-                width,
-                shape,
-            );
-        }
-        Self { shape, strips, bits }
+/// Finds the lists that contain each input, as bits, `[strips, inputs, slots / 32]`, among a range
+/// of the lists `[lists, width]`, which begin at word `first_word` of a batch. `order` is the offset
+/// of the order of the strips, which the first strip of each king bucket follows.
+pub(super) fn find_bits(
+    gpu: &Gpu,
+    (batch, first_word): (&Buffer, usize),
+    lists: Range<usize>,
+    (strips, order): (&Strips, usize),
+    [width, rows]: [usize; 2],
+) -> (IndexShape, Buffer) {
+    let inputs = rows / (strips.starts.len() - 1);
+    let words = strips.length / 32;
+    let shape = IndexShape { rows, inputs, words, ordered: !strips.order.is_empty() };
+    let strips = strips.strip_count();
+    let bits = gpu.empty_buffer(strips * inputs * words);
+    let cubes = strips * words / WORDS;
+    // SAFETY: lists and their order are within the batch.
+    unsafe {
+        set::launch_unchecked(
+            &gpu.client,
+            launch_grid(cubes),
+            CubeDim::new_1d(UNITS as u32),
+            batch.launch_arg(),
+            bits.launch_arg(),
+            first_word as u32,
+            lists.start as u32,
+            lists.len() as u32,
+            order as u32,
+            cubes as u32,
+            width,
+            shape,
+        );
     }
+    (shape, bits)
 }
 
 /// A cube reads the lists, from `begin` on, of [`WORDS`] words of a strip, for all inputs.

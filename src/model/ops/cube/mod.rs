@@ -24,17 +24,26 @@ mod sums;
 use burn::backend::Cube;
 use burn::backend::tensor::FloatTensor;
 
+use self::net::CubePass;
 use super::cpu::SimdLevel;
 use super::steps::OptimizerStep;
 use super::{FusedGradients, FusedOps, KernelJob, TensorArrays};
 
 impl FusedOps for Cube {
     fn net_gradients(arrays: TensorArrays<Self>, job: KernelJob<'_>) -> FusedGradients<Self> {
-        net::net_gradients(arrays, job)
+        let pass = CubePass::new(arrays, job, true);
+        match &pass.head {
+            Some(head) => deep::compute_gradients(&pass, head),
+            None => pass.simple_gradients(),
+        }
     }
 
     fn net_logits(arrays: TensorArrays<Self>, job: KernelJob<'_>) -> FloatTensor<Self> {
-        net::net_logits(arrays, job)
+        let pass = CubePass::new(arrays, job, false);
+        match &pass.head {
+            Some(head) => deep::compute_logits(&pass, head),
+            None => pass.simple_logits(),
+        }
     }
 
     fn take_step(

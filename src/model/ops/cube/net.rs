@@ -5,24 +5,23 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use burn::backend::ops::FloatTensorOps;
-use burn::backend::{Backend, Cube, TensorMetadata};
-use burn::tensor::{Bytes, Shape, Tensor};
+use burn::backend::{Backend, Cube};
+use burn::tensor::{Bytes, Tensor};
 use burn_cubecl::tensor::CubeTensor;
 use rayon::prelude::*;
 
 use super::super::strips::Strips;
 use super::super::{FusedGradients, KernelJob, KernelStage, TensorArrays};
 use super::chunks;
-use super::deep::{self, DeepHead};
+use super::deep::DeepHead;
 use super::form::{KernelForm, PositionRange, TILE, Tiles, UnitLayout, launch_grid};
-use super::gpu::{Buffer, Gpu, make_contiguous};
-use super::index::{ListRange, RowIndex};
+use super::gpu::{Buffer, Gpu};
+use super::index;
 use super::pairs::{self, PairTables};
-use super::positions::{self, LossForm, WrittenGradients};
+use super::positions::{self, WrittenGradients};
 use super::sets::{self, ColumnRange};
 use super::sort::RowLists;
-use super::sums::{self, FinalSums};
+use super::sums;
 use crate::architecture::{ArrayKind, PIECES};
 use crate::batch::{Indices, ListShape, OneHot, with_vector};
 use crate::loss::Loss;
@@ -37,66 +36,39 @@ pub(super) struct CubePass<'a> {
     pub listed: ListShape,
     form: KernelForm,
     pub tiles: Tiles,
-    arrays: BTreeMap<ArrayKind, CubeTensor>,
+    arrays: BTreeMap<ArrayKind, Buffer>,
     /// `[rows, columns]` of all sets with their factors; rows of pairs follow those of inputs.
-    weight: CubeTensor,
+    weight: Buffer,
     /// `[columns]`
-    bias: CubeTensor,
+    bias: Buffer,
     pub head: Option<DeepHead>,
     /// Targets or upstream gradients, bases, weights, tables of tiles, strips and pairs, and lists.
     pub batch: Buffer,
+    /// Number of the labels: targets, bases and weights.
+    pub labels: usize,
+    /// Offset of the lists.
     lists: usize,
-    /// Inverse of the lists of each part; empty without gradients.
-    inverses: Vec<Inverse>,
+    /// Strips of the lists of each part, and the offset of their order; empty without gradients, or
+    /// if there are other sets than pieces: the GPU sorts their entries.
+    strips: Vec<(Strips, usize)>,
     /// Table of the rows that share each row of a factor, by set.
     sharing: Vec<Option<[usize; 2]>>,
     /// Tables of pairs, if lists contain any.
     pairs: Option<PairTables>,
 }
 
-/// The lists that contain each row.
-enum Inverse {
-    /// For pieces: strips of lists, and their range in the batch. The GPU computes the bits.
-    Strips(Strips, ListRange),
-    /// For other sets: their entries, which the GPU sorts.
-    Entries(Range<usize>),
-}
-
-pub(super) fn net_gradients(arrays: TensorArrays<Cube>, job: KernelJob) -> FusedGradients<Cube> {
-    let part = positions_per_part(&arrays, &job);
-    let pass = CubePass::new(arrays, job, part, true);
-    match &pass.head {
-        Some(head) => deep::compute_gradients(&pass, head),
-        None => pass.simple_gradients(),
-    }
-}
-
-pub(super) fn net_logits(arrays: TensorArrays<Cube>, job: KernelJob) -> CubeTensor {
-    if job.kernel.net.walks_graph() {
-        let part = positions_per_part(&arrays, &job);
-        let pass = CubePass::new(arrays, job, part, false);
-        return deep::compute_logits(&pass, pass.head.as_ref().expect("a deep net has a head"));
-    }
-    let pass = CubePass::new(arrays, job, usize::MAX, false);
-    let batch = pass.listed.positions;
-    let logits = pass.gpu.empty_buffer(batch);
-    for part in &pass.tiles.parts {
-        pass.launch_positions(part, WrittenGradients::Logits, &pass.gpu.empty_buffer(1), &logits);
-    }
-    pass.gpu.shaped_tensor(logits, Shape::new([batch]))
-}
-
 /// Positions that fit in memory at a time: whole tiles, at least one.
-fn positions_per_part(arrays: &TensorArrays<Cube>, job: &KernelJob) -> usize {
-    let largest = usize::try_from(arrays.0[0].client.properties().memory.max_page_size);
+fn positions_per_part(gpu: &Gpu, job: &KernelJob) -> usize {
+    let largest = usize::try_from(gpu.client.properties().memory.max_page_size);
     let budget = job.room.min(largest.unwrap_or(usize::MAX));
     let position = floats_of_position(&job.kernel.net) * size_of::<f32>();
     (budget / position / TILE).max(1) * TILE
 }
 
 impl<'a> CubePass<'a> {
-    fn new(arrays: TensorArrays<Cube>, job: KernelJob<'a>, part: usize, backward: bool) -> Self {
+    pub fn new(arrays: TensorArrays<Cube>, job: KernelJob<'a>, backward: bool) -> Self {
         let (one_hot, net) = (job.inputs.one_hot(), &job.kernel.net);
+        job.kernel.check_shapes(one_hot);
         let (listed, pairs) = match one_hot {
             OneHot::Plans(plans) => {
                 (ListShape::of_plans(plans), Some(&plans[0].pairs).filter(|it| it.has_pairs()))
@@ -107,13 +79,6 @@ impl<'a> CubePass<'a> {
         if backward {
             job.aim.check_lengths(positions);
         }
-        let input_rows = rows - pairs.map_or(0, |pairs| pairs.parents().len());
-        // The padding of another feature set would be an input of this one.
-        let fits = input_rows == net.row_count() && perspectives == net.perspective_count();
-        assert!(fits, "a batch for another net");
-        if net.buckets > 1 {
-            assert_eq!(buckets.len(), positions, "a bucket a position");
-        }
         let form = KernelForm {
             rows,
             perspectives,
@@ -123,41 +88,39 @@ impl<'a> CubePass<'a> {
             buckets: if net.walks_graph() { 1 } else { net.buckets },
             spread: UnitLayout::new(net.column_count()),
         };
-        let arrays: BTreeMap<_, _> = net
-            .list_arrays()
-            .into_iter()
-            .zip(arrays.0)
-            .map(|(array, tensor)| {
-                assert_eq!(tensor.shape().num_elements(), array.len(), "numbers of {}", array.name);
-                (array.kind, make_contiguous(tensor))
-            })
-            .collect();
+        let gpu = Gpu::of_tensor(&arrays.0[0]);
+        let buffers = net.list_arrays().into_iter().zip(arrays.0).map(|(array, tensor)| {
+            let buffer = Buffer::from_cube(tensor);
+            assert_eq!(buffer.len(), array.len(), "numbers of {}", array.name);
+            (array.kind, buffer)
+        });
+        let arrays: BTreeMap<_, _> = buffers.collect();
         assert_eq!(arrays.len(), net.list_arrays().len(), "the arrays of a net");
-        let gpu = Gpu::of_tensor(&arrays[&ArrayKind::Rows(0)]);
+        let has_parts = backward || net.walks_graph();
+        let part = if has_parts { positions_per_part(&gpu, &job) } else { usize::MAX };
         let tiles = Tiles::new(buckets, form.buckets, positions, part);
-        let floats = job.aim.target_arrays().into_iter().flatten().map(|float| float.to_bits());
-        let mut words: Vec<u32> = floats.chain(tiles.table.iter().copied()).collect();
-        let parts = if backward { &tiles.parts[..] } else { &[] };
-        let inverse = |PositionRange { positions, .. }: &PositionRange| {
-            let lists = positions.start * perspectives..positions.end * perspectives;
-            if !net.inputs.is_pieces() {
-                return Inverse::Entries(lists.start * width..lists.end * width);
-            }
-            let range = ListRange { first: lists.start, lists: lists.len(), order: words.len() };
-            let strips = match one_hot {
-                OneHot::Plans(_) => Strips::of_one_king(lists.len()),
-                _ => {
-                    let king_buckets = &one_hot.lists().king_buckets;
-                    let king_buckets = king_buckets.get(lists.clone()).unwrap_or_default();
-                    Strips::new(lists.len(), king_buckets, net.inputs.kings().bucket_count())
-                }
+        let floats = job.aim.target_arrays().into_iter().flatten();
+        let mut words: Vec<u32> = floats.map(|float| float.to_bits()).collect();
+        let labels = words.len();
+        words.extend(&tiles.table);
+        let strips_of_part = |part: &PositionRange| {
+            let lists = part.lists(perspectives);
+            let king_buckets = match one_hot {
+                OneHot::Lists(active) => active.king_buckets.get(lists.clone()),
+                // Only nets with one king bucket have plans on GPUs.
+                _ => None,
             };
+            let kings = net.inputs.kings().bucket_count();
+            let strips = Strips::new(lists.len(), king_buckets.unwrap_or_default(), kings);
+            let order = words.len();
             if !strips.order.is_empty() {
                 words.extend(strips.order.iter().chain(&strips.starts));
             }
-            Inverse::Strips(strips, range)
+            (strips, order)
         };
-        let inverses = parts.iter().map(inverse).collect();
+        let has_strips = backward && net.inputs.is_pieces();
+        let parts = tiles.parts.iter().filter(|_| has_strips);
+        let strips = parts.map(strips_of_part).collect();
         let factors = job.kernel.sets.iter().map(|set| {
             let factor = set.factor.as_ref().filter(|_| !net.inputs.is_pieces())?;
             let (table, first) = (words.len(), set.rows.start as u32);
@@ -167,10 +130,8 @@ impl<'a> CubePass<'a> {
             Some((table, [sharing, factor.sharing.starts.len() - 1]))
         });
         let factors: Vec<Option<(usize, [usize; 2])>> = factors.collect();
-        let labels = job.aim.target_arrays().iter().map(|array| array.len()).sum();
-        let head = net
-            .walks_graph()
-            .then(|| DeepHead::new(net, buckets, [positions, part], labels, &mut words));
+        let head =
+            net.walks_graph().then(|| DeepHead::new(net, buckets, [positions, part], &mut words));
         let send = |words: Vec<u32>| {
             let lists = words.len();
             let entries = positions * perspectives * width;
@@ -179,9 +140,8 @@ impl<'a> CubePass<'a> {
             gpu.write_words(&batch, 0, Bytes::from_elems(words));
             (batch, lists)
         };
-        let memory = &job.gradients;
         let (batch, lists, pairs) = match one_hot {
-            OneHot::Plans(plans) => chunks::with_chunks(&gpu, memory, perspectives, |chunks| {
+            OneHot::Plans(plans) => chunks::with_chunks(&gpu, job.memory, perspectives, |chunks| {
                 let tables = pairs.map(|pairs| chunks.pair_sums(pairs).write_tables(&mut words));
                 let table = words.len();
                 words.extend(chunks.position_slots(plans, job.room));
@@ -202,20 +162,23 @@ impl<'a> CubePass<'a> {
         let mut bias = arrays[&ArrayKind::AccumulatorBias].clone();
         let mut weight = arrays[&ArrayKind::Rows(0)].clone();
         if let (true, Some(shared)) = (net.inputs.is_pieces(), arrays.get(&ArrayKind::Factor(0))) {
-            weight = merge_factor(weight, shared.clone());
+            // It counts in each king bucket.
+            let width = shared.len();
+            let buckets = gpu.tensor(weight, [net.row_count() * net.hidden / width, width]);
+            weight = Buffer::from_tensor(buckets + gpu.tensor(shared.clone(), [1, width]));
         }
         if net.psqt {
-            let neurons = Tensor::<1>::from_primitive::<Cube>(bias);
+            let neurons = gpu.tensor(bias, [net.hidden]);
             let zeros = Tensor::zeros([net.psqt_columns()], &neurons.device());
-            bias = deep::to_primitive(Tensor::cat(vec![neurons, zeros], 0));
+            bias = Buffer::from_tensor(Tensor::cat(vec![neurons, zeros], 0));
         }
         if net.psqt || !net.inputs.is_pieces() {
             let columns = net.column_count();
             let all = gpu.empty_buffer(rows * columns);
             for (index, set) in job.kernel.sets.iter().enumerate() {
-                let array = |kind| arrays[&kind].clone().into_buffer_arg();
+                let array = |kind| arrays[&kind].launch_arg();
                 let rows = match net.inputs.is_pieces() {
-                    true => weight.clone().into_buffer_arg(),
+                    true => weight.launch_arg(),
                     false => array(ArrayKind::Rows(index)),
                 };
                 let factor = factors[index];
@@ -229,7 +192,7 @@ impl<'a> CubePass<'a> {
                     sets::copy_set_rows(&gpu, &batch, values, None, &all, to);
                 }
             }
-            weight = gpu.shaped_tensor(all, Shape::new([rows, columns]));
+            weight = all;
         }
         let sharing =
             factors.into_iter().map(|factor| factor.map(|(_, sharing)| sharing)).collect();
@@ -244,48 +207,53 @@ impl<'a> CubePass<'a> {
             bias,
             head,
             batch,
+            labels,
             lists,
-            inverses,
+            strips,
             sharing,
             pairs,
         };
         pass.finish_stage(KernelStage::Upload);
         if let Some(tables) = &pass.pairs {
-            let weights = pass.weight.clone().into_buffer_arg();
-            let made = pairs::add_up(&pass.gpu, &pass.batch, weights, tables.made, form.spread);
-            pass.weight = pass.gpu.shaped_tensor(made, Shape::new([form.rows, form.spread.hidden]));
+            let weights = pass.weight.launch_arg();
+            pass.weight = pairs::add_up(&pass.gpu, &pass.batch, weights, tables.made, form.spread);
         }
         pass
     }
 
+    /// Logits of a net with one output layer.
+    pub fn simple_logits(&self) -> CubeTensor {
+        let [logits, unused] = [self.listed.positions, 1].map(|len| self.gpu.empty_buffer(len));
+        for part in &self.tiles.parts {
+            self.launch_positions(part, WrittenGradients::Logits, &unused, &logits);
+        }
+        self.gpu.flat_tensor(logits)
+    }
+
     /// Loss and gradients of a net with one output layer.
-    fn simple_gradients(self) -> FusedGradients<Cube> {
-        let Self { gpu, form, job, tiles, .. } = &self;
+    pub fn simple_gradients(&self) -> FusedGradients<Cube> {
+        let Self { gpu, form, job, tiles, .. } = self;
         let KernelForm { perspectives, buckets, spread: UnitLayout { hidden, .. }, .. } = *form;
         let batch = self.listed.positions;
         let largest = tiles.parts.iter().map(|part| part.positions.len()).max().unwrap_or(0);
         let list_gradients = gpu.empty_buffer(largest * perspectives * hidden);
         let tile_sums = gpu.empty_buffer(tiles.len() * form.sum_count());
-        let loss_form = job.aim.loss_inputs().map(LossForm::from_inputs);
-        let written = loss_form.map_or(WrittenGradients::Upstream, WrittenGradients::Gradients);
-        let rows = self.row_gradients(|part| {
+        let written = WrittenGradients::from_aim(job.aim);
+        let rows = self.row_gradients(|_, part| {
             self.launch_positions(part, written, &list_gradients, &tile_sums);
             list_gradients.clone()
         });
-        let parts = tiles.runs.len() / buckets;
-        let by_bucket_and_part = sums::sum_runs(gpu, &tile_sums, &tiles.runs, form.sum_count());
-        let runs: Vec<_> = (0..buckets).map(|i| i * parts..(i + 1) * parts).collect();
-        let sums = sums::sum_runs(gpu, &by_bucket_and_part, &runs, form.sum_count());
+        let sums = sums::sum_buckets(gpu, &tile_sums, tiles, buckets, form.sum_count());
         let share = 1.0 / batch as f32;
-        let FinalSums { output, bias, output_bias, loss } =
-            FinalSums::new(gpu, &sums, share, buckets, perspectives * hidden, hidden);
+        let [output, bias, output_bias, loss] =
+            sums::split_sums(gpu, &sums, share, buckets, perspectives * hidden, hidden);
         self.finish_stage(KernelStage::Backward);
         let others = [
             (ArrayKind::AccumulatorBias, bias),
             (ArrayKind::Output, output),
             (ArrayKind::OutputBias, output_bias),
         ];
-        self.all_gradients(gpu.shaped_tensor(loss, Shape::new([1])), rows, others)
+        self.all_gradients(loss, rows, others)
     }
 
     pub fn finish_stage(&self, stage: KernelStage) {
@@ -295,8 +263,10 @@ impl<'a> CubePass<'a> {
         }
     }
 
-    pub fn array_tensor(&self, kind: ArrayKind) -> CubeTensor {
-        self.arrays[&kind].clone()
+    /// Returns an array as a tensor; all are flat.
+    pub fn array_tensor(&self, kind: ArrayKind) -> Tensor<1> {
+        let array = &self.arrays[&kind];
+        self.gpu.tensor(array.clone(), [array.len()])
     }
 
     /// Launches the kernel of positions for a part of the batch.
@@ -311,10 +281,9 @@ impl<'a> CubePass<'a> {
         let [output, output_bias] = match written {
             WrittenGradients::Accumulators => [unused.launch_arg(), unused.launch_arg()],
             _ => [ArrayKind::Output, ArrayKind::OutputBias]
-                .map(|kind| self.array_tensor(kind).into_buffer_arg()),
+                .map(|kind| self.arrays[&kind].launch_arg()),
         };
         let PositionRange { positions, tiles } = part;
-        let labels: usize = self.job.aim.target_arrays().iter().map(|array| array.len()).sum();
         let loss = self.job.aim.loss_inputs().map_or(Loss::SQUARED, |inputs| inputs.loss);
         // SAFETY: the kernel reads and writes within the shapes of its buffers; buckets of tiles
         // and rows of lists are within the net's.
@@ -323,14 +292,14 @@ impl<'a> CubePass<'a> {
                 &self.gpu.client,
                 launch_grid(tiles.len()),
                 self.form.spread.cube_size(),
-                self.weight.clone().into_buffer_arg(),
-                self.bias.clone().into_buffer_arg(),
+                self.weight.launch_arg(),
+                self.bias.launch_arg(),
                 output,
                 output_bias,
                 self.batch.launch_arg(),
                 list_output.launch_arg(),
                 results.launch_arg(),
-                labels as u32,
+                self.labels as u32,
                 self.lists as u32,
                 positions.start as u32,
                 positions.len() as u32,
@@ -347,31 +316,31 @@ impl<'a> CubePass<'a> {
 
     /// Computes the gradients of the accumulators' weights, `[rows, columns]`, from those of the
     /// accumulators of each part, `[positions, perspectives, columns]`, which `compute` returns.
-    pub fn row_gradients(&self, mut compute: impl FnMut(&PositionRange) -> Buffer) -> Buffer {
+    pub fn row_gradients(
+        &self,
+        mut compute: impl FnMut(usize, &PositionRange) -> Buffer,
+    ) -> Buffer {
         let Self { gpu, form, batch, .. } = self;
         let KernelForm { rows, width, spread, .. } = *form;
         let mut gradients = gpu.empty_buffer(rows * spread.hidden);
-        let parts = self.tiles.parts.iter().zip(&self.inverses);
-        for (i, (part, inverse)) in parts.enumerate() {
-            let list_gradients = compute(part);
+        let (perspectives, words) = (self.listed.perspectives, (batch, self.lists));
+        for (i, part) in self.tiles.parts.iter().enumerate() {
+            let list_gradients = compute(i, part);
             self.finish_stage(KernelStage::Forward);
-            let (strips, range) = match inverse {
-                Inverse::Strips(strips, range) => (strips, range),
-                Inverse::Entries(entries) => {
-                    let lists = (batch, self.lists);
-                    let lists = RowLists::new(gpu, lists, entries.clone(), *form);
-                    self.finish_stage(KernelStage::Index);
-                    let sums = lists.add_up(gpu, &list_gradients, spread);
-                    gradients = if i == 0 { sums } else { add_buffers(gpu, gradients, sums) };
-                    self.finish_stage(KernelStage::Backward);
-                    continue;
-                }
+            let lists = part.lists(perspectives);
+            let Some((strips, order)) = self.strips.get(i) else {
+                let entries = lists.start * width..lists.end * width;
+                let lists = RowLists::new(gpu, words, entries, *form);
+                self.finish_stage(KernelStage::Index);
+                let sums = lists.add_up(gpu, &list_gradients, spread);
+                gradients = if i == 0 { sums } else { add_buffers(gpu, gradients, sums) };
+                self.finish_stage(KernelStage::Backward);
+                continue;
             };
-            let words = (batch, self.lists);
-            let RowIndex { shape, strips: count, bits } =
-                RowIndex::new(gpu, words, *range, strips, [width, rows]);
+            let (shape, bits) =
+                index::find_bits(gpu, words, lists, (strips, *order), [width, rows]);
             self.finish_stage(KernelStage::Index);
-            let (order, adding) = (range.order, i > 0);
+            let (count, order, adding) = (strips.strip_count(), *order, i > 0);
             // A single strip has all sums.
             let alone = count == 1 && shape.rows == shape.inputs && !adding;
             let sums = match alone {
@@ -425,20 +394,17 @@ impl<'a> CubePass<'a> {
     /// Returns the loss and all gradients in order, from those of the rows and of the other arrays.
     pub fn all_gradients(
         &self,
-        loss: CubeTensor,
+        loss: Buffer,
         rows: Buffer,
         others: impl IntoIterator<Item = (ArrayKind, Buffer)>,
     ) -> FusedGradients<Cube> {
         let Self { gpu, arrays, .. } = self;
         let mut gradients: BTreeMap<ArrayKind, Buffer> = others.into_iter().collect();
         let net = &self.job.kernel.net;
-        let all =
-            gpu.shaped_tensor(rows.clone(), Shape::new([net.row_count(), net.column_count()]));
-        let all = Tensor::<2>::from_primitive::<Cube>(all);
+        let all = gpu.tensor(rows.clone(), [net.row_count(), net.column_count()]);
         let select = |rows: Range<usize>, columns: Range<usize>| {
             let rows = all.clone().narrow(0, rows.start, rows.len());
-            let columns = rows.narrow(1, columns.start, columns.len());
-            Buffer::from_tensor(deep::to_primitive(columns))
+            Buffer::from_tensor(rows.narrow(1, columns.start, columns.len()))
         };
         let neurons = if net.psqt { select(0..net.row_count(), 0..net.hidden) } else { rows };
         for (index, set) in self.job.kernel.sets.iter().enumerate() {
@@ -449,10 +415,7 @@ impl<'a> CubePass<'a> {
                         pairs::add_up(gpu, &self.batch, neurons.launch_arg(), sharing, layout)
                     }
                     // The factoriser counts in each king bucket.
-                    None => {
-                        let width = shared.shape().num_elements();
-                        sums::of_all(gpu, &neurons, net.row_count() / PIECES, width)
-                    }
+                    None => sums::of_all(gpu, &neurons, net.row_count() / PIECES, shared.len()),
                 };
                 gradients.insert(ArrayKind::Factor(index), sum);
             }
@@ -467,22 +430,15 @@ impl<'a> CubePass<'a> {
             }
         }
         let in_order = self.job.kernel.net.list_arrays().into_iter().map(|array| {
-            let gradient = gradients.remove(&array.kind).expect("each array has a gradient");
-            gpu.shaped_tensor(gradient, Shape::new([arrays[&array.kind].shape().num_elements()]))
+            gpu.flat_tensor(gradients.remove(&array.kind).expect("each array has a gradient"))
         });
-        FusedGradients { loss, gradients: TensorArrays(in_order.collect()) }
+        let gradients = TensorArrays(in_order.collect());
+        FusedGradients { loss: gpu.flat_tensor(loss), gradients }
     }
 }
 
 /// Adds two buffers of the same length.
 fn add_buffers(gpu: &Gpu, a: Buffer, b: Buffer) -> Buffer {
-    Buffer::from_tensor(Cube::float_add(gpu.flat_tensor(a), gpu.flat_tensor(b)))
-}
-
-/// Adds `[768, N]` to each king bucket of `[rows, N]`.
-fn merge_factor(weight: CubeTensor, shared: CubeTensor) -> CubeTensor {
-    let (shape, width) = (weight.shape(), shared.shape().num_elements());
-    let buckets = Cube::float_reshape(weight, Shape::new([shape.num_elements() / width, width]));
-    let sum = Cube::float_add(buckets, Cube::float_reshape(shared, Shape::new([1, width])));
-    make_contiguous(Cube::float_reshape(sum, shape))
+    let len = a.len();
+    Buffer::from_tensor(gpu.tensor(a, [len]) + gpu.tensor(b, [len]))
 }

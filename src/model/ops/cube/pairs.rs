@@ -67,19 +67,9 @@ pub(super) fn add_up(
     sum_rows(gpu, batch, from, [table, rows], layout, true)
 }
 
-/// Computes rows, `[rows, N]`, each as a sum of consecutive rows `from`; `starts` has the first one
-/// of each, and the end of the last.
-pub(super) fn add_up_runs(
-    gpu: &Gpu,
-    starts: &Buffer,
-    from: BufferArg,
-    rows: usize,
-    layout: UnitLayout,
-) -> Buffer {
-    sum_rows(gpu, starts, from, [0, rows], layout, false)
-}
-
-fn sum_rows(
+/// Computes rows as [`add_up`], if `is_listed`; else each as a sum of consecutive rows `from`, and
+/// the table has the first one of each, and the end of the last.
+pub(super) fn sum_rows(
     gpu: &Gpu,
     batch: &Buffer,
     from: BufferArg,

@@ -6,7 +6,7 @@ use cubecl::prelude::*;
 use super::form::{ABREAST, KernelForm, NONE, TILE, UnitLayout, is_nan};
 use crate::architecture::Curve;
 use crate::loss::LossShape;
-use crate::model::LossInputs;
+use crate::model::{Aim, LossInputs};
 
 /// Output of the kernels of positions and of heads; heads never write accumulators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,10 +32,13 @@ pub(super) struct LossForm {
     pub has_weights: bool,
 }
 
-impl LossForm {
-    pub fn from_inputs(inputs: LossInputs) -> Self {
-        let LossInputs { base, weights, loss, .. } = inputs;
-        Self { shape: loss.shape, has_base: !base.is_empty(), has_weights: !weights.is_empty() }
+impl WrittenGradients {
+    pub fn from_aim(aim: Aim) -> Self {
+        let Some(LossInputs { base, weights, loss, .. }) = aim.loss_inputs() else {
+            return Self::Upstream;
+        };
+        let (has_base, has_weights) = (!base.is_empty(), !weights.is_empty());
+        Self::Gradients(LossForm { shape: loss.shape, has_base, has_weights })
     }
 }
 

@@ -144,7 +144,7 @@ impl RowLists {
     pub fn add_up(&self, gpu: &Gpu, lists: &Buffer, layout: UnitLayout) -> Buffer {
         let Self { segments, max_segments, rows, row_count } = self;
         let sums = pairs::add_up(gpu, segments, lists.launch_arg(), [0, *max_segments], layout);
-        pairs::add_up_runs(gpu, rows, sums.launch_arg(), *row_count, layout)
+        pairs::sum_rows(gpu, rows, sums.launch_arg(), [0, *row_count], layout, false)
     }
 }
 

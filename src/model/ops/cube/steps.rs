@@ -1,81 +1,70 @@
 //! Steps of optimisers on a GPU, one parameter per unit.
 
-use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
 use super::form::{UNITS, is_finite, launch_grid};
-use super::gpu::{Buffer, Gpu, make_contiguous};
+use super::gpu::{Buffer, Gpu};
 use crate::model::ops::steps::{AdaGrad, AdamFactors, Mean, OptimizerStep, Sgd};
 
-/// Returns the next parameter and states.
+/// Returns the next parameter and states; all are flat.
 pub(super) fn step_tensors(tensors: Vec<CubeTensor>, step: OptimizerStep) -> Vec<CubeTensor> {
-    let (rule, [decay, rate, epsilon, clip], [beta1, rest1, beta2, rest2], shrink, unbias) =
-        match step {
-            OptimizerStep::Adam(AdamFactors {
-                shrink,
-                coupled,
-                beta1,
-                rest1,
-                beta2,
-                rest2,
-                rate,
-                unbias,
-                epsilon,
-                clip,
-            }) => {
-                let betas = [beta1, rest1, beta2, rest2];
-                (StepRule::Adam, [coupled, rate, epsilon, clip], betas, shrink, unbias)
-            }
-            OptimizerStep::AdaGrad(AdaGrad { epsilon, decay, rate, clip }) => {
-                (StepRule::AdaGrad, [decay, rate, epsilon, clip], [0.0; 4], 1.0, 1.0)
-            }
-            OptimizerStep::Sgd(Sgd { beta, decay, rate, clip }) => {
-                (StepRule::Sgd, [decay, rate, 0.0, clip], [beta, 0.0, 0.0, 0.0], 1.0, 1.0)
-            }
-            OptimizerStep::Mean(Mean { share }) => {
-                (StepRule::Mean, [0.0, share, 0.0, f32::INFINITY], [0.0; 4], 1.0, 1.0)
-            }
-        };
-    let factors =
-        FactorsLaunch::new(shrink, decay, beta1, rest1, beta2, rest2, rate, unbias, epsilon, clip);
-    let shape = tensors[0].shape();
-    let len = shape.num_elements();
-    let from: Vec<CubeTensor> = tensors.into_iter().map(make_contiguous).collect();
-    let gpu = Gpu::of_tensor(&from[0]);
+    let neutral = AdamFactors {
+        shrink: 1.0,
+        coupled: 0.0,
+        beta1: 0.0,
+        rest1: 0.0,
+        beta2: 0.0,
+        rest2: 0.0,
+        rate: 0.0,
+        unbias: 1.0,
+        epsilon: 0.0,
+        clip: f32::INFINITY,
+    };
+    let (rule, factors) = match step {
+        OptimizerStep::Adam(factors) => (StepRule::Adam, factors),
+        OptimizerStep::AdaGrad(AdaGrad { epsilon, decay, rate, clip }) => {
+            (StepRule::AdaGrad, AdamFactors { coupled: decay, rate, epsilon, clip, ..neutral })
+        }
+        OptimizerStep::Sgd(Sgd { beta, decay, rate, clip }) => {
+            (StepRule::Sgd, AdamFactors { coupled: decay, beta1: beta, rate, clip, ..neutral })
+        }
+        OptimizerStep::Mean(Mean { share }) => {
+            (StepRule::Mean, AdamFactors { rate: share, ..neutral })
+        }
+    };
+    let AdamFactors { shrink, coupled, beta1, rest1, beta2, rest2, rate, unbias, epsilon, clip } =
+        factors;
+    let gpu = Gpu::of_tensor(&tensors[0]);
+    let from: Vec<Buffer> = tensors.into_iter().map(Buffer::from_cube).collect();
+    let len = from[0].len();
     // The parameter and its states, without the gradient.
     let to: Vec<Buffer> = from[1..].iter().map(|_| gpu.empty_buffer(len)).collect();
     let unused = gpu.empty_buffer(1);
-    let from: Vec<BufferArg> = from.into_iter().map(|it| it.into_buffer_arg()).collect();
-    let padded = |args: Vec<BufferArg>, count: usize| {
-        let missing = count - args.len();
-        args.into_iter().chain((0..missing).map(|_| unused.launch_arg()).collect::<Vec<_>>())
-    };
-    let args = padded(from, 4).chain(padded(to.iter().map(Buffer::launch_arg).collect(), 3));
-    let args: Vec<BufferArg> = args.collect();
-    let args = args.try_into().ok().expect("a parameter, its gradient and two states");
-    let [p, g, m, v, next_p, next_m, next_v] = args;
+    let arg = |buffers: &[Buffer], index| buffers.get(index).unwrap_or(&unused).launch_arg();
     // SAFETY: all buffers that the rule reads or writes have as many numbers as the parameter.
     unsafe {
         take_step::launch_unchecked(
             &gpu.client,
             launch_grid(len.div_ceil(UNITS)),
             CubeDim::new_1d(UNITS as u32),
-            p,
-            g,
-            m,
-            v,
-            next_p,
-            next_m,
-            next_v,
-            factors,
+            arg(&from, 0),
+            arg(&from, 1),
+            arg(&from, 2),
+            arg(&from, 3),
+            arg(&to, 0),
+            arg(&to, 1),
+            arg(&to, 2),
+            FactorsLaunch::new(
+                shrink, coupled, beta1, rest1, beta2, rest2, rate, unbias, epsilon, clip,
+            ),
             len as u32,
             rule,
             clip.is_finite(),
         );
     }
-    to.into_iter().map(|it| gpu.shaped_tensor(it, shape.clone())).collect()
+    to.into_iter().map(|it| gpu.flat_tensor(it)).collect()
 }
 
 /// The formulas of [`OptimizerStep`].

@@ -5,7 +5,7 @@ use std::ops::Range;
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::form::{UnitLayout, launch_grid};
+use super::form::{Tiles, UnitLayout, launch_grid};
 use super::gpu::{Buffer, Gpu};
 use super::index::{BitRound, IndexShape};
 use crate::model::ops::strips::ROUND;
@@ -19,7 +19,7 @@ const ABREAST: u32 = 8;
 ///
 /// # Buffers
 /// - `gradients`: `[lists, hidden]`
-/// - `bits`: `RowIndex::bits`
+/// - `bits`: see [`find_bits`](super::index::find_bits)
 /// - `batch`: from `order` on, the list of each slot of the strips, if they are ordered
 #[cube(launch_unchecked)]
 pub(super) fn strips(
@@ -142,8 +142,22 @@ pub(super) fn rows_of_strips(
 const ROWS: usize = 32;
 const UNITS: usize = 128;
 
+/// Sums the tiles of each bucket, `[tiles, width]` to `[buckets, width]`, part by part.
+pub(super) fn sum_buckets(
+    gpu: &Gpu,
+    from: &Buffer,
+    tiles: &Tiles,
+    buckets: usize,
+    width: usize,
+) -> Buffer {
+    let parts = tiles.runs.len() / buckets;
+    let by_part = sum_runs(gpu, from, &tiles.runs, width);
+    let runs: Vec<_> = (0..buckets).map(|i| i * parts..(i + 1) * parts).collect();
+    sum_runs(gpu, &by_part, &runs, width)
+}
+
 /// Sums of runs of rows, `[rows, width]` to `[runs, width]`, in an order fixed by the lengths.
-pub(super) fn sum_runs(gpu: &Gpu, from: &Buffer, runs: &[Range<usize>], width: usize) -> Buffer {
+fn sum_runs(gpu: &Gpu, from: &Buffer, runs: &[Range<usize>], width: usize) -> Buffer {
     let (mut from, mut runs) = (from.clone(), runs.to_vec());
     while runs.iter().enumerate().any(|(i, run)| *run != (i..i + 1)) {
         let (mut groups, mut next) = (Vec::new(), Vec::with_capacity(runs.len()));
@@ -230,54 +244,42 @@ fn sum_of_groups(
     }
 }
 
-/// Sums over the tiles of each bucket, one array each; the loss becomes a mean.
-pub(super) struct FinalSums {
-    /// `[buckets, outputs]`
-    pub output: Buffer,
-    /// `[hidden]`
-    pub bias: Buffer,
-    /// `[buckets]`
-    pub output_bias: Buffer,
-    /// `[1]`
-    pub loss: Buffer,
-}
-
-impl FinalSums {
-    /// Computes them from `[buckets, outputs + hidden + 2]`.
-    pub fn new(
-        gpu: &Gpu,
-        from: &Buffer,
-        share: f32,
-        buckets: usize,
-        outputs: usize,
-        hidden: usize,
-    ) -> Self {
-        let [output, bias, output_bias, loss] =
-            [buckets * outputs, hidden, buckets, 1].map(|len| gpu.empty_buffer(len));
-        // SAFETY: the kernel reads and writes within the shapes of its buffers.
-        unsafe {
-            last::launch_unchecked(
-                &gpu.client,
-                launch_grid((outputs + hidden + 2).div_ceil(UNITS)),
-                CubeDim::new_1d(UNITS as u32),
-                from.launch_arg(),
-                output.launch_arg(),
-                bias.launch_arg(),
-                output_bias.launch_arg(),
-                loss.launch_arg(),
-                buckets as u32,
-                share,
-                outputs,
-                hidden,
-            );
-        }
-        Self { output, bias, output_bias, loss }
+/// Splits the sums of the tiles of each bucket, `[buckets, outputs + hidden + 2]`: the gradients of
+/// the output weights, `[buckets, outputs]`, of the biases, `[hidden]`, and of the output's biases,
+/// `[buckets]`, and the loss, `[1]`, times `share`.
+pub(super) fn split_sums(
+    gpu: &Gpu,
+    from: &Buffer,
+    share: f32,
+    buckets: usize,
+    outputs: usize,
+    hidden: usize,
+) -> [Buffer; 4] {
+    let [output, bias, output_bias, loss] =
+        [buckets * outputs, hidden, buckets, 1].map(|len| gpu.empty_buffer(len));
+    // SAFETY: the kernel reads and writes within the shapes of its buffers.
+    unsafe {
+        split::launch_unchecked(
+            &gpu.client,
+            launch_grid((outputs + hidden + 2).div_ceil(UNITS)),
+            CubeDim::new_1d(UNITS as u32),
+            from.launch_arg(),
+            output.launch_arg(),
+            bias.launch_arg(),
+            output_bias.launch_arg(),
+            loss.launch_arg(),
+            buckets as u32,
+            share,
+            outputs,
+            hidden,
+        );
     }
+    [output, bias, output_bias, loss]
 }
 
-/// See [`FinalSums`]. Each unit computes a column.
+/// See [`split_sums`]. Each unit computes a column.
 #[cube(launch_unchecked)]
-fn last(
+fn split(
     from: &[f32],
     output: &mut [f32],
     bias: &mut [f32],
