@@ -54,7 +54,7 @@ pub fn of_material(value: impl Fn(usize) -> i64) -> i64 {
 }
 
 /// Sums the `count` largest values, without negative ones.
-pub(super) fn sum_largest(mut values: Vec<i64>, count: usize) -> i64 {
+pub fn sum_largest(mut values: Vec<i64>, count: usize) -> i64 {
     values.sort_unstable_by(|a, b| b.cmp(a));
     values.into_iter().take(count).filter(|value| *value > 0).sum()
 }

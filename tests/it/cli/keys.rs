@@ -72,7 +72,7 @@ fn page_has_every_key() {
         let error = Config::parse_text("version = 3", "least", &[set.into()]).expect_err(set);
         let error = error.to_string();
         let (_, names) = error.split_once(", expected ").expect(&error);
-        for name in quoted(names.lines().next().expect("a line")) {
+        for name in quoted(names.split([';', '\n']).next().expect("a line")) {
             let path = format!("{section}{name}");
             let headings = [format!("`{path}`"), format!("`[{path}]`"), format!("`[[{path}]]`")];
             let count = |it: &String| page.matches(&format!("## {it}\n")).count();
