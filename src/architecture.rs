@@ -10,7 +10,7 @@ mod operation;
 pub use activation::{Activation, Curve};
 pub use buckets::{BucketChoice, BucketTable, Buckets, CustomBuckets};
 pub use fixed_point::{FixedMap, FixedPoint, FixedValue, LayerIntegers, convert_unit};
-pub use form::{LayerForm, NetForm, default_sets, is_pieces};
+pub use form::{LayerForm, NetForm, are_default_sets, default_sets};
 pub use graph::{Graph, HeadNode, Node};
 pub use operation::{
     CodeContext, CodeValue, Combination, GraphArithmetic, Operation, ValueRows, ValueRowsMut,

@@ -7,19 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Activation, Architecture, BucketChoice, Buckets, ImpossibleNet, Inputs, Kings, Layer,
-    Perspectives, head_error, refuse_head,
+    Perspectives, Set, head_error, refuse_head,
 };
-use crate::features::{self, FeatureSet, Integer, KingsError};
-use crate::registry::NameMissing;
+use crate::features::{self, Integer};
 
-/// A net in its written form; missing fields have the values of the simplest nets.
+/// A net in its written form. A missing field has the value that it has in the simplest nets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetForm {
     pub inputs: Perspectives,
-    #[serde(default = "default_sets", skip_serializing_if = "is_pieces")]
+    #[serde(default = "default_sets", skip_serializing_if = "are_default_sets")]
     pub sets: Vec<String>,
-    /// The integers of the rows of sets in a file, if they are not the default.
+    /// The integers of rows in a file, by the names of sets that do not have their default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub integers: BTreeMap<String, Integer>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -27,7 +26,7 @@ pub struct NetForm {
     /// The king bucket of each square; see [`Kings::new`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub king_buckets: Vec<u8>,
-    /// Whether both kings share a plane of rows.
+    /// Whether both kings share a plane of 64 rows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub merged_kings: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -70,12 +69,13 @@ impl<Reference> Layer<Reference> {
     }
 }
 
-/// The feature sets of a description that names none.
+/// Returns the feature sets of a description that names none.
 pub fn default_sets() -> Vec<String> {
     vec!["pieces".into()]
 }
 
-pub fn is_pieces(sets: &Vec<String>) -> bool {
+/// Whether a description leaves these sets out.
+pub fn are_default_sets(sets: &Vec<String>) -> bool {
     *sets == default_sets()
 }
 
@@ -83,42 +83,14 @@ impl TryFrom<NetForm> for Architecture {
     type Error = ImpossibleNet;
 
     fn try_from(form: NetForm) -> Result<Self, ImpossibleNet> {
-        let wrong_kings =
-            |key| move |error: KingsError| ImpossibleNet { key, reason: error.to_string() };
-        let kings =
-            Kings::new(form.mirror, &form.king_buckets).map_err(wrong_kings("king_buckets"))?;
-        let missing = |it: NameMissing| ImpossibleNet { key: "sets", reason: it.to_string() };
-        let set = |name: &String| -> Result<_, ImpossibleNet> {
-            let set = features::set_named(name, kings).map_err(missing)?;
-            Ok(match form.integers.get(name) {
-                Some(integer) => set.stored_as(*integer),
-                None => set,
-            })
-        };
-        if let Some((name, _)) = form.integers.iter().find(|(_, it)| **it == Integer::I32) {
-            let reason = format!("rows of {name:?} are i8 or i16, found i32");
-            return Err(ImpossibleNet { key: "integers", reason });
+        let kings = Kings::new(form.mirror, &form.king_buckets)
+            .map_err(|error| wrong_key("king_buckets", error))?;
+        form.check_integers()?;
+        let sets = form.find_sets(kings)?;
+        let mut inputs = Inputs::new(form.inputs, sets, form.factorised);
+        if form.merged_kings {
+            inputs = inputs.merge_kings().map_err(|error| wrong_key("merged_kings", error))?;
         }
-        let wrong = |name: &&String| !form.sets.contains(name) || **name == default_sets()[0];
-        if let Some(name) = form.integers.keys().find(wrong) {
-            let reason = match form.sets.contains(name) {
-                true => "pieces are i16; name other sets".into(),
-                false => format!("this net has no set {name:?}; it has {}", form.sets.join(", ")),
-            };
-            return Err(ImpossibleNet { key: "integers", reason });
-        }
-        let sets = form.sets.iter().map(set).collect::<Result<Vec<_>, _>>()?;
-        if sets.is_empty() {
-            return Err(ImpossibleNet {
-                key: "sets",
-                reason: "no feature set is named; name at least one, such as `pieces`".into(),
-            });
-        }
-        let inputs = Inputs::new(form.inputs, sets, form.factorised);
-        let inputs = match form.merged_kings {
-            false => inputs,
-            true => inputs.merge_kings().map_err(wrong_kings("merged_kings"))?,
-        };
         let (head, output) = parse_layers(&form.head)?;
         let architecture = Self {
             inputs,
@@ -132,27 +104,61 @@ impl TryFrom<NetForm> for Architecture {
             buckets: form.output_buckets.count,
             bucket_choice: form.output_buckets.choice,
         };
-        architecture.check_layers().map(|()| architecture)
+        architecture.check_layers()?;
+        Ok(architecture)
+    }
+}
+
+impl NetForm {
+    /// Checks that the integers are those of other sets than `pieces`, and not i32.
+    fn check_integers(&self) -> Result<(), ImpossibleNet> {
+        if let Some((name, _)) = self.integers.iter().find(|(_, it)| **it == Integer::I32) {
+            let reason = format!("rows of {name:?} are i8 or i16, found i32");
+            return Err(wrong_key("integers", reason));
+        }
+        for name in self.integers.keys() {
+            let reason = if !self.sets.contains(name) {
+                format!("this net has no set {name:?}; it has {}", self.sets.join(", "))
+            } else if default_sets().contains(name) {
+                "pieces are i16; name other sets".to_string()
+            } else {
+                continue;
+            };
+            return Err(wrong_key("integers", reason));
+        }
+        Ok(())
+    }
+
+    /// Finds the feature sets, with their integers; `kings` are the king buckets of `pieces`.
+    fn find_sets(&self, kings: Kings) -> Result<Vec<Set>, ImpossibleNet> {
+        let mut sets = Vec::new();
+        for name in &self.sets {
+            let set = features::set_named(name, kings).map_err(|error| wrong_key("sets", error))?;
+            sets.push(match self.integers.get(name) {
+                Some(integer) => set.stored_as(*integer),
+                None => set,
+            });
+        }
+        if sets.is_empty() {
+            let reason = "no feature set is named; name at least one, such as `pieces`";
+            return Err(wrong_key("sets", reason));
+        }
+        Ok(sets)
     }
 }
 
 impl From<Architecture> for NetForm {
     fn from(net: Architecture) -> Self {
         let kings = net.inputs.kings();
-        let to_name = |layer: &usize| Ok(net.name_of_layer(*layer));
-        let form = |layer: &Layer| layer.convert_references(to_name).expect("layers have names");
-        let is_written = net.has_layers() || net.output.integers.is_some();
-        let head = net.layers().filter(|_| is_written).map(form).collect();
+        let sets = net.inputs.sets();
+        let changed_integers = sets
+            .iter()
+            .filter(|set| set.integer() != set.integer_type())
+            .map(|set| (set.name().to_string(), set.integer()));
         Self {
             inputs: net.inputs.perspectives,
-            sets: net.inputs.sets().iter().map(|set| set.name().to_string()).collect(),
-            integers: net
-                .inputs
-                .sets()
-                .iter()
-                .filter(|set| set.integer() != FeatureSet::integer_type(&***set))
-                .map(|set| (set.name().to_string(), set.integer()))
-                .collect(),
+            sets: sets.iter().map(|set| set.name().to_string()).collect(),
+            integers: changed_integers.collect(),
             mirror: kings.mirror,
             king_buckets: kings.bucket_numbers(),
             merged_kings: net.inputs.has_merged_kings(),
@@ -160,7 +166,7 @@ impl From<Architecture> for NetForm {
             hidden: net.hidden,
             activation: net.activation,
             pairwise: net.pairwise,
-            head,
+            head: net.layer_forms(),
             skip: net.skip,
             psqt: net.psqt,
             output_buckets: Buckets { count: net.buckets, choice: net.bucket_choice },
@@ -168,33 +174,30 @@ impl From<Architecture> for NetForm {
     }
 }
 
+fn wrong_key(key: &'static str, reason: impl Display) -> ImpossibleNet {
+    ImpossibleNet { key, reason: reason.to_string() }
+}
+
 /// Parses the layers before the output, and the output, which is the last.
-fn parse_layers(written: &[LayerForm]) -> Result<(Vec<Layer>, Layer), ImpossibleNet> {
-    let names: Vec<String> = (written.iter().enumerate())
-        .map(|(number, layer)| layer.name.clone().unwrap_or_else(|| format!("head.{number}")))
-        .collect();
+fn parse_layers(forms: &[LayerForm]) -> Result<(Vec<Layer>, Layer), ImpossibleNet> {
+    let name_layer = |(number, form): (usize, &LayerForm)| {
+        form.name.clone().unwrap_or_else(|| format!("head.{number}"))
+    };
+    let names: Vec<String> = forms.iter().enumerate().map(name_layer).collect();
     if let Some(repeated) = (1..names.len()).find(|it| names[..*it].contains(&names[*it])) {
         return refuse_head(format!("two layers are named {:?}; rename one", names[repeated]));
     }
-    let number = |name: &String| {
-        let names = &names[..names.len() - 1];
-        let index = names.iter().position(|it| it == name);
-        index.ok_or_else(|| {
-            let names = names.join(", ");
-            head_error(format!(
-                "there is no layer {name:?} to take values of; expected one of {names}"
-            ))
-        })
-    };
-    let layer = |(index, layer): (usize, &LayerForm)| {
-        let mut layer = layer.convert_references(number)?;
+    let mut layers = Vec::new();
+    for (number, form) in forms.iter().enumerate() {
+        // No layer takes values of the output.
+        let mut layer =
+            form.convert_references(|name| find_layer(name, &names[..names.len() - 1]))?;
         // The default input is not written.
-        if matches!(layer.inputs[..], [input] if input + 1 == index) {
+        if matches!(layer.inputs[..], [input] if input + 1 == number) {
             layer.inputs.clear();
         }
-        Ok::<_, ImpossibleNet>(layer)
-    };
-    let mut layers = written.iter().enumerate().map(layer).collect::<Result<Vec<_>, _>>()?;
+        layers.push(layer);
+    }
     let output = layers.pop().unwrap_or_else(Layer::output);
     if let Some(activation) = output.activation {
         return refuse_head(format!(
@@ -205,59 +208,96 @@ fn parse_layers(written: &[LayerForm]) -> Result<(Vec<Layer>, Layer), Impossible
     Ok((layers, output))
 }
 
+/// Returns the number of the layer with a name.
+fn find_layer(name: &str, names: &[String]) -> Result<usize, ImpossibleNet> {
+    names.iter().position(|it| it == name).ok_or_else(|| {
+        let names = names.join(", ");
+        head_error(format!("there is no layer {name:?} to take values of; expected one of {names}"))
+    })
+}
+
+/// The shorthand, such as `(768x4hm -> 256)x2 -> 1x8 screlu`.
 impl Display for Architecture {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { inputs, hidden, activation, pairwise, head, skip, psqt, buckets, .. } = self;
-        match inputs.perspectives {
-            Perspectives::Perspective => write!(f, "({inputs} -> {hidden})x2")?,
-            _ => write!(f, "{inputs} -> {hidden}")?,
-        }
-        f.write_str(if *pairwise { ", pairwise, -> " } else { " -> " })?;
-        let maps = head.iter().filter_map(|layer| layer.size).enumerate();
-        let maps = maps.map(|(map, size)| match (map, skip) {
-            (0, true) => format!("{size}+1 -> "),
-            _ => format!("{size} -> "),
-        });
-        match (head.is_empty(), *buckets) {
-            (true, 1) => f.write_str("1")?,
-            (true, buckets) => write!(f, "1x{buckets}")?,
-            (false, 1) => write!(f, "{}1", maps.collect::<String>())?,
-            (false, buckets) => write!(f, "({}1)x{buckets}", maps.collect::<String>())?,
-        }
+        self.write_shape(f)?;
         match self.bucket_choice {
             BucketChoice::Pieces => {}
             BucketChoice::Table(_) => f.write_str(" by table")?,
             BucketChoice::Own(custom) => write!(f, " {}", custom.name)?,
         }
-        if inputs.perspectives != Perspectives::Perspective {
-            write!(f, " {}", inputs.perspectives.name())?;
+        if self.inputs.perspectives != Perspectives::Perspective {
+            write!(f, " {}", self.inputs.perspectives.name())?;
         }
-        write!(f, " {}", activation.name())?;
-        let activations = head.iter().filter_map(|layer| layer.activation);
-        for activation in activations {
+        write!(f, " {}", self.activation.name())?;
+        for activation in self.head.iter().filter_map(|layer| layer.activation) {
             write!(f, ", {}", activation.name())?;
         }
-        for (number, layer) in
-            self.layers().enumerate().filter(|(_, layer)| !layer.follows_previous())
-        {
-            let names =
-                layer.inputs.iter().map(|it| self.name_of_layer(*it)).collect::<Vec<_>>().join("+");
-            write!(f, ", {}", self.name_of_layer(number))?;
-            if !names.is_empty() {
-                write!(f, " of {names}")?;
-            }
-            if let Some([start, end]) = layer.columns {
-                write!(f, " columns {start}-{end}")?;
-            }
-            for (combination, operand) in layer.combined_layers() {
-                write!(f, " {} {}", combination.verb(), self.name_of_layer(operand))?;
+        for (number, layer) in self.layers().enumerate() {
+            if !layer.follows_previous() {
+                self.write_connections(number, layer, f)?;
             }
         }
-        f.write_str(if *psqt { ", psqt" } else { "" })?;
+        f.write_str(if self.psqt { ", psqt" } else { "" })?;
         f.write_str(if self.is_fixed_point() { ", fixed point" } else { "" })
     }
 }
 
+impl Architecture {
+    /// Returns the layers in their written form; none if there is only a floating-point output.
+    fn layer_forms(&self) -> Vec<LayerForm> {
+        if !self.has_layers() && self.output.integers.is_none() {
+            return Vec::new();
+        }
+        let to_form = |layer: &Layer| {
+            let form = layer.convert_references(|number| Ok(self.name_of_layer(*number)));
+            form.expect("layers have names")
+        };
+        self.layers().map(to_form).collect()
+    }
+
+    /// Writes the sizes, such as `(768x4hm -> 256)x2 -> 1x8`.
+    fn write_shape(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { inputs, hidden, buckets, .. } = self;
+        match inputs.perspectives {
+            Perspectives::Perspective => write!(f, "({inputs} -> {hidden})x2")?,
+            _ => write!(f, "{inputs} -> {hidden}")?,
+        }
+        f.write_str(if self.pairwise { ", pairwise, -> " } else { " -> " })?;
+        if !self.has_layers() {
+            return if *buckets == 1 { f.write_str("1") } else { write!(f, "1x{buckets}") };
+        }
+        f.write_str(if *buckets == 1 { "" } else { "(" })?;
+        for (map, size) in self.head.iter().filter_map(|layer| layer.size).enumerate() {
+            let skip_neuron = if map == 0 && self.skip { "+1" } else { "" };
+            write!(f, "{size}{skip_neuron} -> ")?;
+        }
+        if *buckets == 1 { f.write_str("1") } else { write!(f, "1)x{buckets}") }
+    }
+
+    /// Writes the inputs of a layer, and the layers that it is combined with.
+    fn write_connections(
+        &self,
+        number: usize,
+        layer: &Layer,
+        f: &mut Formatter<'_>,
+    ) -> fmt::Result {
+        write!(f, ", {}", self.name_of_layer(number))?;
+        if !layer.inputs.is_empty() {
+            let names: Vec<String> =
+                layer.inputs.iter().map(|input| self.name_of_layer(*input)).collect();
+            write!(f, " of {}", names.join("+"))?;
+        }
+        if let Some([start, end]) = layer.columns {
+            write!(f, " columns {start}-{end}")?;
+        }
+        for (combination, operand) in layer.combined_layers() {
+            write!(f, " {} {}", combination.verb(), self.name_of_layer(operand))?;
+        }
+        Ok(())
+    }
+}
+
+/// The rows of each set, such as `768x4hm + threats`.
 impl Display for Inputs {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for (index, set) in self.sets().iter().enumerate() {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use crate::architecture::{
-    Activation, Buckets, Integer, LayerForm, Perspectives, default_sets, is_pieces,
+    Activation, Buckets, Integer, LayerForm, Perspectives, are_default_sets, default_sets,
 };
 use crate::loader::{Filter, PositionWeights};
 use crate::loss::LossShape;
@@ -116,7 +116,7 @@ pub struct Net {
     pub format: Option<String>,
     pub inputs: Perspectives,
     /// The names of the feature sets.
-    #[serde(default = "default_sets", skip_serializing_if = "is_pieces")]
+    #[serde(default = "default_sets", skip_serializing_if = "are_default_sets")]
     pub sets: Vec<String>,
     /// The integers of the rows of sets in the net's file, if they are not the default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
