@@ -48,7 +48,7 @@ impl Coding {
         normal.push(rows, std::iter::empty());
         safety.push(rows, std::iter::empty());
         complexity.push(rows, std::iter::empty());
-        let phase = Phase::of_board(&board, self.scale_factor);
+        let phase = Phase::from_board(&board, self.scale_factor);
         let [middlegame, endgame] = phase.phase_shares();
         batch.middlegame.push(middlegame as f32);
         batch.endgame.push(endgame as f32);

@@ -29,7 +29,7 @@ impl HceEvaluator {
     /// Evaluates a position to centipawns for the side to move.
     pub fn evaluate(&self, position: &Position) -> f64 {
         let board = TermBoard::from_position(position);
-        let phase = Phase::of_board(&board, self.scale_factor);
+        let phase = Phase::from_board(&board, self.scale_factor);
         let white = self.sum_board(&board).white_centipawns(phase.phase_shares());
         position.turn().fold_wb(white, -white) + self.tempo
     }

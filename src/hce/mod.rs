@@ -15,7 +15,7 @@ pub use encode::{Coding, freeze_terms};
 pub use evaluate::{EvaluationPart, evaluate_terms};
 pub use evaluator::HceEvaluator;
 pub use json::HceFileError;
-pub use phase::Phase;
+pub use phase::{Phase, count_phase_material};
 pub use terms::Term;
 pub use trace::{TermCounts, TermSink, Trace};
 pub use weights::HceWeights;

@@ -5,71 +5,89 @@ use shakmaty::Role;
 use super::evaluate::{DARK, TermBoard};
 use crate::sample::Position;
 
-/// The phase of a position in 256ths, and the scale factor of its endgame in 128ths. As in Ethereal,
-/// `lambda = knights + bishops + 2 * rooks + 4 * queens`, at most 24, and in integers
-/// `rho = (256 * (24 - lambda) + 12) / 24`.
+/// The phase of a position, as in Ethereal: the endgame weight of a term counts
+/// `endgame / 256 * scale_factor / 128` times, the middlegame weight `1 - endgame / 256` times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// Phase: 0 with all pieces, 256 with kings and pawns only.
-    pub rho: i32,
-    /// Scale factor of the endgame, at most 128, equal for both colours.
-    pub xi: i32,
+    /// Share of the endgame in 256ths: 0 with all pieces, 256 with kings and pawns only.
+    pub endgame: i32,
+    /// Scale factor of the endgame in 128ths, 16 to 128, equal for both colours.
+    pub scale_factor: i32,
 }
 
-/// The denominator of `rho`.
-const ONE: i32 = 256;
+/// Share of the endgame with kings and pawns only.
+const WHOLE: i32 = 256;
+/// Material of all pieces, as [`phase_material`] counts it.
+const ALL_PIECES: i32 = 24;
+/// Scale factor of an endgame that is not drawish.
 const UNSCALED: i32 = 128;
 
 impl Phase {
     pub fn from_position(position: &Position) -> Phase {
-        Phase::of_board(&TermBoard::from_position(position), true)
+        Phase::from_board(&TermBoard::from_position(position), true)
     }
 
-    pub(super) fn of_board(board: &TermBoard, scale_factor: bool) -> Phase {
-        let xi = if scale_factor { endgame_factor(board) } else { UNSCALED };
-        Phase { rho: (ONE * (24 - phase_lambda(board)) + 12) / 24, xi }
+    /// Computes the phase of a board. Without `scales_endgame` the scale factor is 1.
+    pub(super) fn from_board(board: &TermBoard, scales_endgame: bool) -> Phase {
+        let scale_factor = if scales_endgame { endgame_factor(board) } else { UNSCALED };
+        // Rounded to the nearest.
+        let missing = WHOLE * (ALL_PIECES - phase_material(board));
+        Phase { endgame: (missing + ALL_PIECES / 2) / ALL_PIECES, scale_factor }
     }
 
-    /// Returns `lambda`: 24 with all pieces, 0 with kings and pawns only.
-    pub fn piece_phase(position: &Position) -> u8 {
-        phase_lambda(&TermBoard::from_position(position)) as u8
-    }
-
-    /// Returns the shares of the middlegame and the endgame weight, the second one times the scale
-    /// factor: 0 to 1, exact in an f32 too.
+    /// Returns the shares of the middlegame weight and of the endgame weight, the second one times
+    /// the scale factor. Both are 0 to 1, and exact in an f32 too.
     pub fn phase_shares(self) -> [f64; 2] {
-        let endgame = f64::from(self.rho * self.xi) / f64::from(ONE * UNSCALED);
-        [f64::from(ONE - self.rho) / f64::from(ONE), endgame]
+        let middlegame = f64::from(WHOLE - self.endgame) / f64::from(WHOLE);
+        let endgame = f64::from(self.endgame * self.scale_factor) / f64::from(WHOLE * UNSCALED);
+        [middlegame, endgame]
     }
 }
 
-fn phase_lambda(board: &TermBoard) -> i32 {
-    let side_lambda = |[_, knights, bishops, rooks, queens, _]: [i32; 6]| {
-        knights + bishops + 2 * rooks + 4 * queens
-    };
-    board.counts.map(side_lambda).iter().sum::<i32>().min(24)
+/// Counts 1 for a minor piece, 2 for a rook and 4 for a queen: 24 with all pieces, which is the
+/// maximum, 0 with kings and pawns only.
+pub fn count_phase_material(position: &Position) -> u8 {
+    phase_material(&TermBoard::from_position(position)) as u8
 }
 
-/// Returns the scale factor of the endgame in 128ths.
+fn phase_material(board: &TermBoard) -> i32 {
+    let [white, black] = board
+        .counts
+        .map(|[_, knights, bishops, rooks, queens, _]| knights + bishops + 2 * rooks + 4 * queens);
+    (white + black).min(ALL_PIECES)
+}
+
+/// The number of pieces of a side by role, pawn to king.
+type PieceCounts = [i32; 6];
+
+/// Returns the scale factor of the endgame in 128ths: the lowest of all rules.
 fn endgame_factor(board: &TermBoard) -> i32 {
     let [white, black] = board.counts;
-    let dark = board.pieces.map(|sets| sets[Role::Bishop as usize - 1] & DARK != 0);
-    let both = |rule: fn([i32; 6], [i32; 6]) -> i32| rule(white, black).min(rule(black, white));
-    let bishops = if dark[0] == dark[1] { UNSCALED } else { lone_bishops(white, black) };
-    bishops.min(both(queen_against_pieces)).min(both(without_pawns))
+    let factors = [
+        opposite_bishops(board),
+        queen_against_pieces(white, black),
+        queen_against_pieces(black, white),
+        without_pawns(white, black),
+        without_pawns(black, white),
+    ];
+    factors.into_iter().min().unwrap_or(UNSCALED)
 }
 
-/// Counts knights, bishops, rooks and queens.
-fn count_pieces([_, knights, bishops, rooks, queens, _]: [i32; 6]) -> i32 {
-    knights + bishops + rooks + queens
-}
-
-/// Returns the factor of single bishops on different colours, at most two pawns apart.
-fn lone_bishops(a: [i32; 6], b: [i32; 6]) -> i32 {
-    if (a[0] - b[0]).abs() > 2 || a[1..5] != b[1..5] {
+/// Returns the factor of single bishops on opposite colours, at most two pawns apart, with equal
+/// other pieces: none, a knight each, or a rook each.
+fn opposite_bishops(board: &TermBoard) -> i32 {
+    let has_dark_bishop = |pieces: [u64; 6]| pieces[Role::Bishop as usize - 1] & DARK != 0;
+    let [white, black] = board.pieces.map(has_dark_bishop);
+    if white == black {
         return UNSCALED;
     }
-    match a[1..5] {
+    let [white, black] = board.counts;
+    let ([white_pawns, ..], [black_pawns, ..]) = (white, black);
+    let pieces = &white[1..5];
+    if (white_pawns - black_pawns).abs() > 2 || *pieces != black[1..5] {
+        return UNSCALED;
+    }
+    match pieces {
         [0, 1, 0, 0] => 64,
         [1, 1, 0, 0] => 96,
         [0, 1, 1, 0] => 104,
@@ -77,20 +95,31 @@ fn lone_bishops(a: [i32; 6], b: [i32; 6]) -> i32 {
     }
 }
 
-/// Returns the factor of a single queen against several pieces.
-fn queen_against_pieces(a: [i32; 6], b: [i32; 6]) -> i32 {
-    let is_single_queen = a[4] == 1 && count_pieces(a) == 1;
-    if is_single_queen && b[4] == 0 && count_pieces(b) > 1 { 88 } else { UNSCALED }
+/// Returns the factor of a single queen against several pieces without a queen.
+fn queen_against_pieces(ours: PieceCounts, theirs: PieceCounts) -> i32 {
+    let [.., our_queens, _] = ours;
+    let [.., their_queens, _] = theirs;
+    let is_single_queen = our_queens == 1 && count_pieces(ours) == 1;
+    let are_several = their_queens == 0 && count_pieces(theirs) > 1;
+    if is_single_queen && are_several { 88 } else { UNSCALED }
 }
 
-/// Returns the factor of a side without pawns, ahead by at most three pawns or by two knights.
-fn without_pawns(a: [i32; 6], b: [i32; 6]) -> i32 {
-    // Beginner's values of the pieces, in pawns.
-    let value = |[_, knights, bishops, rooks, queens, _]: [i32; 6]| {
-        3 * (knights + bishops) + 5 * rooks + 9 * queens
-    };
-    let lead = value(a) - value(b);
-    let ahead = a[0] == 0 && lead > b[0];
-    let two_knights = a[1] == 2 && count_pieces(a) == 2 && count_pieces(b) == 0;
-    if ahead && (lead <= 3 || two_knights) { 16 } else { UNSCALED }
+/// Returns the factor of a side without pawns whose pieces are worth more than all that the other
+/// side has, but at most three pawns more than its pieces, or which has two knights against none.
+fn without_pawns(ours: PieceCounts, theirs: PieceCounts) -> i32 {
+    let ([our_pawns, our_knights, ..], [their_pawns, ..]) = (ours, theirs);
+    let lead = piece_value(ours) - piece_value(theirs);
+    let is_ahead = our_pawns == 0 && lead > their_pawns;
+    let two_knights = our_knights == 2 && count_pieces(ours) == 2 && count_pieces(theirs) == 0;
+    if is_ahead && (lead <= 3 || two_knights) { 16 } else { UNSCALED }
+}
+
+/// Counts knights, bishops, rooks and queens.
+fn count_pieces([_, knights, bishops, rooks, queens, _]: PieceCounts) -> i32 {
+    knights + bishops + rooks + queens
+}
+
+/// Returns the value of knights, bishops, rooks and queens in pawns, as beginners count it.
+fn piece_value([_, knights, bishops, rooks, queens, _]: PieceCounts) -> i32 {
+    3 * (knights + bishops) + 5 * rooks + 9 * queens
 }

@@ -8,7 +8,7 @@ use super::ROLES;
 use crate::draw::board::format_whole;
 use crate::features::Rows;
 use crate::floats::Float;
-use crate::hce::Phase;
+use crate::hce::{Phase, count_phase_material};
 use crate::sample::{Position, Sample};
 
 /// Ranges of knights + bishops + 2 rooks + 4 queens of both sides, each with its lower bound.
@@ -155,8 +155,9 @@ fn remove_pieces(
     removed_pieces: &mut Vec<RemovedPiece>,
     mut value: impl FnMut(usize) -> f64,
 ) {
-    let phase = Phase::piece_phase(position);
-    let band = BANDS.iter().position(|(_, lowest)| phase >= *lowest).expect("the last begins at 0");
+    let material = count_phase_material(position);
+    let band =
+        BANDS.iter().position(|(_, lowest)| material >= *lowest).expect("the last begins at 0");
     let middlegame = Phase::from_position(position).phase_shares()[0] >= 0.5;
     for (index, piece) in position.pieces().enumerate().filter(|(_, it)| it.role != Role::King) {
         let sign = if piece.color == position.turn() { 1.0 } else { -1.0 };

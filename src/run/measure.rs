@@ -212,7 +212,7 @@ impl Measurement {
     /// one. A disagreement shows at most `shown` positions.
     pub fn compare_deeply(&self, shown: usize) -> Result<DeepComparison> {
         let phases: Vec<u8> =
-            self.samples.par_iter().map(|it| hce::Phase::piece_phase(&it.position)).collect();
+            self.samples.par_iter().map(|it| hce::count_phase_material(&it.position)).collect();
         let fen = |i: usize| self.samples[i].position.to_fen();
         let reference = self.trained.iter().position(|it| *it);
         let deep = compare_deeply(&self.evaluations, &self.truth, &phases, &fen, reference, shown)?;

@@ -112,7 +112,7 @@ fn counts_made_by_hand() {
 
 #[test]
 fn endgames_are_scaled() {
-    for (fen, xi) in [
+    for (fen, factor) in [
         ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w", 128),
         ("4k3/pp6/8/8/8/8/PPP5/4K3 w", 128),
         // Opposite bishops; the same with a knight, a rook; with three pawns more; equal ones.
@@ -136,9 +136,9 @@ fn endgames_are_scaled() {
         let position = Position::from_fen(fen).unwrap();
         for position in [position, position.flip_colours()] {
             let phase = Phase::from_position(&position);
-            assert_eq!(phase.xi, xi, "{fen}");
+            assert_eq!(phase.scale_factor, factor, "{fen}");
             let [_, endgame] = phase.phase_shares();
-            assert_eq!(endgame, f64::from(phase.rho) / 256.0 * f64::from(xi) / 128.0);
+            assert_eq!(endgame, f64::from(phase.endgame) / 256.0 * f64::from(factor) / 128.0);
             assert_eq!(f64::from(endgame as f32), endgame);
         }
     }
