@@ -10,7 +10,7 @@ use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 
 use super::aim::HeadOutputs;
 use super::ops::cpu::{Kernel, Precision, SimdLevel};
-use super::ops::{Done, FusedOps, KernelJob, StepMemory, TensorArrays};
+use super::ops::{FusedOps, KernelJob, StageCallback, StepMemory, TensorArrays};
 use super::{
     Aim, Compute, LossGradients, TouchedRows, VisitArrays, collect_gradients, dense_counts, head,
 };
@@ -89,10 +89,10 @@ impl Fused {
         &'a self,
         (inputs, touched): (&'a BatchInputs, Option<&'a RowSet>),
         aim: Aim<'a>,
-        done: Option<Done<'a>>,
+        on_stage: Option<StageCallback<'a>>,
     ) -> KernelJob<'a> {
         let Self { kernel, memory, room } = self;
-        KernelJob { kernel, inputs, touched, aim, memory, room: *room, done }
+        KernelJob { kernel, inputs, touched, aim, memory, room: *room, on_stage }
     }
 
     /// Returns touched rows by the numbers of their arrays.
@@ -186,12 +186,12 @@ impl NetModel {
         self.plain_outputs(inputs).logits
     }
 
-    /// Computes loss and gradients; on a GPU `done` is called after each stage.
+    /// Computes loss and gradients; on a GPU `on_stage` is called after each stage.
     pub fn loss_gradients(
         &self,
         inputs: &BatchInputs,
         aim: Aim,
-        done: Option<Done>,
+        on_stage: Option<StageCallback>,
     ) -> LossGradients {
         let Some(fused) = &self.fused else {
             let loss = aim.objective_of_head(self.plain_outputs(inputs));
@@ -200,7 +200,7 @@ impl NetModel {
             return LossGradients { loss, gradients, touched };
         };
         let touched = fused.kernel.find_touched(inputs.one_hot());
-        let job = fused.fused_job((inputs, touched.as_ref()), aim, done);
+        let job = fused.fused_job((inputs, touched.as_ref()), aim, on_stage);
         let results = Dispatch::net_gradients(self.list_arrays(), job);
         let ids = self.net.list_arrays().into_iter().map(|array| array_id(array.kind));
         LossGradients {

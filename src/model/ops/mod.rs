@@ -1,9 +1,12 @@
-//! Fused operations on Burn's backends. [`FusedOps`] is a backend extension. The whole loss of
-//! a net is one operation: accumulate, activate, multiply by the layers, sigmoid, error, and all
-//! gradients, in one pass over chunks of the batch that fit the cache. The kernel returns loss and
-//! gradients together, so Burn's autodiff is not involved: tensors are those of the backend itself.
-//! The step of an optimiser is another operation. Each exists for the CPU backend flex and for
-//! GPUs. The plain tensor operations are their definition, and serve all other backends.
+//! Fused operations on Burn's backends, by the backend extension [`FusedOps`].
+//!
+//! The whole loss of a net is one operation: accumulate, activate, multiply by the layers, sigmoid,
+//! error, and all gradients, in one pass over chunks of the batch that fit the cache. It returns loss
+//! and gradients together, so Burn's autodiff is not involved, and tensors are those of the backend
+//! itself. The step of an optimiser is another operation.
+//!
+//! Each operation exists for the CPU backend flex and for GPUs. The plain tensor operations define
+//! what they compute, and serve all other backends.
 
 pub mod cpu;
 #[cfg(feature = "wgpu")]
@@ -33,38 +36,41 @@ use steps::OptimizerStep;
 pub struct KernelJob<'a> {
     pub kernel: &'a Kernel,
     pub inputs: &'a BatchInputs,
-    /// Touched rows for gradients; None: all rows.
+    /// Rows that get gradients. None: all rows.
     pub touched: Option<&'a RowSet>,
-    /// Numbers `[batch]`; empty for logits.
+    /// Objective of the gradients; without targets if only logits are computed.
     pub aim: Aim<'a>,
     pub memory: &'a StepMemory,
-    /// Maximum bytes from accumulators' gradients on, and of cached lists; batches are split.
+    /// Maximum bytes of a part of the batch on a GPU, from the gradients of its accumulators on, and
+    /// of cached lists. Larger batches are split.
     pub room: usize,
-    pub done: Option<Done<'a>>,
+    pub on_stage: Option<StageCallback<'a>>,
 }
 
-/// Called after each stage of a step on a GPU, once the stage is finished.
-pub type Done<'a> = &'a dyn Fn(KernelStage);
+/// A function that is called when a stage is finished on a GPU.
+pub type StageCallback<'a> = &'a dyn Fn(KernelStage);
 
-/// Stages of a loss with its gradients on a GPU.
+/// Stages of a loss with its gradients on a GPU, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelStage {
-    /// Active inputs and targets are sent to the device.
+    /// Sends active inputs and targets to the device.
     Upload,
-    /// Accumulators, output, loss, and the gradients of the accumulators.
+    /// Computes accumulators, outputs and loss, and the gradients of the accumulators.
     Forward,
-    /// Active inputs are inverted: lists by row.
+    /// Inverts the active inputs: from rows by list to lists by row.
     Index,
-    /// Gradients of the weights are summed.
+    /// Sums the gradients of the weights.
     Backward,
 }
 
-/// What a backend keeps from step to step, such as buffers and gradients: shapes stay the same.
+/// Buffers and gradients of the last step, whose memory the next step reuses. Their type is the
+/// backend's.
 #[derive(Clone, Debug, Default)]
 pub struct StepMemory(Arc<Mutex<Option<Box<dyn Any + Send>>>>);
 
 impl StepMemory {
-    /// Lends the memory to `work`; it is new if it had another type, or after a panic.
+    /// Passes the memory to `work`. It is new in the first step, after a step of another backend, and
+    /// after a panic.
     fn lend<T: Any + Default + Send, R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lent: Box<T> = memory.take().and_then(|it| it.downcast().ok()).unwrap_or_default();
@@ -74,7 +80,9 @@ impl StepMemory {
     }
 }
 
-/// The arrays of a net, or their gradients, in the order of `Architecture::arrays`; all are flat.
+/// The arrays of a net, or their gradients, in the order of
+/// [`Architecture::list_arrays`](crate::architecture::Architecture::list_arrays), each flat. Or a
+/// parameter, its gradient (in inputs only) and its states.
 pub struct TensorArrays<B: Backend>(pub Vec<FloatTensor<B>>);
 
 impl<B: Backend> ExtensionType<B> for TensorArrays<B> {
@@ -105,25 +113,30 @@ impl<B: Backend> ExtensionType<B> for TensorArrays<B> {
     }
 }
 
-/// A loss, `[1]`, with its gradients.
+/// A loss with its gradients.
 #[derive(ExtensionType)]
 pub struct FusedGradients<B: Backend> {
+    /// `[1]`
     pub loss: FloatTensor<B>,
     #[extension_type]
     pub gradients: TensorArrays<B>,
 }
 
+/// A backend with fused operations.
 #[backend_extension(Flex, Cube: cfg(feature = "wgpu"))]
 pub trait FusedOps: Backend {
+    /// Computes the objective of a net, and its gradients by all arrays.
     fn net_gradients(
         #[extension_type] arrays: TensorArrays<Self>,
         job: KernelJob<'_>,
     ) -> FusedGradients<Self>;
+
     /// Computes the logits, `[batch]`, without gradients.
     fn net_logits(
         #[extension_type] arrays: TensorArrays<Self>,
         job: KernelJob<'_>,
     ) -> FloatTensor<Self>;
+
     /// Takes a step: from parameter, gradient and states to the next parameter and states.
     fn take_step(
         #[extension_type] arrays: TensorArrays<Self>,
@@ -132,7 +145,8 @@ pub trait FusedOps: Backend {
     ) -> TensorArrays<Self>;
 }
 
-/// Takes a step of a parameter and its states, in one pass at `level` if there is a kernel.
+/// Takes a step of a parameter, and returns its next values and states: in one pass of a kernel at
+/// `level`, or without a level by plain tensor operations. All tensors have the shape `[len]`.
 pub fn take_step(
     parameter: Tensor<1>,
     gradient: Tensor<1>,
@@ -141,7 +155,7 @@ pub fn take_step(
     level: Option<SimdLevel>,
 ) -> (Tensor<1>, Vec<Tensor<1>>) {
     let Some(level) = level else {
-        return step.of_tensors(parameter, gradient, states);
+        return step.step_tensors(parameter, gradient, states);
     };
     let arrays = [parameter, gradient].into_iter().chain(states).map(Tensor::into_dispatch);
     let next = <Dispatch as FusedOps>::take_step(TensorArrays(arrays.collect()), step, level);

@@ -69,7 +69,8 @@ impl OptimizerStep {
         });
     }
 
-    pub fn of_tensors(
+    /// Takes a step by tensor operations, which define the formula of each optimiser.
+    pub fn step_tensors(
         &self,
         p: Tensor<1>,
         g: Tensor<1>,

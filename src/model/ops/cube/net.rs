@@ -257,9 +257,9 @@ impl<'a> CubePass<'a> {
     }
 
     pub fn finish_stage(&self, stage: KernelStage) {
-        if let Some(done) = self.job.done {
+        if let Some(on_stage) = self.job.on_stage {
             Cube::sync(&self.gpu.device).expect("the device has not failed");
-            done(stage);
+            on_stage(stage);
         }
     }
 
