@@ -7,11 +7,13 @@ mod sections;
 mod stages;
 
 pub use read::ConfigError;
-pub(crate) use resolve::{LEAST_SCALE, MAX_SCALE};
+pub(crate) use resolve::{MAX_SCALE, MIN_SCALE};
 pub use sections::{
     BatchSize, ConfigFile, Data, EarlierLength, Net, Objective, Optimizer, Schedule, Source, Stage,
     StartSize, Target, Terms, Traces,
 };
+
+use std::path::PathBuf;
 
 use crate::architecture::Architecture;
 use crate::format::{Format, GivenViews};
@@ -29,25 +31,25 @@ pub const VERSION: u32 = 3;
 pub const RUN_HEADER: &str =
     "# A run of nnuance, complete; resume it with: nnuance train --resume FOLDER\n";
 
-/// The longest run, in positions: floats count exactly up to here.
+/// The maximum length of a run in positions, up to which floats count exactly.
 pub const MAX_POSITIONS: u64 = 1 << 53;
-/// The default maximum of passes of a method that ends by itself.
-const MAX_SWEEPS: f64 = 1000.0;
-/// The same maximum for a method that learns moves, where each pass searches all positions.
-const MAX_ROUNDS: f64 = 15.0;
-/// The minimum number of neurons for which a search for pairs, and 16-bit rounding, pay off.
-const WIDE: usize = 128;
-/// The minimum number of passes over the data for which a search for pairs pays off.
-const PASSES: u64 = 2;
+/// The default maximum number of epochs of a method that ends by itself.
+const DEFAULT_MAX_EPOCHS: f64 = 1000.0;
+/// The same maximum where moves are learnt, as each epoch then searches all positions.
+const DEFAULT_MAX_MOVE_EPOCHS: f64 = 15.0;
+/// The number of neurons from which a search for pairs, and 16-bit rounding, pay off.
+const MIN_WIDE_HIDDEN: usize = 128;
+/// The number of epochs from which a search for pairs pays off.
+const MIN_PAIR_EPOCHS: u64 = 2;
 
 /// A complete config: the sections of its file, and the values that follow from several keys. Values
 /// that depend on the number of positions have functions.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "their names describe them")]
 pub struct Config {
-    /// The sections of the file, with all defaults; of the last stage if there are several.
+    /// The sections of the file, with all defaults; those of the last stage if there are several.
     pub file: ConfigFile,
-    /// The file with its stages; none if it has no stages.
+    /// The file with its stages. None if it has no stages.
     staged: Option<Box<ConfigFile>>,
     /// None for handcrafted terms.
     architecture: Option<Architecture>,
@@ -57,7 +59,7 @@ pub struct Config {
     pub optimizer: OptimizerSettings,
     /// The learning rate; unused by methods without one.
     pub learning_rate: Stages,
-    /// The number of positions per step; none if a step takes all data.
+    /// The number of positions per step. None if a step takes all data.
     pub batch_size: Option<usize>,
     /// The share of the held-out games that is reserved for the test.
     pub test_share: TestShare,
@@ -69,30 +71,34 @@ pub struct Config {
 }
 
 impl Config {
-    /// The text of the complete config after [`RUN_HEADER`]; it reproduces the run.
+    /// Returns the text of the complete config, [`RUN_HEADER`] first. It reproduces the run.
     pub fn to_toml(&self) -> String {
-        RUN_HEADER.to_string()
-            + &toml::to_string(self.written_file()).expect("a config has a TOML form")
+        let sections = toml::to_string(self.written_file()).expect("a config has a TOML form");
+        format!("{RUN_HEADER}{sections}")
     }
 
-    /// The file to write, with its stages.
-    fn written_file(&self) -> &ConfigFile {
-        self.staged.as_deref().unwrap_or(&self.file)
-    }
-
-    /// The config with some values changed, checked again.
+    /// Changes keys, and checks and completes the config again.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the changed config is wrong.
     pub fn with_changes(&self, change: impl FnOnce(&mut ConfigFile)) -> Result<Self, ConfigError> {
         let mut file = self.written_file().clone();
         change(&mut file);
         Self::resolve_file(file)
     }
 
-    /// The architecture of the net, if there is one.
+    /// Returns the file as it is written, with its stages.
+    fn written_file(&self) -> &ConfigFile {
+        self.staged.as_deref().unwrap_or(&self.file)
+    }
+
+    /// Returns the architecture of the net. None for handcrafted terms.
     pub fn architecture(&self) -> Option<&Architecture> {
         self.architecture.as_ref()
     }
 
-    /// Whether a net is trained, and not terms alone.
+    /// Whether a net is trained, with or without terms.
     pub fn is_net(&self) -> bool {
         self.file.net.is_some()
     }
@@ -102,26 +108,48 @@ impl Config {
         self.file.net.as_ref().is_some_and(|net| net.tune_base)
     }
 
-    /// The weight of results at the end of the run, with which its losses are measured.
+    /// Whether the objective is to predict moves.
+    pub fn learns_moves(&self) -> bool {
+        self.file.target.learn == Objective::Moves
+    }
+
+    /// Whether the targets of any source need scores.
+    pub fn needs_scores(&self) -> bool {
+        let default = self.lowest_wdl();
+        let sources = &self.file.data.source;
+        let lowest = sources.iter().map(|source| source.wdl.unwrap_or(default)).reduce(f64::min);
+        !self.learns_moves() && lowest.unwrap_or(default) < 1.0
+    }
+
+    /// Returns the lowest weight of results during the run, for sources without their own.
+    fn lowest_wdl(&self) -> f64 {
+        let (lowest, _) = self.file.target.wdl.value_range();
+        lowest
+    }
+
+    /// Returns the weight of results at the end of the run, with which losses are measured.
     pub fn final_wdl(&self) -> f64 {
         self.file.target.wdl.final_value().unwrap_or_default()
     }
 
-    /// The targets of positions: first without a source, then of each source.
+    /// Returns the targets of positions: those of positions without a source, then those of each
+    /// source.
     pub fn source_targets(&self) -> Vec<SourceTarget> {
-        let win_rate = self.win_rate;
-        let targets = self.file.data.source.iter().map(|source| {
-            let scale = source.score_scale.unwrap_or(win_rate.scale);
-            SourceTarget::new(WinRateModel { scale, ..win_rate }, source.wdl)
-        });
-        [SourceTarget::new(win_rate, None)].into_iter().chain(targets).collect()
+        let mut targets = vec![SourceTarget::new(self.win_rate, None)];
+        for source in &self.file.data.source {
+            let scale = source.score_scale.unwrap_or(self.win_rate.scale);
+            let win_rate = WinRateModel { scale, ..self.win_rate };
+            targets.push(SourceTarget::new(win_rate, source.wdl));
+        }
+        targets
     }
 
-    /// The options for reading the files of a source; files without one have the default source.
+    /// Returns the options for reading the files of a source. Files without a source have those of
+    /// the default source.
     pub fn read_options(&self, source: &Source) -> ReadOptions {
         let data = &self.file.data;
         let format = source.format.as_ref().or(data.format.as_ref());
-        let wdl = source.wdl.unwrap_or(self.file.target.wdl.value_range().0);
+        let wdl = source.wdl.unwrap_or(self.lowest_wdl());
         ReadOptions {
             format: format.map(|name| Format::named(name).expect("the config was checked")),
             views: GivenViews {
@@ -134,73 +162,69 @@ impl Config {
         }
     }
 
-    /// The split into training and held-out games.
+    /// Returns the rule that splits games into training and held-out games.
     pub fn game_split(&self) -> Split {
         Split { share: self.file.data.held_out, seed: self.file.data.held_out_seed }
     }
 
-    /// Whether the targets of any source need scores.
-    pub fn needs_scores(&self) -> bool {
-        let default = self.file.target.wdl.value_range().0;
-        let sources = &self.file.data.source;
-        let lowest = sources.iter().map(|source| source.wdl.unwrap_or(default)).reduce(f64::min);
-        !self.learns_moves() && lowest.unwrap_or(default) < 1.0
-    }
-
-    /// Whether the objective is to predict moves.
-    pub fn learns_moves(&self) -> bool {
-        self.file.target.learn == Objective::Moves
-    }
-
-    /// The number of positions that are shuffled together, for data of `positions`.
+    /// Returns the number of positions that are shuffled together, for data of `positions`.
     pub fn window_positions(&self, positions: u64) -> usize {
-        let streamed = if self.learns_moves() { 1 << 18 } else { 1 << 22 };
-        let fits = positions <= self.most_kept();
-        self.file.data.window.unwrap_or(if fits { positions as usize } else { streamed })
+        match self.file.data.window {
+            Some(window) => window,
+            None if positions <= self.max_positions_in_memory() => positions as usize,
+            None if self.learns_moves() => 1 << 18,
+            None => 1 << 22,
+        }
     }
 
-    /// The maximum number of positions in memory if the config sets no window.
-    pub fn most_kept(&self) -> u64 {
+    /// Returns the maximum number of positions in memory if the config sets no window.
+    pub fn max_positions_in_memory(&self) -> u64 {
         // A position's moves need as much memory as thirty positions.
         if self.learns_moves() { 1 << 20 } else { 1 << 24 }
     }
 
-    /// The number of input pairs that share a row, for data of `positions`.
+    /// Returns the number of input pairs that share a row, for data of `positions`.
     pub fn pair_count(&self, positions: u64) -> usize {
+        let Some(net) = self.architecture() else { return 0 };
         // An extended run uses the pairs of its first length.
-        let initial = self.earlier_spans(positions).into_iter().next().map(|(span, _)| span);
-        let Span { steps, batch, .. } = initial.unwrap_or(self.run_span(positions));
-        let repeats = steps.saturating_mul(batch) >= PASSES * positions;
-        let is_large = |net: &&Architecture| net.hidden >= WIDE || !net.inputs.is_pieces();
-        self.architecture().filter(|net| repeats && is_large(net)).map_or(0, most_pairs)
+        let earlier = self.earlier_spans(positions);
+        let span = earlier.first().map_or_else(|| self.run_span(positions), |(span, _)| *span);
+        let is_long = span.steps.saturating_mul(span.batch) >= MIN_PAIR_EPOCHS * positions;
+        let is_large = net.hidden >= MIN_WIDE_HIDDEN || !net.inputs.is_pieces();
+        if is_long && is_large { most_pairs(net) } else { 0 }
     }
 
-    /// The length of the run by unit, for data of `positions`.
+    /// Returns the length of the run in each unit, for data of `positions`.
     pub fn run_span(&self, positions: u64) -> Span {
-        self.span_of(&self.file.schedule.total_length(), positions)
+        self.to_span(&self.file.schedule.total_length(), positions)
     }
 
-    /// Earlier lengths of the run, each with the step up to which it was valid.
+    /// Returns earlier lengths of the run, each with the step up to which it was valid.
     pub fn earlier_spans(&self, positions: u64) -> Vec<(Span, u64)> {
         let lengths = self.file.schedule.extended.iter();
-        lengths.map(|length| (self.span_of(length, positions), length.until_step)).collect()
+        lengths.map(|length| (self.to_span(length, positions), length.until_step)).collect()
     }
 
-    /// A length by unit, capped at [`MAX_POSITIONS`], which no run reaches.
-    fn span_of(&self, length: &EarlierLength, positions: u64) -> Span {
+    /// Converts a length to each unit. It is capped at [`MAX_POSITIONS`], which no run reaches.
+    fn to_span(&self, length: &EarlierLength, positions: u64) -> Span {
         let batch = self.batch_size.map_or(positions.max(1), |batch| batch as u64);
         let superbatch = self.file.schedule.batches_per_superbatch;
-        let superbatches = length.superbatches.map(|it| it * superbatch as f64 * batch as f64);
-        let max_epochs = if self.learns_moves() { MAX_ROUNDS } else { MAX_SWEEPS };
-        let epochs = length.epochs.unwrap_or(max_epochs) * positions as f64;
-        let total = length.positions.map(|it| it as f64).or(superbatches).unwrap_or(epochs);
+        let total = if let Some(total) = length.positions {
+            total as f64
+        } else if let Some(superbatches) = length.superbatches {
+            superbatches * superbatch as f64 * batch as f64
+        } else {
+            let max_epochs =
+                if self.learns_moves() { DEFAULT_MAX_MOVE_EPOCHS } else { DEFAULT_MAX_EPOCHS };
+            length.epochs.unwrap_or(max_epochs) * positions as f64
+        };
         let steps = (total.min(MAX_POSITIONS as f64) / batch as f64).ceil().max(1.0) as u64;
         Span { steps, batch, superbatch, epoch: positions }
     }
 }
 
 impl Schedule {
-    /// The current length of the run, to be recorded before an extension.
+    /// Returns the current length of the run, to be recorded before it is extended.
     pub fn total_length(&self) -> EarlierLength {
         let &Self { epochs, positions, superbatches, .. } = self;
         EarlierLength { epochs, positions, superbatches, until_step: 0 }
@@ -213,8 +237,8 @@ impl Data {
         !self.validation.is_empty() || self.held_out > 0.0 && self.test != Some(1.0)
     }
 
-    /// All files of data, those of sources included.
-    pub fn all_files(&self) -> Vec<std::path::PathBuf> {
+    /// Lists all files of data, those of sources included.
+    pub fn all_files(&self) -> Vec<PathBuf> {
         let source_files = self.source.iter().flat_map(|source| &source.files);
         self.files.iter().chain(source_files).cloned().collect()
     }

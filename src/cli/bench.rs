@@ -110,7 +110,7 @@ pub fn run_command(args: Args) -> Result<()> {
         if has_mixed { vec![Precision::F32, Precision::Mixed] } else { vec![Precision::F32] };
     let lap = args.seconds / LAPS as f64;
     let Scan { some: sample, counts, is_whole, .. } = load_data(&mut config)?;
-    let fits = is_whole && counts.train <= config.most_kept();
+    let fits = is_whole && counts.train <= config.max_positions_in_memory();
     let copied = if is_gpu(&device) { Some(copy_rate(&device)?) } else { None };
     let (mut loading, mut nets) = (None, Vec::new());
     for &batch in &args.batch {
@@ -432,7 +432,9 @@ fn load_data(config: &mut Config) -> Result<Scan> {
 
 fn read_data(config: &Config) -> Result<Scan, LoadError> {
     let bar = progress_bar(None, "reading");
-    scan(&data_plan::read_plan(config), config.most_kept(), &|positions| bar.inc(positions))
+    scan(&data_plan::read_plan(config), config.max_positions_in_memory(), &|positions| {
+        bar.inc(positions)
+    })
 }
 
 fn net_architecture(config: &Config) -> Result<&Architecture> {

@@ -4,8 +4,8 @@ use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::ops::RangeBounds as _;
 
 use super::{
-    BatchSize, Config, ConfigError, ConfigFile, MAX_POSITIONS, Net, Objective, Optimizer,
-    StartSize, VERSION, WIDE,
+    BatchSize, Config, ConfigError, ConfigFile, MAX_POSITIONS, MIN_WIDE_HIDDEN, Net, Objective,
+    Optimizer, StartSize, VERSION,
 };
 use crate::architecture::{
     Activation, Architecture, ArrayKind, ImpossibleNet, Integer, MAX_ACTIVE, NetArray, NetForm,
@@ -28,7 +28,7 @@ const CLIP: f64 = 1.98;
 const LARGEST_BATCH: u64 = 1 << 22;
 const MAX_EPOCHS: f64 = 1e6;
 /// The smallest scale: below it, f32 overflows or a logit is meaningless.
-pub(crate) const LEAST_SCALE: f64 = 0.01;
+pub(crate) const MIN_SCALE: f64 = 0.01;
 pub(crate) const MAX_SCALE: f64 = 1e6;
 /// The largest relative difference between the scales of the net and its scores, unless both are given.
 const NEARLY: f64 = 0.05;
@@ -181,7 +181,7 @@ impl Net {
             return Err(ConfigError::for_key("net.start_size", reason));
         }
         let fits_mixed = architecture.fits_mixed_precision();
-        let narrow = architecture.is_deep() || architecture.hidden < WIDE || !fits_mixed;
+        let narrow = architecture.is_deep() || architecture.hidden < MIN_WIDE_HIDDEN || !fits_mixed;
         let usual = if narrow { Precision::F32 } else { Precision::Mixed };
         if *self.precision.get_or_insert(usual) != Precision::F32 && !fits_mixed {
             let reason = "values of this net have no bound, as 16-bit numbers need; use `\"f32\"`";
@@ -351,8 +351,8 @@ fn check_numbers(file: &ConfigFile, settings: &OptimizerSettings, batch: u64) ->
         ("data.window", size(data.window), one, Included((1u64 << 31) as f64)),
         ("data.positions", whole(data.positions), one, Included(max_positions)),
         ("data.chunk", size(data.chunk), zero, Included(MAX_IN_CHUNK as f64)),
-        ("target.scale", target.scale, Included(LEAST_SCALE), Included(MAX_SCALE)),
-        ("target.score_scale", target.score_scale, Included(LEAST_SCALE), Included(MAX_SCALE)),
+        ("target.scale", target.scale, Included(MIN_SCALE), Included(MAX_SCALE)),
+        ("target.score_scale", target.score_scale, Included(MIN_SCALE), Included(MAX_SCALE)),
         ("target.score_offset", target.score_offset, zero, Unbounded),
         ("target.clamp_score", target.clamp_score, positive, Unbounded),
         ("target.power", target.power, Excluded(1.0), Unbounded),

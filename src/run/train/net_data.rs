@@ -44,7 +44,7 @@ pub(super) fn open_net_data(
     let keep = match config.file.data.window {
         _ if rounds => 0,
         Some(window) => window as u64,
-        None => config.most_kept(),
+        None => config.max_positions_in_memory(),
     };
     let mut scan = scan_data(&read, keep, config, host.listener)?;
     if !net.inputs.is_pieces() {

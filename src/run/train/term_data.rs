@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::data::{BatchSource, TrainingData, scan_data, to_prepare, validation_batches};
 use crate::batch::Batch;
-use crate::config::{Config, LEAST_SCALE, MAX_SCALE, Objective};
+use crate::config::{Config, MAX_SCALE, MIN_SCALE, Objective};
 use crate::hce::{HceWeights, TermCounts};
 use crate::loader::{Encoder, ScanFacts, Store, StreamPlan, TERMS_PIECE, read_traces};
 use crate::model::{Compute, HceShape, Model, ModelKind, try_to_host};
@@ -154,7 +154,7 @@ fn starting_weights(
         let cp = exact(&try_to_host(model.logits(&batch.inputs))?);
         let scale = fit_scale(&cp, &exact(&batch.results)).scale.unwrap_or(config.scale);
         // Three digits are far finer than the data resolve.
-        let scale = ((scale * 10.0).round() / 10.0).clamp(LEAST_SCALE, MAX_SCALE);
+        let scale = ((scale * 10.0).round() / 10.0).clamp(MIN_SCALE, MAX_SCALE);
         *config = config.with_changes(|file| file.target.scale = Some(scale))?;
     }
     Ok(weights)
