@@ -88,20 +88,20 @@ pub fn default_folder(config: &Path) -> PathBuf {
 
 /// Formats the losses and files of a run, and the next steps; before them, why a net is worthless.
 fn format_finished(finished: &FinishedRun) -> String {
-    let FinishedRun { folder, steps, validation_loss, training_loss, end, made, page } = finished;
+    let FinishedRun { folder, validation_loss, training_loss, end, result, page, .. } = finished;
     let (mut table, mut text) = (TextTable::of_facts(), String::new());
     let run = folder.display().to_string();
     let file = |name: &str| folder.join(name).display().to_string();
     let mut row = |name: &str, value: String| table.add_row([name.to_string(), value]);
-    let [step, steps] = steps.map(group_digits);
+    let steps = group_digits(finished.last_step);
     let ended = match end {
         End::Converged => ", converged",
         End::StoppedEarly => ", stopped early",
         _ => "",
     };
-    let origin = match &step[..] {
-        "0" => format!("of the start: nothing was gained in {steps} steps{ended}"),
-        _ => format!("at step {step} of {steps}{ended}"),
+    let origin = match finished.best_step {
+        0 => format!("of the start: nothing was gained in {steps} steps{ended}"),
+        step => format!("at step {} of {steps}{ended}", group_digits(step)),
     };
     match validation_loss {
         Some(loss) => row("validation loss", format!("{loss:.6} {origin}")),
@@ -110,8 +110,8 @@ fn format_finished(finished: &FinishedRun) -> String {
     if let Some(loss) = training_loss {
         row("training loss", format!("{loss:.6} there"));
     }
-    match made {
-        RunResult::Net(written, terms) => {
+    match result {
+        RunResult::Net { written, terms } => {
             if let Some(why) = &written.unlearnt {
                 text = format!("{}\n", wrap_sentence(&format!("WARNING: {why}")));
             }
@@ -125,10 +125,11 @@ fn format_finished(finished: &FinishedRun) -> String {
                 row("terms", format!("{}, as they learnt with the net", terms.display()));
             }
         }
-        RunResult::Terms(values, _) => {
+        RunResult::Terms { piece_values, .. } => {
             for (phase, name) in ["pieces, mg", "pieces, eg"].into_iter().enumerate() {
-                let each = values.iter().map(|it| format!("{} {:.0}", it.role, it.tuned[phase]));
-                if !values.is_empty() {
+                let each =
+                    piece_values.iter().map(|it| format!("{} {:.0}", it.role, it.tuned[phase]));
+                if !piece_values.is_empty() {
                     row(name, each.collect::<Vec<_>>().join(", "));
                 }
             }
@@ -145,8 +146,8 @@ fn format_finished(finished: &FinishedRun) -> String {
     ];
     let (config, more) = (file(folder::CONFIG), format!("{run}-more"));
     let longer;
-    match made {
-        RunResult::Net(written, _) if written.unlearnt.is_some() => {
+    match result {
+        RunResult::Net { written, .. } if written.unlearnt.is_some() => {
             let Provenance { data, positions, .. } = &written.exported.manifest.provenance;
             longer = format!("schedule.positions={}", 10 * positions.unwrap_or_default());
             let play = "data selfplay --engine stockfish --games 1500 --nodes 2000 -o more.vf";
@@ -156,10 +157,10 @@ fn format_finished(finished: &FinishedRun) -> String {
                 false => vec![vec!["train", "--resume", &run, "--set", &longer]],
             };
         }
-        RunResult::Net(written, _) => next[2] = for_an_engine(&run, written),
+        RunResult::Net { written, .. } => next[2] = for_an_engine(&run, written),
         // Only the engine itself can play with its terms.
-        RunResult::Terms(_, true) => drop(next.remove(1)),
-        RunResult::Terms(_, false) => {}
+        RunResult::Terms { is_foreign: true, .. } => drop(next.remove(1)),
+        RunResult::Terms { is_foreign: false, .. } => {}
     }
     format!("{text}{table}{}", out::list_next_steps(None, &next))
 }

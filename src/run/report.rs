@@ -144,7 +144,7 @@ fn compare_on(
 }
 
 /// Writes the page of a finished run from its held-out positions, if any. Returns its path.
-pub fn of_ended(
+pub fn write_finished_page(
     path: &Path,
     recipe: &Recipe,
     [validation, test]: [&[Sample]; 2],
@@ -186,7 +186,7 @@ pub fn of_ended(
 }
 
 /// Makes the page of a run before its comparison. It reloads itself while the run is `in_progress`.
-pub fn of_unfinished(run: &ShownRun, in_progress: bool, host: &Host) -> String {
+pub fn render_unfinished_page(run: &ShownRun, in_progress: bool, host: &Host) -> String {
     let runs = std::slice::from_ref(run);
     let pages = [run.page.clone()];
     let lead = html! {

@@ -1,4 +1,4 @@
-//! Results of a finished run: the net with its manifest, or the tuned terms as tables.
+//! The result of a finished run: a net with its manifest, or tuned terms as tables.
 
 use std::path::PathBuf;
 
@@ -20,43 +20,55 @@ use crate::run::export::{self, WrittenNet};
 use crate::run::folder::{self, RunFolder};
 use crate::run::recipe::Recipe;
 use crate::run::report;
+use crate::terms::TermSelection;
 use crate::train::End;
 use crate::train::checkpoint::{BestLoss, Checkpoint, RunState};
 use crate::train::direct::{self, problem::MAX_TERMS};
 use crate::train::optimizer::OptimizerName;
 use crate::train::target::blend_targets;
 
-/// Approximate number of test positions in the report.
-const SHOWN: usize = 100_000;
+/// Number of steps below which a net may learn nothing at any rate.
+const FEW_STEPS: u64 = 200;
+/// Largest rate at which nets usually learn with AdamW. Good rates are 0.001 to 0.01.
+const HIGH_RATE: f64 = 0.03;
+/// Approximate number of validation positions, and of test positions, on which the page compares.
+/// More would take longer than a few seconds.
+const PAGE_POSITIONS: usize = 100_000;
 
 /// The result of a run: the files in its folder, and how it ended.
 pub struct FinishedRun {
     /// Folder of the run.
     pub folder: PathBuf,
-    /// Step of the best weights, and last step.
-    pub steps: [u64; 2],
-    /// Validation loss of the best weights, if any position validates.
+    /// Step of the best weights.
+    pub best_step: u64,
+    /// Last step of the run.
+    pub last_step: u64,
+    /// Validation loss of the best weights. None without validation positions.
     pub validation_loss: Option<f64>,
-    /// Training loss logged at their step.
+    /// Training loss that the log has at the step of the best weights.
     pub training_loss: Option<f64>,
     /// Reason of the end.
     pub end: End,
     /// Trained evaluation.
-    pub made: RunResult,
-    /// Path of the page about the run; None unless requested.
+    pub result: RunResult,
+    /// Path of the page about the run. None unless requested.
     pub page: Option<Result<PathBuf>>,
 }
 
 impl FinishedRun {
-    /// Returns the trained net in integers; None after a run of handcrafted terms.
+    /// Returns the trained net in integers. None after a run of handcrafted terms.
     pub fn net(&self) -> Option<&Net> {
-        match &self.made {
-            RunResult::Net(written, _) => Some(&written.exported.net),
-            RunResult::Terms(..) => None,
+        match &self.result {
+            RunResult::Net { written, .. } => Some(&written.exported.net),
+            RunResult::Terms { .. } => None,
         }
     }
 
-    /// Fails if the page could not be written.
+    /// Drops the result, and checks that the page was written if it was requested.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason why the page could not be written.
     pub fn require_page(self) -> Result<()> {
         self.page.transpose().context("the run is complete, but its report cannot be written")?;
         Ok(())
@@ -65,16 +77,21 @@ impl FinishedRun {
 
 /// A trained evaluation, by kind.
 pub enum RunResult {
-    /// A net, and the file with the terms that were trained with it.
-    Net(Box<WrittenNet>, Option<PathBuf>),
-    /// Terms, with the values of pieces, and whether they are another engine's.
-    Terms(Vec<EffectiveValue>, bool),
+    /// A net.
+    Net {
+        /// The exported net, with the paths of its files.
+        written: Box<WrittenNet>,
+        /// Path of the terms that were trained with the net, if any.
+        terms: Option<PathBuf>,
+    },
+    /// Handcrafted terms.
+    Terms {
+        /// Values of the pieces.
+        piece_values: Vec<EffectiveValue>,
+        /// Whether the terms are another engine's.
+        is_foreign: bool,
+    },
 }
-
-/// Number of steps below which a net may learn nothing at any rate.
-const FEW_STEPS: u64 = 200;
-/// Largest rate at which nets usually learn with AdamW. Good rates are 0.001 to 0.01.
-const HIGH_RATE: f64 = 0.03;
 
 /// The reason why a run leaves no net.
 #[derive(Debug, thiserror::Error)]
@@ -87,15 +104,14 @@ pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
         return Ok(());
     };
     let config = &recipe.config;
-    let is_too_fast = config.optimizer.name == OptimizerName::AdamW
-        && config.learning_rate.value_range().1 > HIGH_RATE;
+    let (_, highest_rate) = config.learning_rate.value_range();
+    let is_too_fast = config.optimizer.name == OptimizerName::AdamW && highest_rate > HIGH_RATE;
     ensure!(
         config.file.net.as_ref().is_none_or(|net| net.start.is_some()),
         NothingLearnt(format!(
-            "nothing was learnt: in {} steps, at rates up to {:e}, no validation loss was below the \
-             untrained net's, {loss:.6}, and no net is written; {}",
+            "nothing was learnt: in {} steps, at rates up to {highest_rate:e}, no validation loss \
+             was below the untrained net's, {loss:.6}, and no net is written; {}",
             last.state.step,
-            config.learning_rate.value_range().1,
             match last.state.step {
                 _ if is_too_fast => "the rate is too high: set schedule.learning_rate = 0.005",
                 _ if are_few_for_nets(&recipe.data) => {
@@ -109,47 +125,67 @@ pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
     Ok(())
 }
 
-pub fn finish_run(run: &OpenRun, folder: &RunFolder, end: End, last: u64) -> Result<FinishedRun> {
-    let recipe = &run.recipe;
-    let path = folder.path.join(folder::BEST);
-    let best = Checkpoint::read_file(&path)?;
-    let RunState { step, best: lowest, .. } = best.state;
-    let made = match &run.data.terms {
-        Some(tuned) => {
-            let values = finish_terms(run, tuned, &best, folder)?;
-            RunResult::Terms(values, tuned.terms.engine.is_some())
-        }
-        None => {
-            let net = folder.path.join(folder::NET);
-            let validating = &run.data.scan.validation.samples;
-            let written = export::export_checkpoint(&path, &net, &recipe.config, validating)
-                .with_context(|| format!("{} stands, but gives no net", path.display()))?;
-            let base = recipe.base.as_ref().filter(|_| recipe.config.tunes_base());
-            let terms = base.map(|base| -> Result<PathBuf> {
-                let terms = trained_terms(base, &best.weights)?;
-                let path = folder.path.join(folder::BASE);
-                output::write_file(&path, terms.to_json().as_bytes())?;
-                Ok(path)
-            });
-            RunResult::Net(Box::new(written), terms.transpose()?)
-        }
+/// Writes the trained evaluation from the best weights of a run that ended at `last_step`.
+pub fn finish_run(
+    run: &OpenRun,
+    folder: &RunFolder,
+    end: End,
+    last_step: u64,
+) -> Result<FinishedRun> {
+    let best = Checkpoint::read_file(&folder.path.join(folder::BEST))?;
+    let result = match &run.data.terms {
+        Some(tuned) => RunResult::Terms {
+            piece_values: finish_terms(run, tuned, &best, folder)?,
+            is_foreign: tuned.terms.engine.is_some(),
+        },
+        None => finish_net(run, &best, folder)?,
     };
+    let RunState { step: best_step, best: best_loss, .. } = best.state;
     let rows = log::read_rows(&folder.path.join(folder::LOG))?;
-    let training_loss = rows.iter().find(|row| row.step == step).and_then(|row| row.train_loss);
-    let validation_loss = lowest.map(|best| best.loss);
-    let (folder, steps) = (folder.path.clone(), [step, last]);
-    Ok(FinishedRun { folder, steps, validation_loss, training_loss, end, made, page: None })
+    let best_row = rows.iter().find(|row| row.step == best_step);
+    Ok(FinishedRun {
+        folder: folder.path.clone(),
+        best_step,
+        last_step,
+        validation_loss: best_loss.map(|best| best.loss),
+        training_loss: best_row.and_then(|row| row.train_loss),
+        end,
+        result,
+        page: None,
+    })
 }
 
 /// Writes a page about the run and returns its path. The run is complete even without it.
 pub fn write_page(run: &OpenRun, folder: &RunFolder) -> Result<PathBuf> {
     let scan = &run.data.scan;
-    // Fewer games, so that the page takes no longer than a few seconds.
-    let [validating, test] =
-        [&scan.validation, &scan.test].map(|held| draw_games(&held.samples, SHOWN));
-    report::of_ended(&folder.path, &run.recipe, [&validating, &test], &run.host)
+    let validation = draw_games(&scan.validation.samples, PAGE_POSITIONS);
+    let test = draw_games(&scan.test.samples, PAGE_POSITIONS);
+    report::write_finished_page(&folder.path, &run.recipe, [&validation, &test], &run.host)
 }
 
+/// Exports the net of the best weights, and writes the terms that were trained with it.
+fn finish_net(run: &OpenRun, best: &Checkpoint, folder: &RunFolder) -> Result<RunResult> {
+    let recipe = &run.recipe;
+    let best_path = folder.path.join(folder::BEST);
+    let net_path = folder.path.join(folder::NET);
+    let validation = &run.data.scan.validation.samples;
+    let written = export::export_checkpoint(&best_path, &net_path, &recipe.config, validation)
+        .with_context(|| {
+            let path = best_path.display();
+            format!("the run is complete, but no net can be exported from {path}")
+        })?;
+    let mut terms_path = None;
+    if let Some(base) = recipe.base.as_ref().filter(|_| recipe.config.tunes_base()) {
+        let terms = trained_terms(base, &best.weights)?;
+        let path = folder.path.join(folder::BASE);
+        output::write_file(&path, terms.to_json().as_bytes())?;
+        terms_path = Some(path);
+    }
+    Ok(RunResult::Net { written: Box::new(written), terms: terms_path })
+}
+
+/// Writes the tuned terms of the best weights as a file and as a table. Returns the values of the
+/// pieces.
 fn finish_terms(
     run: &OpenRun,
     tuned: &TermData,
@@ -158,18 +194,9 @@ fn finish_terms(
 ) -> Result<Vec<EffectiveValue>> {
     let recipe = &run.recipe;
     let exact = tuned.terms.read_weights(&best.weights, recipe.config.scale, true)?;
-    let mut weights = exact.clone().round_values(2);
-    let what = match best.state.best {
-        Some(BestLoss { step: 0, loss }) => {
-            format!("nothing gained, the weights of the start, validation loss {loss:.6}")
-        }
-        Some(BestLoss { step, loss }) => format!("best validation loss {loss:.6}, at step {step}"),
-        None => format!("weights of step {}", best.state.step),
-    };
-    weights.source = Some(format!("trained by nnuance: {what}"));
-    let write =
-        |name: &str, text: String| output::write_file(&folder.path.join(name), text.as_bytes());
-    write(folder::TERMS, weights.to_json())?;
+    let mut rounded = exact.clone().round_values(2);
+    rounded.source = Some(format!("trained by nnuance: {}", describe_weights(&best.state)));
+    output::write_file(&folder.path.join(folder::TERMS), rounded.to_json().as_bytes())?;
 
     let errors = match &run.data.source {
         BatchSource::Store(store) => standard_errors(recipe, &store.whole_batch(), tuned, best)?,
@@ -178,48 +205,62 @@ fn finish_terms(
         }
         BatchSource::Files { .. } | BatchSource::Prepared { .. } => Vec::new(),
     };
-    let (results, times): (Vec<_>, Vec<_>) =
-        term_results(recipe, tuned, &errors, &exact)?.into_iter().unzip();
-    write(folder::TERMS_CSV, format_csv(&results))?;
-    Ok(effective_values(results.iter().zip(times)))
+    let requested = recipe.run_terms()?.context("the run has terms")?.chosen;
+    let present = (0..tuned.terms.list.len()).filter(|term| tuned.terms.present.terms[*term]);
+    let mut results = Vec::new();
+    let mut occurrences = Vec::new();
+    for term in present {
+        results.push(term_result(term, tuned, &requested, &errors, &exact));
+        occurrences.push(tuned.term_counts.times.get(term).copied().unwrap_or(0) as f64);
+    }
+    output::write_file(&folder.path.join(folder::TERMS_CSV), format_csv(&results).as_bytes())?;
+    Ok(effective_values(results.iter().zip(occurrences)))
 }
 
-/// Returns result and number of occurrences of each term that the evaluation has.
-fn term_results(
-    recipe: &Recipe,
+/// Describes how good the best weights of a run are.
+fn describe_weights(state: &RunState) -> String {
+    match state.best {
+        Some(BestLoss { step: 0, loss }) => {
+            format!("nothing gained, the weights of the start, validation loss {loss:.6}")
+        }
+        Some(BestLoss { step, loss }) => format!("best validation loss {loss:.6}, at step {step}"),
+        None => format!("weights of step {}", state.step),
+    }
+}
+
+/// Compares the tuned weights of a term with those of the start. `requested` are the terms that the
+/// config tunes, and `errors` the standard errors of all weights by number, or empty.
+fn term_result(
+    term: usize,
     tuned: &TermData,
+    requested: &TermSelection,
     errors: &[Option<f64>],
     weights: &HceWeights,
-) -> Result<Vec<(TermResult, f64)>> {
-    let TermData { terms, start, counts, term_counts } = tuned;
-    let requested = recipe.run_terms()?.context("the run has terms")?.chosen;
-    let results = (0..terms.list.len()).filter(|i| terms.present.terms[*i]).map(|i| {
-        let entry = &terms.list.terms[i];
-        let error = |phase: usize| errors.get(2 * i + phase).copied().flatten();
-        let times = term_counts.times.get(i).copied().unwrap_or(0) as f64;
-        let result = TermResult {
-            name: entry.name.clone(),
-            kind: entry.kind,
-            count: counts.as_ref().map(|counts| counts[i]),
-            start: start.values[i],
-            tuned: weights.values[i],
-            error: match (error(0), error(1)) {
-                (None, None) => None,
-                (mg, eg) => Some([mg.unwrap_or(0.0), eg.unwrap_or(0.0)]),
-            },
-            held: match (terms.chosen.terms[i], requested.terms[i]) {
-                (true, _) => None,
-                (false, true) => Some("rare"),
-                (false, false) => Some("not chosen"),
-            },
-        };
-        (result, times)
-    });
-    Ok(results.collect())
+) -> TermResult {
+    let TermData { terms, start, counts, .. } = tuned;
+    let entry = &terms.list.terms[term];
+    let error = |phase: usize| errors.get(2 * term + phase).copied().flatten();
+    TermResult {
+        name: entry.name.clone(),
+        kind: entry.kind,
+        count: counts.as_ref().map(|counts| counts[term]),
+        start: start.values[term],
+        tuned: weights.values[term],
+        error: match (error(0), error(1)) {
+            (None, None) => None,
+            (mg, eg) => Some([mg.unwrap_or(0.0), eg.unwrap_or(0.0)]),
+        },
+        held: match (terms.chosen.terms[term], requested.terms[term]) {
+            (true, _) => None,
+            (false, true) => Some("rare"),
+            (false, false) => Some("not chosen"),
+        },
+    }
 }
 
-/// Estimates standard errors of the weights, by number. Empty unless the loss is squared and all
-/// positions have equal weight.
+/// Estimates the standard errors of all weights in centipawns, by number: those of a term are `2 *
+/// term` (middlegame) and `2 * term + 1` (endgame). Empty unless the loss is squared and all
+/// positions have equal weight, and empty for too many terms.
 fn standard_errors(
     recipe: &Recipe,
     all: &Batch,
@@ -227,17 +268,17 @@ fn standard_errors(
     best: &Checkpoint,
 ) -> Result<Vec<Option<f64>>> {
     let config = &recipe.config;
-    let loss = config.loss;
+    let shape = tuned.terms.hce_shape(config);
     let BatchInputs::Terms(pieces) = &all.inputs else { return Ok(Vec::new()) };
-    if loss != Loss::SQUARED || !all.weights.is_empty() || all.choices.is_some() {
+    if config.loss != Loss::SQUARED
+        || !all.weights.is_empty()
+        || all.choices.is_some()
+        || shape.terms > MAX_TERMS
+    {
         return Ok(Vec::new());
     }
     let targets = blend_targets(all, config.final_wdl(), &config.source_targets());
     let optimizer = &config.optimizer;
     let prior = (optimizer.name == OptimizerName::GaussNewton).then_some(optimizer.prior);
-    let shape = tuned.terms.hce_shape(config);
-    if shape.terms > MAX_TERMS {
-        return Ok(Vec::new());
-    }
-    Ok(direct::standard_errors(shape, &best.weights, pieces, &targets, loss, prior)?)
+    Ok(direct::standard_errors(shape, &best.weights, pieces, &targets, config.loss, prior)?)
 }

@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use crate::run::Host;
 use crate::run::folder::{self, RunFolder};
 use crate::run::recipe::Recipe;
-use crate::run::report::{ShownRun, of_unfinished, unfinished_state};
+use crate::run::report::{ShownRun, render_unfinished_page, unfinished_state};
 
 /// Shortest time between two writes of the page in seconds, so that short runs lose no time.
 const INTERVAL: f64 = 1.0;
@@ -53,7 +53,7 @@ impl<'a> LivePage<'a> {
         run.page.rows = log::read_rows(&run.folder.join(folder::LOG))?;
         let step = run.page.rows.last().map_or(0, |row| row.step);
         run.page.state = unfinished_state(step, Some(self.steps));
-        let page = of_unfinished(&run, in_progress, &self.host);
+        let page = render_unfinished_page(&run, in_progress, &self.host);
         Ok(output::write_file(&run.folder.join(folder::REPORT), page.as_bytes())?)
     }
 }
