@@ -12,7 +12,7 @@ mod touched;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use choices::{ChoiceLoss, Choices, probability_of_first};
+pub use choices::{ChoiceLoss, MoveChoices, probability_of_first};
 pub use columns::{POSITIONS_PER_COLUMN, SUMS_PER_POSITION, TermColumn, TermRun};
 pub use first::{FirstPlanner, FirstViews, plan_first_views_slowly};
 pub use indices::Indices;
@@ -322,7 +322,7 @@ pub struct Batch {
     /// One row per position, or several as `choices` describe.
     pub inputs: BatchInputs,
     /// None if targets are of positions, not of moves.
-    pub choices: Option<Arc<Choices>>,
+    pub choices: Option<Arc<MoveChoices>>,
     /// Logits of the base evaluation, one per row; empty without a base.
     pub base: Arc<[f32]>,
     /// Sample weights, 0 or more; empty means all 1.

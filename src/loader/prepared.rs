@@ -8,7 +8,7 @@ use super::encode::{EncodedRecords, Encoder, TERMS_PIECE};
 use super::packed::Packed;
 use super::shuffle::Walk;
 use super::{PassOrder, PositionWeights, Stream};
-use crate::batch::{Batch, Choices};
+use crate::batch::{Batch, MoveChoices};
 use crate::sample::{Position, Sample};
 
 /// Converter of positions to rows for training, with the weights at the beginning of a round.
@@ -17,7 +17,7 @@ pub trait Prepare: Send + Sync {
     /// move.
     fn prepare_rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>>;
     /// Returns the loss of a sample's rows; None if each sample has one row and a target.
-    fn move_choices(&self) -> Option<Choices>;
+    fn move_choices(&self) -> Option<MoveChoices>;
 }
 
 /// Training positions, and their conversion to rows.
@@ -27,7 +27,7 @@ pub struct Preparation {
     pub weighing: PositionWeights,
     pub encoder: Encoder,
     pub by: Arc<dyn Prepare>,
-    /// See [`Choices::variance_factor`].
+    /// See [`MoveChoices::variance_factor`].
     pub variance_factor: f64,
     /// Rows of all samples; None: each window is searched when it is needed.
     pub whole: Option<Arc<PreparedRows>>,
@@ -38,7 +38,7 @@ pub struct Preparation {
 #[derive(Clone, Debug, Default)]
 pub struct PreparedRows {
     rows: EncodedRecords,
-    pub choices: Option<Choices>,
+    pub choices: Option<MoveChoices>,
 }
 
 /// Positions that a thread searches at a time.
@@ -70,7 +70,7 @@ impl Preparation {
         let choices = self
             .by
             .move_choices()
-            .map(|it| Choices { variance_factor: self.variance_factor, ..it });
+            .map(|it| MoveChoices { variance_factor: self.variance_factor, ..it });
         PreparedRows { choices, ..PreparedRows::default() }
     }
 
@@ -97,7 +97,7 @@ impl PreparedRows {
                 let is_flipped = position.turn() != sample.position.turn();
                 let sign = by.encoder.sign_of_target(position) * if is_flipped { -1 } else { 1 };
                 choices.signs.push(sign as i8);
-                choices.before.push(*value);
+                choices.searched_values.push(*value);
             }
         }
         self.end_position();
@@ -119,7 +119,7 @@ impl PreparedRows {
             self.rows.bases.extend(from.rows.bases.get(rows.clone()).into_iter().flatten());
             if let Some((choices, more)) = self.choices.as_mut().zip(from.choices.as_ref()) {
                 choices.signs.extend_from_slice(&more.signs[rows.clone()]);
-                choices.before.extend_from_slice(&more.before[rows]);
+                choices.searched_values.extend_from_slice(&more.searched_values[rows]);
             }
             self.end_position();
         }

@@ -6,7 +6,7 @@ use super::direct::{Direct, DirectStep};
 use super::gradients::join_mean;
 use super::optimizer::ModelOptimizer;
 use super::{TrainError, Training};
-use crate::batch::{BatchInputs, Choices};
+use crate::batch::{BatchInputs, MoveChoices};
 use crate::model::{Model, TensorGradients, TouchedRows};
 use crate::weights::{Weights, WeightsError};
 
@@ -104,7 +104,7 @@ impl<'a> Learner<'a> {
         inputs: &BatchInputs,
         targets: &[f32],
         shares: &[f32],
-        choices: Option<&Choices>,
+        choices: Option<&MoveChoices>,
     ) -> Result<DirectStep, TrainError> {
         let weights = self.model().to_weights();
         let Training { kind, compute, device, settings, .. } = self.job;

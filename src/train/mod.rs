@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor, Transaction};
 
-use crate::batch::{Batch, Choices};
+use crate::batch::{Batch, MoveChoices};
 use crate::log::{Log, LogRow, TrainStep};
 use crate::model::{
     Aim, Compute, DeviceError, LossGradients, LossInputs, ModelKind, host_outputs, is_gpu,
@@ -345,7 +345,7 @@ impl<'a> Trainer<'a> {
     fn move_gradients(
         &self,
         batch: &Batch,
-        choices: &Choices,
+        choices: &MoveChoices,
     ) -> Result<(f64, LossGradients), DeviceError> {
         let model = self.learner.model();
         let logits = host_outputs(model, batch)?;

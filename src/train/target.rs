@@ -12,15 +12,20 @@ use crate::batch::Batch;
 use crate::loss::sigmoid;
 use crate::model::{Model, host_outputs};
 
+/// Bound of tabulated scores in centipawns. Few scores of a quiet game are larger.
+const MAX_TABULATED: i32 = 4096;
+/// Minimum number of positions per task of the thread pool.
+const MIN_TASK: usize = 1 << 11;
+
 /// Win-rate model of scores: a win has probability `sigmoid((score - offset) / scale)`, a loss
 /// `sigmoid((-score - offset) / scale)`, a draw the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WinRateModel {
     /// Centipawns per logit.
     pub scale: f64,
-    /// Centipawns at which a win has probability one half; 0 without draws.
+    /// Centipawns at which a win has probability one half; 0 in a model without draws.
     pub offset: f64,
-    /// Centipawns to which larger scores are clamped; infinite: none are.
+    /// Centipawns to which larger scores are clamped, or infinity.
     pub clamp: f64,
 }
 
@@ -29,49 +34,50 @@ impl WinRateModel {
     pub fn expected_result(self, score: f64) -> f64 {
         let Self { scale, offset, clamp } = self;
         let score = score.clamp(-clamp, clamp);
-        match offset {
-            0.0 => sigmoid(score / scale),
-            _ => {
-                let [win, loss] = [score, -score].map(|score| sigmoid((score - offset) / scale));
-                0.5 * (1.0 + win - loss)
-            }
+        if offset == 0.0 {
+            return sigmoid(score / scale);
         }
+        let win = sigmoid((score - offset) / scale);
+        let loss = sigmoid((-score - offset) / scale);
+        0.5 * (1.0 + win - loss)
     }
 }
 
+/// The targets of the positions of a source.
 #[derive(Clone, Debug)]
 pub struct SourceTarget {
     pub(crate) win_rate: WinRateModel,
-    /// Weight of the result in the target; None: the run's.
+    /// Weight of the result in the target. None: the weight of the run.
     pub(crate) wdl: Option<f64>,
-    /// Expected results of centipawns from `-NEAR` to `NEAR`, which saves small nets a tenth.
-    near: Arc<[f64]>,
+    /// Expected results of whole centipawns, from `-MAX_TABULATED` to `MAX_TABULATED`. The table
+    /// saves a tenth of the time of small nets.
+    table: Arc<[f64]>,
 }
-
-/// Bound of scores in a quiet game, in centipawns.
-const NEAR: i32 = 4096;
 
 impl SourceTarget {
     pub fn new(win_rate: WinRateModel, wdl: Option<f64>) -> Self {
-        let near = (-NEAR..=NEAR).map(|score| win_rate.expected_result(score.into())).collect();
-        Self { win_rate, wdl, near }
+        let scores = -MAX_TABULATED..=MAX_TABULATED;
+        let table = scores.map(|score| win_rate.expected_result(score.into())).collect();
+        Self { win_rate, wdl, table }
     }
 
     /// Returns the expected result of a score in centipawns, 0 to 1.
     fn expected_result(&self, score: f32) -> f64 {
         let whole = score as i32;
-        match self.near.get(whole.saturating_add(NEAR) as usize) {
+        // A negative index becomes a large one, which is not in the table.
+        match self.table.get(whole.saturating_add(MAX_TABULATED) as usize) {
             Some(&expected) if whole as f32 == score => expected,
             _ => self.win_rate.expected_result(score.into()),
         }
     }
 }
 
-const LEAST: usize = 1 << 11;
-
-/// Computes the targets of a batch, 0 to 1, from the point of view of its results. `wdl` is the
-/// weight of results in the run. `source_targets` has an entry for positions without a source, then
-/// one per source. Positions without a score have their results as targets.
+/// Computes the targets of a batch, `[batch]`, 0 to 1, from the point of view of its results. A
+/// position without a score has its result as target.
+///
+/// `wdl` is the weight of results in the run. `source_targets` has an entry for positions without a
+/// source, then one per source. Only batches with sources may mix positions with and without
+/// scores.
 pub fn blend_targets<'a>(
     batch: &'a Batch,
     wdl: f64,
@@ -85,25 +91,25 @@ pub fn blend_targets<'a>(
         let source = sources.get(position).map_or(0, |source| usize::from(*source));
         let target = &source_targets[source];
         let wdl = target.wdl.unwrap_or(wdl);
-        match wdl == 1.0 || score.is_nan() && !sources.is_empty() {
-            true => result,
-            false => (wdl * f64::from(result) + (1.0 - wdl) * target.expected_result(score)) as f32,
+        if wdl == 1.0 || score.is_nan() && !sources.is_empty() {
+            return result;
         }
+        (wdl * f64::from(result) + (1.0 - wdl) * target.expected_result(score)) as f32
     };
-    let positions = results.par_iter().zip(&scores[..]).with_min_len(LEAST);
+    let positions = results.par_iter().zip(&scores[..]).with_min_len(MIN_TASK);
     positions.enumerate().map(blend).collect::<Vec<f32>>().into()
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ValidationLosses {
     /// The loss against the target at the end of the run, weighted as in training; for moves the
-    /// [reported loss](crate::batch::Choices::sum_losses).
+    /// [reported loss](crate::batch::MoveChoices::sum_losses).
     pub target: f64,
     /// The squared error against the result.
     pub result: Option<f64>,
 }
 
-/// Measures a model on batches, each rank on a share of them; None without positions.
+/// Measures a model on batches, each rank on a share of them. None without positions.
 pub(super) fn measure_losses(
     model: &Model,
     batches: &[Batch],
@@ -111,32 +117,37 @@ pub(super) fn measure_losses(
     ranks: &dyn Ranks,
 ) -> Option<ValidationLosses> {
     let model = model.valid();
-    // The same target throughout the run.
-    let (wdl, source_targets) = (settings.wdl.value_at(1.0), &settings.source_targets);
-    // Sums and weights: results and targets.
-    let mut sums = [[0.0; 2]; 2];
+    // The losses of all steps are comparable, as they use the target at the end of the run.
+    let wdl = settings.wdl.value_at(1.0);
+    // Sums of losses, and of their weights.
+    let mut result_sums = [0.0; 2];
+    let mut target_sums = [0.0; 2];
     for batch in batches.iter().skip(ranks.rank()).step_by(ranks.count()) {
         let logits = host_outputs(&model, batch).expect("a device that computes losses");
-        let error = |logit: f32, won: f32| (sigmoid(logit.into()) - f64::from(won)).powi(2);
         if let Some(choices) = &batch.choices {
-            let [sum, count] = choices.sum_losses(&logits);
-            sums[1] = [sums[1][0] + sum, sums[1][1] + count];
-            for (row, won) in choices.root_rows().zip(&batch.results[..]) {
-                sums[0][0] += error(logits[row], *won);
+            let [loss, count] = choices.sum_losses(&logits);
+            target_sums = [target_sums[0] + loss, target_sums[1] + count];
+            for (row, result) in choices.root_rows().zip(&batch.results[..]) {
+                result_sums[0] += squared_error(logits[row], *result);
             }
         } else {
-            let targets = blend_targets(batch, wdl, source_targets);
-            let labels = logits.into_iter().zip(&targets[..]).zip(&batch.results[..]);
-            for (position, ((logit, target), won)) in labels.enumerate() {
+            let targets = blend_targets(batch, wdl, &settings.source_targets);
+            for (position, logit) in logits.into_iter().enumerate() {
                 let weight = batch.weights.get(position).map_or(1.0, |weight| f64::from(*weight));
-                let cost = settings.loss.value_at(logit.into(), f64::from(*target));
-                sums[1] = [sums[1][0] + weight * cost, sums[1][1] + weight];
-                sums[0][0] += error(logit, *won);
+                let loss = settings.loss.value_at(logit.into(), f64::from(targets[position]));
+                target_sums = [target_sums[0] + weight * loss, target_sums[1] + weight];
+                result_sums[0] += squared_error(logit, batch.results[position]);
             }
         }
-        sums[0][1] += batch.len() as f64;
+        result_sums[1] += batch.len() as f64;
     }
+    let mut sums = [result_sums, target_sums];
     ranks.sum_over_ranks(&mut [], sums.as_flattened_mut());
-    let mean = |[sum, weights]: &[f64; 2]| (*weights > 0.0).then(|| sum / weights);
-    Some(ValidationLosses { target: mean(&sums[1])?, result: mean(&sums[0]) })
+    let [result, target] = sums.map(|[sum, weights]| (weights > 0.0).then(|| sum / weights));
+    Some(ValidationLosses { target: target?, result })
+}
+
+/// Returns the squared error of a logit against a result, 0 to 1.
+fn squared_error(logit: f32, result: f32) -> f64 {
+    (sigmoid(logit.into()) - f64::from(result)).powi(2)
 }

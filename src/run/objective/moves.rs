@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use shakmaty::Chess;
 
 use super::QuietSearcher;
-use crate::batch::Choices;
+use crate::batch::MoveChoices;
 use crate::loader::Prepare;
 use crate::sample::{Position, Sample};
 use crate::search::{Evaluate, Quiescence, QuietEnd};
@@ -13,7 +13,7 @@ use crate::search::{Evaluate, Quiescence, QuietEnd};
 /// Searches all legal moves of positions to their quiet ends.
 pub struct Moves {
     pub searcher: QuietSearcher,
-    /// Force of least squares, see [`Choices::force`].
+    /// Force of least squares, see [`MoveChoices::force`].
     pub force: Option<f64>,
 }
 
@@ -53,8 +53,8 @@ impl Prepare for Moves {
         samples.iter().map(rows).collect()
     }
 
-    fn move_choices(&self) -> Option<Choices> {
-        Some(Choices::new(self.force, self.searcher.scale))
+    fn move_choices(&self) -> Option<MoveChoices> {
+        Some(MoveChoices::new(self.force, self.searcher.scale))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Texel's objective: positions are evaluated where their captures end, as the weights play them.
 
 use super::QuietSearcher;
-use crate::batch::Choices;
+use crate::batch::MoveChoices;
 use crate::loader::Prepare;
 use crate::sample::{Position, Sample};
 use crate::search::Quiescence;
@@ -28,7 +28,7 @@ impl Prepare for QuietEnds {
         samples.iter().map(row).collect()
     }
 
-    fn move_choices(&self) -> Option<Choices> {
+    fn move_choices(&self) -> Option<MoveChoices> {
         None
     }
 }

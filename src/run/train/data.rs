@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::net_data::open_net_data;
 use super::term_data::{TermData, open_term_data, open_trace_data};
-use crate::batch::{Batch, Choices, RankShare};
+use crate::batch::{Batch, MoveChoices, RankShare};
 use crate::config::Config;
 use crate::hce::HceWeights;
 use crate::loader::{
@@ -153,7 +153,7 @@ impl TrainingData {
         let mut prepared = by.prepare_samples(by.samples.par_iter().step_by(step), &*counter);
         self.validation = by.prepare_samples(validating.par_iter(), &*counter).encode_batches(&by);
         drop(counter);
-        let now = prepared.choices.as_ref().and_then(Choices::value_spread);
+        let now = prepared.choices.as_ref().and_then(MoveChoices::value_spread);
         by.variance_factor = spread.zip(now).map_or(1.0, |(then, now)| (then / now).max(1.0));
         if let Some(choices) = &mut prepared.choices {
             choices.variance_factor = by.variance_factor;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::TrainError;
 use super::optimizer::{OptimizerName, OptimizerSettings, StateError};
-use crate::batch::{BatchInputs, Choices, TermBatch};
+use crate::batch::{BatchInputs, MoveChoices, TermBatch};
 use crate::loss::Loss;
 use crate::model::{HceShape, ModelKind};
 use crate::weights::{Weights, WeightsError};
@@ -72,7 +72,7 @@ impl Direct {
         weights: Weights,
         inputs: &BatchInputs,
         (targets, shares, loss): (&[f32], &[f32], Loss),
-        choices: Option<&Choices>,
+        choices: Option<&MoveChoices>,
     ) -> Result<DirectStep, TrainError> {
         let (ModelKind::Hce(shape), BatchInputs::Terms(pieces)) = (kind, inputs) else {
             panic!("direct methods are for handcrafted terms");

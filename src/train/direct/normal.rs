@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use super::problem::{Cost, Goal, MAX_TERMS, Point, Problem, ProblemChunk, ProblemError};
-use crate::batch::{ChoiceLoss, Choices, TermBatch};
+use crate::batch::{ChoiceLoss, MoveChoices, TermBatch};
 
 /// The mean loss around a [`Point`]: `loss + gradient * step + step * hessian * step / 2`.
 #[derive(Clone, Debug, PartialEq)]
@@ -256,7 +256,7 @@ impl Jacobian {
         problem: &Problem,
         chunk: &ProblemChunk,
         position: usize,
-        choices: &Choices,
+        choices: &MoveChoices,
         point: &Point,
     ) {
         let terms = problem.piece(chunk);
@@ -286,7 +286,7 @@ impl Jacobian {
             self.add(Cost { loss: 0.0, derivative: gradients[row], curvature: curvatures[row] });
         }
         if choices.force.is_none() {
-            let squared = Choices::UNIT * Choices::UNIT;
+            let squared = MoveChoices::UNIT * MoveChoices::UNIT;
             self.row_entries.clear();
             for (row, curvature) in curvatures[..base].iter().enumerate() {
                 let share = curvature * squared;

@@ -4,7 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use rayon::prelude::*;
 
-use crate::batch::{Choices, TermBatch};
+use crate::batch::{MoveChoices, TermBatch};
 use crate::loss::{Loss, sigmoid};
 use crate::sums::Sums;
 use crate::train::TrainError;
@@ -15,7 +15,7 @@ pub enum Goal<'a> {
     /// by the `shares`, whose mean is 1; empty: all 1.
     Results { targets: &'a [f32], scale: f64, loss: Loss, shares: &'a [f32] },
     /// Moves that were played; the rows of a position are in one block.
-    Moves(&'a Choices),
+    Moves(&'a MoveChoices),
 }
 
 /// Positions with a goal. Sums over them have an order that depends on the blocks alone.
@@ -26,7 +26,7 @@ pub struct Problem<'a> {
     pub terms: usize,
     /// All positions, chunk by chunk.
     pub chunks: Vec<ProblemChunk>,
-    /// Divisor of sums: the number of positions, or that of [`Choices`].
+    /// Divisor of sums: the number of positions, or that of [`MoveChoices`].
     pub count: f64,
 }
 

@@ -1,6 +1,6 @@
 //! Evaluations that learn which moves were played.
 
-use nnuance::batch::{Choices, TermBatch as Rows, probability_of_first};
+use nnuance::batch::{MoveChoices, TermBatch as Rows, probability_of_first};
 use nnuance::evaluation::Evaluation;
 use nnuance::hce;
 use nnuance::loader::{PositionWeights, Preparation, Prepare};
@@ -16,10 +16,14 @@ use crate::support::term_positions::{ALL, LINEAR, Shape, newton, pieces, point, 
 const GAMES: &str = "data/selfplay_sf151_200games.pgn";
 
 /// One position with these earlier values, seen by the side that moved.
-fn choice(before: &[f64], force: Option<f64>) -> Choices {
-    let signs = vec![1; before.len()];
-    let (ends, before) = (vec![before.len() as u32], before.to_vec());
-    Choices { ends, signs, before, variance_factor: 1.3, ..Choices::new(force, 160.0) }
+fn choice(before: &[f64], force: Option<f64>) -> MoveChoices {
+    MoveChoices {
+        ends: vec![before.len() as u32],
+        signs: vec![1; before.len()],
+        searched_values: before.to_vec(),
+        variance_factor: 1.3,
+        ..MoveChoices::new(force, 160.0)
+    }
 }
 
 const FORCES: [Option<f64>; 2] = [Some(10.0), None];
@@ -28,7 +32,7 @@ const FORCES: [Option<f64>; 2] = [Some(10.0), None];
 fn force_lifts_the_played_move() {
     // The best of the others is 25 ahead, half of half a pawn.
     let before = [10.0, 35.0, 0.0, -20.0, 5.0];
-    let choices = Choices { variance_factor: 1.0, ..choice(&before, Some(10.0)) };
+    let choices = MoveChoices { variance_factor: 1.0, ..choice(&before, Some(10.0)) };
     let verdict = choices.position_loss(0, &before, 1.0);
     let expected = [-5.0, 5.0 / 3.0, 5.0 / 3.0, 5.0 / 3.0, 0.0].map(|it| it * 2.0 / 3600.0);
     assert!(distance_of(&verdict.gradients, &expected) < 1e-15, "{verdict:?}");
@@ -148,7 +152,7 @@ fn row_signs_follow_the_mover() {
             for ((end, value), row) in rows.iter().zip(choices.move_rows(i)) {
                 let same = sample.position.turn() == eyes(end);
                 assert_eq!(choices.signs[row], if same { 1 } else { -1 });
-                assert_eq!(choices.before[row], *value);
+                assert_eq!(choices.searched_values[row], *value);
             }
             // Results belong to the position's own row.
             let same = sample.position.turn() == eyes(&rows.last().unwrap().0);
@@ -158,9 +162,9 @@ fn row_signs_follow_the_mover() {
 }
 
 /// Positions with moves, made of rows of terms that had the values `before` for White.
-fn played(pieces: &[Arc<Rows>], before: &[f64], force: Option<f64>, seed: u64) -> Choices {
+fn played(pieces: &[Arc<Rows>], before: &[f64], force: Option<f64>, seed: u64) -> MoveChoices {
     let mut dice = Dice::new(seed);
-    let mut choices = Choices::new(force, 160.0);
+    let mut choices = MoveChoices::new(force, 160.0);
     let mut behind = 0;
     for piece in pieces {
         let end = behind + piece.len();
@@ -174,7 +178,7 @@ fn played(pieces: &[Arc<Rows>], before: &[f64], force: Option<f64>, seed: u64) -
     }
     choices.signs = (0..behind).map(|_| [-1, 1][dice.below(2)]).collect();
     let signed = before.iter().zip(&choices.signs).map(|(value, sign)| value * f64::from(*sign));
-    choices.before = signed.collect();
+    choices.searched_values = signed.collect();
     choices
 }
 
