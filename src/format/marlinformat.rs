@@ -27,7 +27,7 @@ pub static FORMAT: Format = Format {
 
 #[inline(always)]
 fn decode_record(bytes: &[u8; LENGTH]) -> Result<Sample, RecordError> {
-    let (position, white_score, white_result) = fields_of(bytes)?;
+    let (position, white_score, white_result) = decode_fields(bytes)?;
     fields::seen_by_white(check_sound(position)?, Some(white_score), white_result)
 }
 
@@ -61,7 +61,7 @@ fn castling_is_plain(planes: &Planes) -> bool {
 
 /// Decodes a record with a valid en passant square, where other formats have arbitrary numbers.
 fn decode_plausible(bytes: &[u8; LENGTH]) -> Result<Sample, RecordError> {
-    let (position, ..) = fields_of(bytes)?;
+    let (position, ..) = decode_fields(bytes)?;
     if let Some(square) = position.ep_square() {
         fields::check_ep(&position.to_board(), position.turn(), square)?;
     }
@@ -70,7 +70,7 @@ fn decode_plausible(bytes: &[u8; LENGTH]) -> Result<Sample, RecordError> {
 
 /// Decodes a position, without a check against the rules, and White's score and result.
 #[inline(always)]
-pub(super) fn fields_of(bytes: &[u8; LENGTH]) -> Result<(Position, i16, f32), RecordError> {
+pub(super) fn decode_fields(bytes: &[u8; LENGTH]) -> Result<(Position, i16, f32), RecordError> {
     let position = Position::from_bytes(bytes.first_chunk().expect("32 bytes"))?;
     let white_score = i16::from_le_bytes([bytes[28], bytes[29]]);
     Ok((position, white_score, fields::byte_result(bytes[30])?))
