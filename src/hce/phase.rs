@@ -23,6 +23,7 @@ const ALL_PIECES: i32 = 24;
 const UNSCALED: i32 = 128;
 
 impl Phase {
+    /// Computes the phase of a position, with the scale factor of its endgame.
     pub fn from_position(position: &Position) -> Phase {
         Phase::from_board(&TermBoard::from_position(position), true)
     }

@@ -14,8 +14,9 @@ pub enum Compute {
     Fused { level: SimdLevel, precision: Precision },
     /// Our fused operations, on a GPU.
     Gpu {
-        /// Maximum bytes from accumulators' gradients on, and of cached lists; batches are split.
-        room: usize,
+        /// Maximum bytes of a part of a batch, from the gradients of its accumulators on, and of
+        /// cached lists. Larger batches are split.
+        budget: usize,
     },
 }
 

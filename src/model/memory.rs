@@ -7,18 +7,18 @@ use super::ops::strips::Strips;
 use crate::architecture::{Architecture, PIECES};
 
 const FLOAT: usize = size_of::<f32>();
-/// Share of a GPU's memory for parts of a batch, and for cached lists.
+/// Divisor of a GPU's memory: the quotient is for parts of a batch, and as much for cached lists.
 const SHARE: u64 = 8;
-/// Bounds of these bytes; the upper one keeps all numbers of a buffer within 32-bit indices.
-const LEAST_ROOM: u64 = 64 << 20;
-const MAX_ROOM: u64 = 4 << 30;
-/// Buffer size where the driver does not say what memory there is: four million cached lists.
-pub const ROOM: usize = 512 << 20;
+/// Bounds of these bytes. The upper one keeps all numbers of a buffer within 32-bit indices.
+const MIN_BUDGET: u64 = 64 << 20;
+const MAX_BUDGET: u64 = 4 << 30;
+/// These bytes if the driver does not say how much memory there is: four million cached lists.
+pub const DEFAULT_BUDGET: usize = 512 << 20;
 
-/// Returns the maximum bytes of a part of a batch, and of cached lists, on a GPU with this memory.
-pub fn room_on_gpu(memory: Option<u64>) -> usize {
-    let room = memory.map(|memory| (memory / SHARE).clamp(LEAST_ROOM, MAX_ROOM));
-    room.and_then(|room| usize::try_from(room).ok()).unwrap_or(ROOM)
+/// Chooses the maximum bytes of a part of a batch, and of cached lists, on a GPU with this memory.
+pub fn choose_budget(memory: Option<u64>) -> usize {
+    let budget = memory.map(|memory| (memory / SHARE).clamp(MIN_BUDGET, MAX_BUDGET));
+    budget.and_then(|budget| usize::try_from(budget).ok()).unwrap_or(DEFAULT_BUDGET)
 }
 
 /// Counts the numbers of a position on a GPU: gradients of the accumulators; in nets whose graph
@@ -37,15 +37,15 @@ pub(super) fn floats_of_position(net: &Architecture) -> usize {
 }
 
 /// Bounds the bytes that training takes, with `states` arrays of the optimiser per parameter,
-/// batches of `batch` positions, and parts of at most `room` bytes.
-pub fn bytes_on_gpu(net: &Architecture, batch: usize, states: usize, room: usize) -> u64 {
+/// batches of `batch` positions, and parts of at most `budget` bytes.
+pub fn bytes_on_gpu(net: &Architecture, batch: usize, states: usize, budget: usize) -> u64 {
     let arrays: Vec<usize> = net.list_arrays().iter().map(|array| array.len()).collect();
     let (parameters, largest) =
         (arrays.iter().sum::<usize>(), arrays.iter().max().copied().unwrap_or(0));
     let (rows, columns, perspectives) =
         (net.row_count(), net.column_count(), net.perspective_count());
     let position = floats_of_position(net);
-    let part = batch.min((room / (position * FLOAT)).max(1));
+    let part = batch.min((budget / (position * FLOAT)).max(1));
     let lists = part * perspectives;
     let sums = match net.inputs.is_pieces() {
         true => {
@@ -68,7 +68,7 @@ pub fn bytes_on_gpu(net: &Architecture, batch: usize, states: usize, room: usize
         part * position,
         entries,
     ];
-    (numbers.iter().map(|it| *it as u64).sum::<u64>()) * FLOAT as u64 + room as u64
+    (numbers.iter().map(|it| *it as u64).sum::<u64>()) * FLOAT as u64 + budget as u64
 }
 
 /// Numbers on a device that are read and written again.

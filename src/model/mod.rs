@@ -22,7 +22,7 @@ pub use burn::tensor::Device;
 pub use aim::{Aim, LossInputs};
 pub use device::{Adapter, AdapterKind, Backend, Compute, DeviceChoice, DeviceError, is_gpu};
 pub use hce::{HceModel, HceShape};
-pub use memory::{Copies, ROOM, bytes_on_gpu, room_on_gpu};
+pub use memory::{Copies, DEFAULT_BUDGET, bytes_on_gpu, choose_budget};
 pub use net::{NetModel, SetRows, initial_of_size, initial_weights};
 pub use ops::KernelStage;
 pub use ops::cpu::{Precision, SimdLevel};

@@ -68,21 +68,21 @@ impl SetRows {
 struct Fused {
     kernel: Kernel,
     memory: StepMemory,
-    room: usize,
+    budget: usize,
 }
 
 impl Fused {
     fn new(net: &Architecture, compute: Compute) -> Option<Self> {
-        let (kernel, room) = match compute {
+        let (kernel, budget) = match compute {
             Compute::Plain => return None,
             Compute::Fused { level, precision } => (Kernel::new(net, precision, level), usize::MAX),
-            Compute::Gpu { room } => {
+            Compute::Gpu { budget } => {
                 // The level applies to a processor only; GPUs sum gradients of all rows.
                 let kernel = Kernel::new(net, Precision::F32, SimdLevel::Portable);
-                (kernel.without_sparsity(), room)
+                (kernel.without_sparsity(), budget)
             }
         };
-        Some(Self { kernel, memory: StepMemory::default(), room })
+        Some(Self { kernel, memory: StepMemory::default(), budget })
     }
 
     fn fused_job<'a>(
@@ -91,8 +91,8 @@ impl Fused {
         aim: Aim<'a>,
         on_stage: Option<StageCallback<'a>>,
     ) -> KernelJob<'a> {
-        let Self { kernel, memory, room } = self;
-        KernelJob { kernel, inputs, touched, aim, memory, room: *room, on_stage }
+        let Self { kernel, memory, budget } = self;
+        KernelJob { kernel, inputs, touched, aim, memory, budget: *budget, on_stage }
     }
 
     /// Returns touched rows by the numbers of their arrays.

@@ -5,8 +5,8 @@ use anyhow::{Context, Result, ensure};
 use crate::config::Config;
 use crate::digits::{count_noun, format_gigabytes};
 use crate::model::{
-    Adapter, Backend, Compute, Device, DeviceChoice, Precision, SimdLevel, bytes_on_gpu, is_gpu,
-    room_on_gpu,
+    Adapter, Backend, Compute, Device, DeviceChoice, Precision, SimdLevel, bytes_on_gpu,
+    choose_budget, is_gpu,
 };
 use crate::progress::Progress;
 
@@ -65,7 +65,7 @@ impl DeviceOptions {
         let compute = match choice.backend {
             _ if self.plain => Compute::Plain,
             Backend::Flex => Compute::Fused { level, precision },
-            _ if is_gpu(&device) => Compute::Gpu { room: room_on_gpu(memory_of(&device)) },
+            _ if is_gpu(&device) => Compute::Gpu { budget: choose_budget(memory_of(&device)) },
             _ => Compute::Plain,
         };
         ensure!(
@@ -94,7 +94,7 @@ impl DeviceOptions {
         }
         match &mut host.compute {
             Compute::Fused { precision, .. } => *precision = config.precision,
-            Compute::Gpu { room } => check_memory(config, *room, memory_of(&host.device))?,
+            Compute::Gpu { budget } => check_memory(config, *budget, memory_of(&host.device))?,
             Compute::Plain => {}
         }
         Ok(host)
@@ -123,12 +123,12 @@ fn memory_of(device: &Device) -> Option<u64> {
 }
 
 /// Checks that a GPU's memory, if known, is enough for a net, before anything is read.
-pub fn check_memory(config: &Config, room: usize, memory: Option<u64>) -> Result<()> {
+pub fn check_memory(config: &Config, budget: usize, memory: Option<u64>) -> Result<()> {
     let (Some(net), Some(memory)) = (config.architecture(), memory) else { return Ok(()) };
     let batch = config.batch_size.unwrap_or(1);
     let states =
         config.optimizer.state_count() + usize::from(config.optimizer.average_decay.is_some());
-    let need = bytes_on_gpu(net, batch, states, room);
+    let need = bytes_on_gpu(net, batch, states, budget);
     ensure!(
         need <= memory,
         "training this net takes {} of the GPU's memory, which has {}; make `net.hidden` or \

@@ -43,7 +43,7 @@ pub struct KernelJob<'a> {
     pub memory: &'a StepMemory,
     /// Maximum bytes of a part of the batch on a GPU, from the gradients of its accumulators on, and
     /// of cached lists. Larger batches are split.
-    pub room: usize,
+    pub budget: usize,
     pub on_stage: Option<StageCallback<'a>>,
 }
 

@@ -1,6 +1,6 @@
 //! Devices: their names, the list of them, and their speeds.
 
-use nnuance::model::{DeviceChoice, DeviceError, ROOM, is_gpu, room_on_gpu};
+use nnuance::model::{DEFAULT_BUDGET, DeviceChoice, DeviceError, choose_budget, is_gpu};
 use nnuance::run::check_memory;
 
 use crate::support::kit::*;
@@ -43,13 +43,13 @@ fn nets_beyond_a_gpu_are_refused() {
     let memory = Some(4 << 30);
     let check = |hidden, batch| {
         let config = config(hidden, batch);
-        check_memory(&config, room_on_gpu(memory), memory).map_err(|error| error.to_string())
+        check_memory(&config, choose_budget(memory), memory).map_err(|error| error.to_string())
     };
     let error = check(4096, 16_384).unwrap_err();
     assert!(error.contains("`net.hidden`") && error.contains("which has 4.3 GB"), "{error}");
     check(512, 16_384).unwrap();
     check(512, 1 << 22).unwrap_err();
-    check_memory(&config(4096, 16_384), ROOM, None).unwrap();
+    check_memory(&config(4096, 16_384), DEFAULT_BUDGET, None).unwrap();
 }
 
 /// A net in the form of an engine, whose scale is not the bench's.

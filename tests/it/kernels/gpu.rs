@@ -3,14 +3,14 @@
 
 use nnuance::architecture;
 use nnuance::batch::{ActiveRows, BatchInputs, Indices};
-use nnuance::model::ROOM;
+use nnuance::model::DEFAULT_BUDGET;
 
 use crate::support::kit::*;
 
-pub const GPU: Compute = Compute::Gpu { room: ROOM };
+pub const GPU: Compute = Compute::Gpu { budget: DEFAULT_BUDGET };
 
-pub fn with_room(room: usize) -> Compute {
-    Compute::Gpu { room }
+pub fn with_budget(budget: usize) -> Compute {
+    Compute::Gpu { budget }
 }
 
 #[track_caller]
@@ -131,16 +131,16 @@ fn any_lists_in_any_parts() {
     let ModelKind::Net(shape) = &kind else { unreachable!("a net") };
     let active = listed::active(shape, indices, width);
     let results: Vec<f32> = (0..positions).map(|i| [0.0, 0.5, 1.0][i % 3]).collect();
-    for room in [ROOM, 0, 20 * 2 * 4 * 1000] {
-        let count = if room == 0 { 100 } else { positions };
+    for budget in [DEFAULT_BUDGET, 0, 20 * 2 * 4 * 1000] {
+        let count = if budget == 0 { 100 } else { positions };
         let indices = Indices::U16(near(&active)[..count * perspectives * width].to_vec());
         let inputs = BatchInputs::Active(ActiveRows { indices, ..active.clone() });
         let [got, right] =
-            [(&gpu, with_room(room)), (&flex(), fastest())].map(|(device, compute)| {
+            [(&gpu, with_budget(budget)), (&flex(), fastest())].map(|(device, compute)| {
                 let model = model_of(&kind, &weights, device, compute);
                 model.compute_gradients(&inputs, Aim::Targets(&results[..count]))
             });
-        check(&format!("{room} bytes"), &got, &right);
+        check(&format!("{budget} bytes"), &got, &right);
     }
 }
 
@@ -214,10 +214,10 @@ fn gradients_of_inputs() {
         let active = listed::active(&net, lists.concat(), width);
         let inputs = BatchInputs::Active(active);
         // In one part, and in parts of which the last is small.
-        for room in [ROOM, 4 * hidden * perspectives * 13_328] {
-            let model = model_of(&ModelKind::Net(net.clone()), &weights, &gpu, with_room(room));
+        for budget in [DEFAULT_BUDGET, 4 * hidden * perspectives * 13_328] {
+            let model = model_of(&ModelKind::Net(net.clone()), &weights, &gpu, with_budget(budget));
             let gradients = model.compute_gradients(&inputs, Aim::Upstream(&upstream)).1;
-            assert!(gradients.0["accumulator.weight"].values == right, "{net}, {room} bytes");
+            assert!(gradients.0["accumulator.weight"].values == right, "{net}, {budget} bytes");
         }
     }
 }

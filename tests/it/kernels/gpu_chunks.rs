@@ -3,7 +3,7 @@
 use nnuance::batch::BatchInputs;
 use nnuance::loader::MAX_PLAN_BYTES;
 
-use crate::kernels::gpu::{GPU, gpu, with_room};
+use crate::kernels::gpu::{GPU, gpu, with_budget};
 use crate::kernels::gpu_pairs::unplanned;
 use crate::support::kit::*;
 
@@ -42,7 +42,7 @@ fn resident_lists_equal_sent_ones() {
             (loss.to_bits(), bits(&gradients))
         };
         // The batch in one part, and memory for the lists of half of the data.
-        let narrow = with_room(BATCHES * BATCH / 2 * net.perspective_count() * 64);
+        let narrow = with_budget(BATCHES * BATCH / 2 * net.perspective_count() * 64);
         let (all, half) = (model(GPU), model(narrow));
         for batch in batches(&net, pairs, 3) {
             let BatchInputs::Planned(plans) = &batch.inputs else { panic!("no plans") };

@@ -10,7 +10,7 @@ use nnuance::train::optimizer::{OptimizerName, OptimizerSettings};
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::kernels::gpu::{GPU, check_within, gpu, room, with_room};
+use crate::kernels::gpu::{GPU, check_within, gpu, room, with_budget};
 use crate::kernels::steps::RULES;
 use crate::support::kit::*;
 use crate::{kernels::layers, kernels::optimizers, nets::graphs};
@@ -79,7 +79,7 @@ fn gradients_equal_the_plain_ones() {
         let plain = model(&net, &weights, &flex(), Compute::Plain);
         let right = plain.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
         // In one part, and in parts of 16 positions.
-        for compute in [GPU, with_room(0)] {
+        for compute in [GPU, with_budget(0)] {
             let fused = model(&net, &weights, &gpu, compute);
             let got = fused.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
             let again = fused.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));

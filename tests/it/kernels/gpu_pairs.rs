@@ -4,7 +4,7 @@ use nnuance::batch::{
     ActiveRows, BatchInputs, ChunkPlan, Indices, InputPairs, ListShape, Planner, expand_lists,
 };
 
-use crate::kernels::gpu::{GPU, gpu, with_room};
+use crate::kernels::gpu::{GPU, gpu, with_budget};
 use crate::support::kit::*;
 
 const CONFIG: &str = include_str!("../../../configs/quickstart-net.toml");
@@ -104,7 +104,7 @@ fn gradients_of_pairs_equal_their_inputs() {
         let right = gradients(&flex(), fastest(), &planned);
         let without = gradients(&gpu, GPU, &listed);
         // In one part, and in parts of 16 positions.
-        for compute in [GPU, with_room(0)] {
+        for compute in [GPU, with_budget(0)] {
             let got = gradients(&gpu, compute, &planned);
             for (what, right) in [("the CPU", &right), ("lists without pairs", &without)] {
                 assert!((got.0 / right.0 - 1.0).abs() < 1e-5, "{net}: {} for {}", got.0, right.0);

@@ -60,7 +60,7 @@ pub(super) struct CubePass<'a> {
 /// Positions that fit in memory at a time: whole tiles, at least one.
 fn positions_per_part(gpu: &Gpu, job: &KernelJob) -> usize {
     let largest = usize::try_from(gpu.client.properties().memory.max_page_size);
-    let budget = job.room.min(largest.unwrap_or(usize::MAX));
+    let budget = job.budget.min(largest.unwrap_or(usize::MAX));
     let position = floats_of_position(&job.kernel.net) * size_of::<f32>();
     (budget / position / TILE).max(1) * TILE
 }
@@ -144,7 +144,7 @@ impl<'a> CubePass<'a> {
             OneHot::Plans(plans) => chunks::with_chunks(&gpu, job.memory, perspectives, |chunks| {
                 let tables = pairs.map(|pairs| chunks.pair_sums(pairs).write_tables(&mut words));
                 let table = words.len();
-                words.extend(chunks.position_slots(plans, job.room));
+                words.extend(chunks.position_slots(plans, job.budget));
                 let (batch, lists) = send(words);
                 chunks.gather_lists(&batch, [table, lists], &listed);
                 (batch, lists, tables)
