@@ -39,6 +39,10 @@ impl ConfigError {
 
 impl Config {
     /// Reads a file and applies `key=value` overrides with dotted keys.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read, and as [`parse_text`](Self::parse_text) does.
     pub fn read_file(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
         let name = path.display().to_string();
         if path.is_dir() {
@@ -65,7 +69,11 @@ impl Config {
         })
     }
 
-    /// Parses a text; `name` names it in errors.
+    /// Parses a text and applies `key=value` overrides with dotted keys. `name` names it in errors.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text is not TOML, and with the first key that is unknown, missing or wrong.
     pub fn parse_text(text: &str, name: &str, overrides: &[String]) -> Result<Self, ConfigError> {
         let sets: String = overrides.iter().map(|set| format!(" --set {set}")).collect();
         let with = if overrides.is_empty() { "" } else { " with" };

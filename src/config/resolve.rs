@@ -45,7 +45,11 @@ const MAX_SOURCES: usize = 255;
 type ConfigResult<T = ()> = Result<T, ConfigError>;
 
 impl Config {
-    /// Checks a config and fills in its defaults; the error names the first wrong key.
+    /// Checks a config and fills in its defaults.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the first wrong key.
     pub fn resolve_file(mut file: ConfigFile) -> ConfigResult<Self> {
         if file.version != VERSION {
             let reason = format!("expected version {VERSION}, found {}", file.version);

@@ -44,7 +44,7 @@ pub struct RunContext<'a> {
     pub listener: &'a dyn Progress,
     /// Whether a page is written, during training and at the end.
     pub page: bool,
-    /// All ranks of the run. This is rank 0, except in [`join`].
+    /// All ranks of the run. This is rank 0, except in [`join_run`].
     pub ranks: &'a dyn Ranks,
 }
 
@@ -55,6 +55,11 @@ impl<'a> RunContext<'a> {
 }
 
 /// Starts a run, or the stages of a config. Returns its result, or None if it was interrupted.
+///
+/// # Errors
+///
+/// Fails if data or folder cannot be read or written, if the data do not fit the config, and if a net
+/// has learnt nothing.
 pub fn begin_training(
     config: Config,
     folder: &RunFolder,
@@ -93,6 +98,10 @@ fn begin_run(
 }
 
 /// Starts the run of a folder, or resumes it. Returns false if it was interrupted.
+///
+/// # Errors
+///
+/// Fails as [`begin_training`] and [`resume_run`] do, and if the page cannot be written.
 pub fn begin_or_resume(config: &Config, path: &Path, context: &RunContext) -> Result<bool> {
     let finished = if folder::has_run(path) {
         resume_run(path, &[], context)?
@@ -106,6 +115,11 @@ pub fn begin_or_resume(config: &Config, path: &Path, context: &RunContext) -> Re
 }
 
 /// Checks a run as far as its config and the number of positions allow.
+///
+/// # Errors
+///
+/// Fails if the device or a file that the config names cannot be opened, and if a schedule does not
+/// fit the length of the run.
 pub fn check_run(
     config: &Config,
     positions: u64,

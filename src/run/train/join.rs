@@ -45,6 +45,11 @@ pub fn broadcast_recipe(
 }
 
 /// Joins the run of rank 0 as another rank. Returns how it ended.
+///
+/// # Errors
+///
+/// Fails if this rank has another device or other data than rank 0, and as
+/// [`begin_training`](super::begin_training) does.
 pub fn join_run(context: &RunContext) -> Result<End> {
     let receive = || {
         let mut bytes = Vec::new();

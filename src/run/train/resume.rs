@@ -19,7 +19,14 @@ const SETTABLE: [&str; 4] =
 /// Name for a config that was edited since its run began.
 const EDITED: &str = "config.edited.toml";
 
-/// Resumes a run. Returns its result, or None if it was interrupted again.
+/// Resumes a run; `overrides` may change its length and its patience. Returns its result, or None if
+/// it was interrupted again.
+///
+/// # Errors
+///
+/// Fails if the folder has no run, if a file of the run is missing, if the data are other files, if
+/// `overrides` change other keys, or if the run has passed its new length. Fails also as
+/// [`begin_training`](super::begin_training) does.
 pub fn resume_run(
     path: &Path,
     overrides: &[String],
