@@ -273,15 +273,12 @@ fn kit_folder() -> TempDir {
     ] {
         fs::copy(from, folder.join(to)).unwrap();
     }
+    copy_all(Path::new("tests/it/fixtures/cures"), folder);
     let [games, quiet, scored] = ["games.pgn", "quiet.epd", "scored.txt"]
         .map(|name| fs::read_to_string(folder.join(name)).unwrap());
     let few: String = scored.split_inclusive('\n').take(40).collect();
     let forfeits = games.replacen("[Result ", "[Termination \"time forfeit\"]\n[Result ", 20);
     for (name, text) in [
-        ("net.toml", NET.to_string()),
-        ("terms.toml", TERMS_OF_PIECES.to_string()),
-        ("traces.toml", TRACES.to_string()),
-        ("terms.txt", LIST.to_string()),
         ("traces.txt", material_traces(&quiet)),
         ("forfeits.pgn", forfeits),
         ("comments.pgn", with_comments(&games)),
@@ -342,55 +339,6 @@ fn kit_folder() -> TempDir {
     }
     kit
 }
-
-const NET: &str = "\
-version = 3
-data.files = [\"scored.txt\"]
-[net]
-inputs = \"perspective\"
-hidden = 8
-[target]
-score_scale = 136.0
-wdl = 0.1
-[schedule]
-epochs = 4
-batch = 512
-learning_rate = 0.02
-";
-
-const TERMS_OF_PIECES: &str = "\
-version = 3
-data.files = [\"games.pgn\"]
-[terms]
-use = [\"material\", \"psqt\"]
-tune = [\"material\"]
-[target]
-wdl = 1.0
-[optimizer]
-name = \"gauss-newton\"
-";
-
-const TRACES: &str = "\
-version = 3
-data.files = [\"traces.txt\"]
-[traces]
-list = \"terms.txt\"
-[target]
-wdl = 1.0
-[optimizer]
-name = \"gauss-newton\"
-";
-
-const LIST: &str = "\
-phase 24
-scale 128
-tempo 12
-material.pawn normal 100 100
-material.knight normal 320 320
-material.bishop normal 330 330
-material.rook normal 500 500
-material.queen normal 900 900
-";
 
 /// Traces of material, from lines of EPD.
 fn material_traces(epd: &str) -> String {

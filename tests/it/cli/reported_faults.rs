@@ -89,83 +89,45 @@ fn signs_of_a_game_tell_whose_scores_it_has() {
         samples.iter().map(|sample| sample.score).collect::<Vec<_>>()
     };
     let [white, mover] = [PointOfView::White, PointOfView::SideToMove].map(Some);
-    let none = [None; 4];
-    // Moves with comments, how many are not read, and scores without a key and with either.
-    for (comments, unread, usual, by_white, by_mover) in [
+    for row in [
         // OpenBench: the mover's, before the move.
-        (
-            ["+0.35", "-0.10", "0.00", "-0.20"],
-            0,
-            [Some(35), Some(-10), Some(0), Some(-20)],
-            [Some(35), Some(10), Some(0), Some(20)],
-            [Some(35), Some(-10), Some(0), Some(-20)],
-        ),
+        "+0.35; -0.10; 0.00; -0.20 | 0 | 35 -10 0 -20 | 35 10 0 20 | 35 -10 0 -20",
         // pgn-extract: White's, after the move.
-        (
-            ["0.35", "-0.10", "0.00", "-0.20"],
-            0,
-            [None, Some(-35), Some(-10), Some(0)],
-            [None, Some(-35), Some(-10), Some(0)],
-            [None, Some(-35), Some(10), Some(0)],
-        ),
+        "0.35; -0.10; 0.00; -0.20 | 0 | - -35 -10 0 | - -35 -10 0 | - -35 10 0",
         // Neither has shown itself.
-        (
-            ["-0.35", "-0.10", "0.00", "-0.20"],
-            4,
-            none,
-            [None, Some(35), Some(-10), Some(0)],
-            [Some(-35), Some(-10), Some(0), Some(-20)],
-        ),
+        "-0.35; -0.10; 0.00; -0.20 | 4 | - - - - | - 35 -10 0 | -35 -10 0 -20",
         // Both have.
-        (
-            ["0.35", "-0.10", "+0.10", "-0.20"],
-            4,
-            none,
-            [None, Some(-35), Some(-10), Some(-10)],
-            [Some(35), Some(-10), Some(10), Some(-20)],
-        ),
+        "0.35; -0.10; +0.10; -0.20 | 4 | - - - - | - -35 -10 -10 | 35 -10 10 -20",
         // Zero has no sign in either.
-        (
-            ["0.00/9", "-0.10/9", "-M4/9", "-0.20/9"],
-            0,
-            [Some(0), Some(-10), Some(-31_996), Some(-20)],
-            [Some(0), Some(10), Some(-31_996), Some(20)],
-            [Some(0), Some(-10), Some(-31_996), Some(-20)],
-        ),
+        "0.00/9; -0.10/9; -M4/9; -0.20/9 \
+         | 0 | 0 -10 -31996 -20 | 0 10 -31996 20 | 0 -10 -31996 -20",
         // Not its programs, but others that write no `+`, have a depth.
-        (
-            ["0.35", "-0.10/9", "0.00", "book"],
-            1,
-            [None, Some(-35), None, Some(0)],
-            [None, Some(-35), Some(-10), Some(0)],
-            [None, Some(-10), None, Some(0)],
-        ),
+        "0.35; -0.10/9; 0.00; book | 1 | - -35 - 0 | - -35 -10 0 | - -10 - 0",
         // A depth makes it the mover's, if `+` occurs.
-        (
-            ["0.35", "-0.10/9", "+0.20/9", "-0.20"],
-            2,
-            [None, Some(-10), Some(20), None],
-            [None, Some(10), Some(20), None],
-            [Some(35), Some(-10), Some(20), Some(-20)],
-        ),
+        "0.35; -0.10/9; +0.20/9; -0.20 | 2 | - -10 20 - | - 10 20 - | 35 -10 20 -20",
         // Forms that say what they are only change sides.
-        (
-            ["[%eval 0.35]", "20:-0.10", "d=9, wv=0.40,", "X 1.0: 12:+M2"],
-            0,
-            [None, Some(-35), Some(40), None],
-            [None, Some(-35), Some(40), None],
-            [None, Some(-35), Some(40), None],
-        ),
+        "[%eval 0.35]; 20:-0.10; d=9, wv=0.40,; X 1.0: 12:+M2 \
+         | 0 | - -35 40 - | - -35 40 - | - -35 40 -",
     ] {
-        let [first, second, third, fourth] = comments;
+        // Comments, how many are not read, and scores without a key and with either.
+        let [comments, unread, usual, by_white, by_mover] =
+            row.split(" | ").collect::<Vec<_>>()[..]
+        else {
+            panic!("{row}")
+        };
+        let comments: Vec<&str> = comments.split("; ").collect();
+        let [first, second, third, fourth] = comments[..] else { panic!("{row}") };
+        let listed = |scores: &str| -> Vec<Option<i16>> {
+            let score = |text: &str| (text != "-").then(|| text.parse().unwrap());
+            scores.split(' ').map(score).collect()
+        };
         let moves =
             format!("1. e4 {{{first}}} e5 {{{second}}} 2. Nf3 {{{third}}} Nc6 {{{fourth}}}");
         let (found, notice) = scores(&moves);
-        let found: Vec<_> = found.into_iter().collect();
-        assert_eq!(found, usual, "{moves}");
-        assert_eq!(read(&moves, white), by_white, "{moves}");
-        assert_eq!(read(&moves, mover), by_mover, "{moves}");
-        let count = notice.map_or(0, |it| it.split(' ').next().unwrap().parse().unwrap());
+        assert_eq!(found, listed(usual), "{moves}");
+        assert_eq!(read(&moves, white), listed(by_white), "{moves}");
+        assert_eq!(read(&moves, mover), listed(by_mover), "{moves}");
+        let count = notice.as_ref().map_or("0", |it| it.split(' ').next().unwrap());
         assert_eq!(count, unread, "{moves}");
     }
     // The key ends the notice that names it.
