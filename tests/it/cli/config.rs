@@ -159,12 +159,6 @@ fn set_length_replaces_the_others() {
     assert_eq!((plan.epochs, plan.positions, plan.superbatches), (None, None, Some(3.0)));
 }
 
-#[test]
-fn complete_config_reads_back() {
-    let config = set(&[]).expect("a config");
-    assert_eq!(parse(&config.to_toml(), &[]).expect("it reads back").to_toml(), config.to_toml());
-}
-
 /// `schedule.learning_rate` at the beginning of each of the 40 superbatches of a run.
 fn rates(stages: &str) -> Vec<f64> {
     let text = CONFIG.replace("epochs = 2", "superbatches = 40").replace("0.001", stages);

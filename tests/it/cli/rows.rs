@@ -1,6 +1,6 @@
 //! `nnuance rows`.
 
-use crate::nets::sets::{LISTED, LISTS, mirrored_squares, row_of_stockfish};
+use crate::nets::sets::{LISTED, LISTS, row_of_stockfish};
 use crate::support::kit::*;
 
 fn printed(text: &str) -> Vec<BTreeMap<String, Vec<u32>>> {
@@ -31,7 +31,7 @@ fn rows_are_those_of_stockfish() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let buckets = format!("king_buckets = {:?}\nsets", mirrored_squares().bucket_numbers());
+    let buckets = format!("king_buckets = {:?}\nsets", kings_in_turn(true, 32).bucket_numbers());
     let path = written(&folder, &config(&LISTED).replace("sets", &buckets));
     let [out, _] = said(nnuance().args(["rows", &path, "--fens", LISTS]));
     assert!(out.lines().all(|line| line.chars().count() <= 80));

@@ -6,7 +6,6 @@ use nnuance::format::{
     self, FileSink, ReadError, WriteError, bulletformat, epd, text, unpack, viriformat,
 };
 use nnuance::sample::{GameHash, Piece};
-use proptest::prelude::*;
 use shakmaty::{Board, FromSetup as _, Setup};
 use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};
@@ -525,14 +524,6 @@ fn packed_formats() {
 }
 
 #[test]
-fn concatenated_packed_parts() {
-    let line = format!("{START} | 3 | 0.5\n");
-    let zst = zstd::encode_all(line.as_bytes(), 1).unwrap();
-    assert_eq!(read_bytes(&zst.repeat(3)).unwrap().len(), 3);
-    assert_eq!(read_bytes(&gz(line.as_bytes()).repeat(3)).unwrap().len(), 3);
-}
-
-#[test]
 fn blocks_are_deterministic() {
     let sizes = || {
         let mut source = open(Path::new(GAMES)).unwrap();
@@ -577,18 +568,6 @@ fn unfit_samples_are_refused() {
     let nothing = format::write_all(&path, &epd::FORMAT, []);
     assert!(matches!(nothing, Err(WriteError::Empty(_))));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "something was left behind");
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
-
-    #[test]
-    fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
-        for format in format::ALL {
-            (format.recognises)(&bytes);
-            exhaust(format, &bytes);
-        }
-    }
 }
 
 fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {

@@ -1,6 +1,5 @@
 //! The kernels on plain slices against a slow and obvious reference in f64.
 
-use nnuance::architecture::Inputs;
 use nnuance::batch::{ActiveRows, ChunkPlan, InputPairs, OneHot, Planner};
 use nnuance::model::ops::cpu::{
     Kernel, Precision, Scratch, SimdLevel, SliceGradients, SliceWeights, compute_logits,
@@ -363,10 +362,7 @@ fn nets_of_many_rows() {
     for level in SimdLevel::list_available() {
         for (precision, tolerance) in [(Precision::F32, 1e-5), (Precision::Mixed, 3e-3)] {
             for buckets in [10, 11, 64] {
-                let table = std::array::from_fn::<u8, 64, _>(|square| square as u8 % buckets);
-                let kings = Kings::new(false, &table).expect("every bucket has a square");
-                let inputs = Inputs::of_pieces(Perspectives::Perspective, kings, false);
-                let net = Architecture { inputs, ..net(2, 5, Activation::SCReLU) };
+                let net = net_of_kings(kings_in_turn(false, buckets), 5);
                 let kernel = Kernel::new(&net, precision, level);
                 let rows = kernel.net.row_count() as u16;
                 let mut case = Case::random(&kernel, 40, 9);

@@ -1,7 +1,6 @@
 //! The fused operations of GPUs against the plain ones of the CPU: values, gradients, training,
 //! bits. On a machine without a GPU, a software emulation will do.
 
-use nnuance::architecture;
 use nnuance::batch::{ActiveRows, BatchInputs, Indices};
 use nnuance::model::ROOM;
 
@@ -185,11 +184,7 @@ fn gradients_of_inputs() {
     let ranks = std::array::from_fn::<u8, 64, _>(|square| square as u8 / 16);
     let kings = Kings::new(false, &ranks);
     for kings in [Kings::NONE, kings.expect("four buckets")] {
-        let inputs = architecture::Inputs::of_pieces(Perspectives::Perspective, kings, false);
-        let net = Architecture {
-            inputs,
-            ..Architecture::simple(Perspectives::Perspective, hidden, Activation::ReLU)
-        };
+        let net = Architecture { activation: Activation::ReLU, ..net_of_kings(kings, hidden) };
         let mut weights = initial_weights(&net, 4);
         for (name, array) in &mut weights.0 {
             // Accumulators are positive; gradients are upstream gradients times the perspective's

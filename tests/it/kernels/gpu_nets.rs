@@ -1,7 +1,6 @@
 //! Nets of every kind on a GPU against plain modules on the CPU: gradients, losses, bits.
 
 use burn::tensor::Tensor;
-use nnuance::architecture::Inputs;
 use nnuance::features;
 use nnuance::model::LossGradients;
 use nnuance::model::ops::take_step;
@@ -28,16 +27,9 @@ fn nets() -> Vec<(Architecture, u64)> {
     assert_eq!(kinds.len(), 16);
     nets.extend(graphs::HEADS.map(|head| (graphs::net(head, "skip = true"), 3)));
     // The largest possible number of rows.
-    let each = std::array::from_fn::<u8, 64, _>(|square| square as u8);
-    let kings = Kings::new(false, &each).expect("each square has its bucket");
-    nets.push((
-        Architecture {
-            inputs: Inputs::of_pieces(Perspectives::Perspective, kings, true),
-            buckets: 3,
-            ..Architecture::simple(Perspectives::Perspective, 8, Activation::SCReLU)
-        },
-        0,
-    ));
+    let mut largest = net_of_kings(kings_in_turn(false, 64), 8);
+    largest.inputs.factorised = true;
+    nets.push((Architecture { buckets: 3, ..largest }, 0));
     nets
 }
 
@@ -47,12 +39,11 @@ fn nets_of_sets() -> Vec<(Architecture, u64)> {
     let squares: Vec<u8> = (0..32).map(|square| square / 4).collect();
     let kings = Kings::new(true, &squares).expect("the buckets have no gaps");
     let net = |names: &[&str], kings, factorised, pairwise| {
-        let sets = names.iter().map(|name| features::set_named(name, kings).expect("a set"));
-        let inputs = Inputs::new(Perspectives::Perspective, sets.collect(), factorised);
-        let simple = Architecture::simple(Perspectives::Perspective, 6, Activation::CReLU);
+        let mut net = net_of_sets(names, kings, 6);
+        net.inputs.factorised = factorised;
         let head = if pairwise { vec![Layer::new(3, Activation::Dual)] } else { Vec::new() };
-        let psqt = names.len() == 3;
-        Architecture { inputs, buckets: 4, pairwise, head, psqt, ..simple }
+        let (activation, psqt) = (Activation::CReLU, names.len() == 3);
+        Architecture { activation, buckets: 4, pairwise, head, psqt, ..net }
     };
     let mut nets = vec![
         (net(&["threat-kinds", "attack-counts"], Kings::NONE, false, false), 1),

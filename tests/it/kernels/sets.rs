@@ -1,10 +1,9 @@
 //! Kernels of nets of several feature sets: rows that repeat, factors, rows beyond 16 bits.
 
-use nnuance::architecture::Inputs as ArchitectureInputs;
 use nnuance::batch::{
     ActiveRows, BatchInputs, ChunkPlan, Indices, InputPairs, OneHot, Planner, RowSet,
 };
-use nnuance::features::{Row, set_named};
+use nnuance::features::Row;
 use nnuance::model::ops::cpu::{
     Kernel, Scratch, SliceGradients, SliceWeights as Slices, loss_and_gradients,
 };
@@ -14,18 +13,10 @@ use crate::support::games::eighths;
 use crate::support::kit::*;
 use crate::support::listed_rows::lists;
 
-fn kings(count: u8) -> Kings {
-    let table = std::array::from_fn::<u8, 32, _>(|square| square as u8 % count);
-    Kings::new(true, if count == 1 { &[] } else { &table }).expect("every bucket has a square")
-}
-
 fn net(sets: &[&str], buckets: u8, factorised: bool) -> Architecture {
-    let sets = sets.iter().map(|name| set_named(name, kings(buckets)).expect("it is built in"));
-    let inputs = ArchitectureInputs::new(Perspectives::Perspective, sets.collect(), factorised);
-    Architecture {
-        inputs,
-        ..Architecture::simple(Perspectives::Perspective, 20, Activation::SCReLU)
-    }
+    let mut net = net_of_sets(sets, kings_in_turn(true, buckets), 20);
+    net.inputs.factorised = factorised;
+    net
 }
 
 /// Nets with repeated rows, a factor of threats, king buckets, and more rows than 16 bits.

@@ -1,6 +1,5 @@
 //! Rows shared by two inputs.
 
-use nnuance::architecture::Inputs as ArchitectureInputs;
 use nnuance::batch::{ActiveRows, BatchInputs, ChunkPlan, InputPairs, Planner};
 
 use crate::support::kit::*;
@@ -57,7 +56,8 @@ fn pairs_are_the_most_frequent() {
 /// Each king bucket has the pairs of its own lists, as if there were no others.
 #[test]
 fn pairs_live_inside_a_king_bucket() {
-    let (single, four) = (net(Perspectives::Perspective, 1), of_kings(4));
+    let (single, four) =
+        (net(Perspectives::Perspective, 1), net_of_kings(kings_in_turn(false, 4), 1));
     let listed = lists(&single, 300);
     let king = |list: usize| [2, 0, 2][list % 3];
     let mut apart = vec![Vec::new(); 4];
@@ -89,16 +89,9 @@ fn pairs_live_inside_a_king_bucket() {
     pairs.shorten_lists(&mut short, &mut vec![]);
     assert_same_inputs(&short, &lists, &pairs);
     // Nets with so many king buckets that pairs exceed 16 bits have fewer.
-    let net = of_kings(64);
+    let net = net_of_kings(kings_in_turn(false, 64), 1);
     let none = InputPairs::select_most_frequent(&net, &listed::active(&net, Vec::new(), 8), 256);
     assert_eq!(none, InputPairs::without_pairs(64 * 768));
-}
-
-fn of_kings(kings: u8) -> Architecture {
-    let table = std::array::from_fn::<u8, 64, _>(|square| square as u8 % kings);
-    let kings = Kings::new(false, &table).expect("every bucket has a square");
-    let inputs = ArchitectureInputs::of_pieces(Perspectives::Perspective, kings, false);
-    Architecture { inputs, ..net(Perspectives::Perspective, 1) }
 }
 
 /// Asserts that short lists have the same inputs as often, pairs counting as two, and blanks last.

@@ -1,8 +1,7 @@
 //! Plans and lists with pairs, of drawn lists, against their definitions.
 
-use nnuance::architecture::Inputs;
 use nnuance::batch::{ActiveRows, ChunkPlan, Indices, InputPairs, Planner, plan_slowly};
-use nnuance::features::{Row, set_named};
+use nnuance::features::Row;
 use rand::seq::IndexedRandom;
 
 use crate::support::games;
@@ -10,14 +9,10 @@ use crate::support::kit::*;
 
 /// Nets with one list per position or two, one king bucket or several, and more rows than 16 bits.
 fn nets() -> Vec<Architecture> {
-    let kings = |count: u8| {
-        let table = std::array::from_fn::<u8, 32, _>(|square| square as u8 % count);
-        Kings::new(true, if count == 1 { &[] } else { &table }).expect("every bucket has a square")
-    };
     let net = |views, sets: &[&str], king_buckets, buckets| {
-        let sets = sets.iter().map(|name| set_named(name, kings(king_buckets)).expect("built in"));
-        let inputs = Inputs::new(views, sets.collect(), false);
-        Architecture { inputs, buckets, ..Architecture::simple(views, 8, Activation::SCReLU) }
+        let mut net = net_of_sets(sets, kings_in_turn(true, king_buckets), 8);
+        net.inputs.perspectives = views;
+        Architecture { buckets, ..net }
     };
     vec![
         net(Perspectives::Perspective, &["pieces"], 1, 1),

@@ -39,7 +39,7 @@ fn loss(net: &Net) -> f64 {
 
 #[test]
 fn integers_match_the_definition() {
-    for net in drawn::nets() {
+    for net in drawn::nets().chain(set_nets::NETS.iter()) {
         let weights = dequantise_net(net);
         let float = Float::new(&weights, net.architecture()).unwrap();
         let (lost, scale) = (loss(net), f64::from(net.scales().scale));
@@ -206,11 +206,7 @@ fn kings_stand_within_their_buckets() {
     let mut table = vec![1; 32];
     table[..4].fill(0);
     let kings = Kings::new(true, &table).unwrap();
-    let inputs = Inputs::of_pieces(Perspectives::Perspective, kings, false);
-    let architecture = Architecture {
-        inputs,
-        ..Architecture::simple(Perspectives::Perspective, 4, Activation::CReLU)
-    };
+    let architecture = Architecture { activation: Activation::CReLU, ..net_of_kings(kings, 4) };
     let own_king = 64 * 5;
     let net = |square: usize, bucket: usize| {
         let mut rows = vec![0; architecture.row_count() * 4];

@@ -2,11 +2,10 @@
 
 use nnuance::architecture::Set;
 use nnuance::export::{dequantise_net, facts, load_net, prove, with_kings};
-use nnuance::features;
 
 use crate::nets::integers::follow;
 use crate::nets::set_nets;
-use crate::nets::sets::{mirrored_squares, rows};
+use crate::nets::sets::rows;
 use crate::support::kit::*;
 use crate::support::playouts::GAMES;
 
@@ -15,27 +14,21 @@ const BUCKETS: [u8; 32] = [
     0, 1, 2, 3, 0, 1, 2, 3, 4, 4, 5, 5, 4, 4, 5, 5, 6, 6, 7, 7, 6, 6, 7, 7, 8, 8, 9, 9, 8, 8, 9, 9,
 ];
 
-fn net_of(names: &[&str], kings: Kings) -> Architecture {
-    let sets = names.iter().map(|name| features::set_named(name, kings).unwrap());
-    set_nets::net_of(sets.collect(), 4)
-}
-
 /// Nets with factors, pieces alone or not, layers and piece-square values.
 fn nets() -> Vec<Architecture> {
     let kings = Kings::new(true, &BUCKETS).unwrap();
-    let squares = Kings::new(false, &std::array::from_fn::<u8, 64, _>(|i| i as u8)).unwrap();
     let deep = Architecture {
         activation: Activation::CReLU,
         pairwise: true,
         head: vec![Layer::new(3, Activation::Dual)],
         buckets: 4,
         psqt: true,
-        ..net_of(&["pieces", "threats"], mirrored_squares())
+        ..net_of_sets(&["pieces", "threats"], kings_in_turn(true, 32), 4)
     };
     let nets = [
-        net_of(&["pieces"], kings),
-        net_of(&["pieces"], squares),
-        net_of(&["threat-kinds", "pieces"], kings),
+        net_of_sets(&["pieces"], kings, 4),
+        net_of_sets(&["pieces"], kings_in_turn(false, 64), 4),
+        net_of_sets(&["threat-kinds", "pieces"], kings, 4),
         deep,
     ];
     nets.map(|mut net| {
@@ -101,7 +94,7 @@ fn rows_are_those_of_engines() {
         net.inputs.without_factoriser().merge_kings().unwrap().sets()[0].clone()
     };
     let kings = Kings::new(true, &BUCKETS).unwrap();
-    let pieces = merged(net_of(&["pieces"], kings));
+    let pieces = merged(net_of_sets(&["pieces"], kings, 4));
     assert_eq!(pieces.row_count(), 7040);
     for position in games::positions(200, 9) {
         for color in Color::ALL {
@@ -128,12 +121,12 @@ fn kings_that_can_meet_keep_two_planes() {
         (Kings::NONE, "king bucket 0 has the squares a1 and c1"),
         (Kings::new(true, &halves).unwrap(), "king bucket 0 has the squares a1 and c1"),
     ] {
-        let net = net_of(&["pieces"], kings);
+        let net = net_of_sets(&["pieces"], kings, 4);
         let weights = set_nets::weights(&net, 1);
         let error = with_kings(&weights, &net, true).unwrap_err().to_string();
         assert!(error.contains(squares), "{error}");
     }
-    let net = net_of(&["threat-kinds"], Kings::NONE);
+    let net = net_of_sets(&["threat-kinds"], Kings::NONE, 4);
     let error = with_kings(&set_nets::weights(&net, 1), &net, true).unwrap_err().to_string();
     assert!(error.contains("no feature set"), "{error}");
 }

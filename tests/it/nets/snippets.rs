@@ -13,7 +13,7 @@ use crate::cli::own_set::AttackKinds;
 use crate::nets::files::integers;
 use crate::nets::fixed_point;
 use crate::nets::integers::follow;
-use crate::nets::sets::mirrored_squares;
+use crate::nets::set_nets::kings_by_half;
 use crate::support::kit::*;
 use crate::support::playouts::{GAMES, Game};
 use crate::support::random_nets::{Drawn, TWENTY};
@@ -259,10 +259,7 @@ fn trees_have_the_same_sum_by_plain_code() {
         return;
     }
     let table: Vec<u8> = (0..32).map(|i| i / 4).collect();
-    let inputs =
-        Inputs::of_pieces(Perspectives::Perspective, Kings::new(true, &table).unwrap(), false);
-    let simple = Architecture::simple(Perspectives::Perspective, 256, Activation::SCReLU);
-    let simple = Architecture { inputs, ..simple };
+    let simple = net_of_kings(Kings::new(true, &table).unwrap(), 256);
     let deep = Architecture {
         hidden: 1024,
         activation: Activation::CReLU,
@@ -359,8 +356,7 @@ fn nets_that_may_overflow_get_none() {
 #[test]
 fn sets_without_code_are_named() {
     let inputs = Inputs::new(Perspectives::Perspective, vec![Set::new(AttackKinds)], false);
-    let simple = Architecture::simple(Perspectives::Perspective, 2, Activation::CReLU);
-    let net = random(&Architecture { inputs, ..simple }, Scales::default(), 9, 1);
+    let net = random(&net_of_inputs(inputs, 2), Scales::default(), 9, 1);
     for language in Language::ALL {
         let error =
             write_snippet(language, &net, ["net.bin", "nnue.h"], &[]).unwrap_err().to_string();
@@ -389,15 +385,14 @@ static DRAWN: LazyLock<Vec<Case>> = LazyLock::new(drawn);
 
 /// Nets of several feature sets, and of each that has code.
 static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
-    let kings = Kings::new(true, &(0..32).map(|i| i / 16).collect::<Vec<u8>>()).unwrap();
+    let kings = kings_by_half();
     let net = |views, names: &[&str], kings| {
         let sets = names.iter().map(|name| {
             let set = features::set_named(name, kings).unwrap();
             // Beside the pieces, which stay i16.
             if names.len() == 3 && *name == "pawn-pairs" { set.stored_as(Integer::I8) } else { set }
         });
-        let inputs = Inputs::new(views, sets.collect(), false);
-        Architecture { inputs, ..Architecture::simple(views, 16, Activation::SCReLU) }
+        net_of_inputs(Inputs::new(views, sets.collect(), false), 16)
     };
     let deep = Architecture {
         activation: Activation::CReLU,
@@ -412,7 +407,7 @@ static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let alone = names[1..].iter().map(|name| net(Perspectives::Perspective, &[name], Kings::NONE));
     let alone = alone.filter(|net| net.inputs.sets()[0].engine_code(Language::C).is_some());
     let merged = [&["pieces"][..], &["pieces", "threat-kinds"]].map(|names| {
-        let net = net(Perspectives::Perspective, names, mirrored_squares());
+        let net = net(Perspectives::Perspective, names, kings_in_turn(true, 32));
         Architecture { inputs: net.inputs.clone().merge_kings().unwrap(), ..net }
     });
     let some = [deep, plain].into_iter().chain(merged).chain(alone);

@@ -55,6 +55,7 @@ pub use crate::support::largest::{
     assert_close, assert_near, distance, error_and_size, largest, smallest,
 };
 pub use crate::support::listed_rows::near;
+pub use crate::support::net_shapes::*;
 pub use crate::support::program::*;
 pub use crate::support::term_positions::Dice;
 pub(crate) use crate::{

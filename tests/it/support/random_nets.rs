@@ -127,13 +127,19 @@ pub fn shake(weights: &mut Weights, size: f32, seed: u64) {
     }
 }
 
-/// A drawn net, and its weights as they are clipped for bytes.
-pub fn floats(seed: u64) -> (Architecture, Weights) {
-    let net = net(seed, 48);
-    let mut weights = weights(&net, seed);
+/// Numbers for a net as they are clipped for bytes.
+pub fn clipped_weights(net: &Architecture, seed: u64) -> Weights {
+    let mut weights = weights(net, seed);
     for array in weights.0.values_mut() {
         array.values.iter_mut().for_each(|value| *value = value.clamp(-1.9, 1.9));
     }
+    weights
+}
+
+/// A drawn net, and its weights as they are clipped for bytes.
+pub fn floats(seed: u64) -> (Architecture, Weights) {
+    let net = net(seed, 48);
+    let weights = clipped_weights(&net, seed);
     (net, weights)
 }
 
