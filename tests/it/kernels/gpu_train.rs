@@ -101,8 +101,7 @@ fn diverged_run_leaves_the_checkpoint() {
     let run = run.from(fresh(weights), batches, &SilentProgress);
     let Err(error) = run else { panic!("it must fail") };
     assert!(matches!(error, TrainError::Diverged { step: 3, good: 2, .. }), "{error}");
-    let last =
-        Checkpoint::read_file(&folder.path().join("last.safetensors")).expect("a checkpoint");
+    let last = checkpoint(folder.path(), "last.safetensors");
     assert_eq!((last.state.step, last.weights.non_finite()), (2, None));
 }
 
@@ -150,8 +149,7 @@ fn the_device_is_lost() {
     let Err(error) = run.from(fresh(weights), batches, &thief) else { panic!("it must fail") };
     println!("{error}");
     assert!(matches!(error, TrainError::Device { good: 4, .. }), "{error}");
-    let last =
-        Checkpoint::read_file(&folder.path().join("last.safetensors")).expect("a checkpoint");
+    let last = checkpoint(folder.path(), "last.safetensors");
     assert_eq!((last.state.step, last.weights.non_finite()), (4, None));
 }
 

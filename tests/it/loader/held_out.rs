@@ -65,10 +65,6 @@ fn train(folder: &TempDir, games: &Path, out: &str, more: &[&str]) -> PathBuf {
     out
 }
 
-fn checkpoint(out: &Path, name: &str) -> Checkpoint {
-    Checkpoint::read_file(&out.join(name)).expect("a checkpoint")
-}
-
 fn compared(args: &[&str], out: &Path) -> Value {
     json(nnuance().args(["compare", "material", "--json"]).arg(out).args(args))
 }

@@ -130,10 +130,8 @@ impl Program {
     }
 
     fn run(&self, arguments: &[&str], input: &str) -> Output {
-        self.write("input.txt", input);
-        let input = File::open(self.folder().join("input.txt")).unwrap();
         let mut command = Command::new("./nnue");
-        command.current_dir(self.folder()).args(arguments).stdin(input).output().unwrap()
+        feed_command(command.current_dir(self.folder()).args(arguments), input.as_bytes())
     }
 
     fn selftest(&self, arguments: &[&str]) {

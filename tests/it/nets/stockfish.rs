@@ -1,7 +1,5 @@
 //! Stockfish's nets: that of the engine's own program, its values, bytes and damage.
 
-use std::io::Write as _;
-
 use nnuance::architecture::{ArrayKind, Buckets};
 use nnuance::export::{prove, stockfish_cautions};
 use nnuance::net::format::stockfish::write_net;
@@ -18,11 +16,9 @@ static NET: LazyLock<Option<Vec<u8>>> = LazyLock::new(|| {
     let engine = need::engine("stockfish")?;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("exported.nnue");
-    let mut program =
-        Command::new(engine).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let commands = format!("export_net {}\nquit\n", path.display());
-    program.stdin.take().unwrap().write_all(commands.as_bytes()).unwrap();
-    assert!(program.wait().unwrap().success());
+    let output = feed_command(&mut Command::new(engine), commands.as_bytes());
+    assert!(output.status.success());
     let bytes = fs::read(path).unwrap();
     // Another version has another net.
     need::found("stockfish", "15.1", bytes.len() == 47_001_499).then_some(bytes)
@@ -209,15 +205,9 @@ fn engine_prints_our_values() {
     let positions: Vec<Position> = positions.collect();
     let mut commands = format!("setoption name EvalFile value {path}\n");
     positions.iter().for_each(|it| commands += &format!("position fen {}\neval\n", it.to_fen()));
-    let printed = {
-        let mut program =
-            Command::new(engine).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut input = program.stdin.take().unwrap();
-        let writer = thread::spawn(move || input.write_all((commands + "quit\n").as_bytes()));
-        let output = program.wait_with_output().unwrap();
-        writer.join().unwrap().unwrap();
-        String::from_utf8(output.stdout).unwrap()
-    };
+    commands += "quit\n";
+    let output = feed_command(&mut Command::new(engine), commands.as_bytes());
+    let printed = String::from_utf8(output.stdout).unwrap();
     let cell = |text: &str| text.replace(' ', "");
     let rows = printed.lines().filter(|line| line.matches('|').count() > 3);
     let rows = rows.filter(|line| line.contains('.')).filter_map(|line| {

@@ -1,23 +1,12 @@
 //! `nnuance uci`: dialogue with an interface.
 
-use std::io::Write as _;
-
 use nnuance::interface::{Budget, Clock};
 
 use crate::support::kit::*;
 
 fn talk(evaluation: &str, lines: &[&str]) -> Vec<String> {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_nnuance"))
-        .args(["uci", evaluation])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program runs");
-    let mut stdin = child.stdin.take().expect("it is piped");
-    lines.iter().for_each(|line| writeln!(stdin, "{line}").expect("it listens"));
-    drop(stdin);
-    let output = child.wait_with_output().expect("it ends");
+    let input = lines.join("\n") + "\n";
+    let output = feed_command(nnuance().args(["uci", evaluation]), input.as_bytes());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_string).collect()
 }

@@ -148,7 +148,7 @@ fn run_or_its_net_as_base() {
         let (base, out) = (below.join(name), folder.path("out"));
         let text = config(&base.to_string_lossy(), "wdl = 0.3", 2);
         said(train(&folder.write("run.toml", &text), &out).arg("--overwrite"));
-        Checkpoint::read_file(&out.join("last.safetensors")).unwrap().weights
+        checkpoint(&out, "last.safetensors").weights
     });
     assert!(weights[0] == weights[1] && weights[0] == weights[2]);
 
@@ -161,8 +161,7 @@ fn run_or_its_net_as_base() {
     let mut command = train(&folder.write("run.toml", &text), &again);
     said(command.args(["--set", &base, "--set", &start]));
     let first = column(&again, "validation_loss")[0];
-    let best =
-        Checkpoint::read_file(&sum.join("best.safetensors")).unwrap().state.best.unwrap().loss;
+    let best = checkpoint(&sum, "best.safetensors").state.best.unwrap().loss;
     assert!((first / best - 1.0).abs() < 1e-6, "{first} {best}");
 }
 
@@ -198,7 +197,7 @@ fn zeros_as_a_base() {
         let weights = [on.clone(), on.replace(&line, "")].map(|text| {
             let out = folder.path("out");
             said(train(&folder.write("run.toml", &text), &out).arg("--overwrite"));
-            Checkpoint::read_file(&out.join("last.safetensors")).unwrap().weights
+            checkpoint(&out, "last.safetensors").weights
         });
         assert!(weights[0] == weights[1], "{target}");
     }

@@ -220,7 +220,7 @@ fn signal_stops_all_ranks() {
         let output = ends(child, Duration::from_secs(60));
         let [_, stderr] = said(&output);
         assert!(!output.status.success(), "{who}: {stderr}");
-        let last = Checkpoint::read_file(&run.path("run").join("last.safetensors")).unwrap();
+        let last = checkpoint(&run.path("run"), "last.safetensors");
         assert!(last.state.step > 0, "{who}: {stderr}");
         assert_eq!(stderr.matches("stopped at step").count(), 1, "{who}: {stderr}");
         train(&run, 1, "run");

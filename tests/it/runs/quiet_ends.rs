@@ -108,7 +108,7 @@ fn round_equals_a_run_on_leaves() {
     let out = folder.path().join("quiet");
     said(&mut train(&written(&folder, &text), &out));
     let (_, recipe) = recipe::open_checkpoint(&out.join("last.safetensors")).unwrap();
-    let round = Checkpoint::read_file(&out.join("round.safetensors")).unwrap();
+    let round = checkpoint(&out, "round.safetensors");
     assert_eq!(round.state.step, 0);
     let ends = QuietEnds(QuietSearcher::from_weights(&recipe, &round.weights).unwrap());
 
@@ -135,8 +135,7 @@ fn round_equals_a_run_on_leaves() {
     let given = given.replace(POSITIONS, file.to_str().unwrap());
     let other = folder.path().join("given");
     said(&mut train(&written(&folder, &given), &other));
-    let weights =
-        |out: &Path| Checkpoint::read_file(&out.join("last.safetensors")).unwrap().weights;
+    let weights = |out: &Path| checkpoint(out, "last.safetensors").weights;
     assert!(weights(&out) == weights(&other));
 }
 

@@ -191,7 +191,7 @@ fn losses(out: &Path) -> Vec<[f64; 2]> {
 /// Relative difference of the losses of two runs, in all rows and at the end.
 pub fn apart(one: &Path, other: &Path) -> f64 {
     let exact = [one, other].map(|out| {
-        let state = Checkpoint::read_file(&out.join("last.safetensors")).unwrap().state;
+        let state = checkpoint(out, "last.safetensors").state;
         [state.train_loss.unwrap_or(0.0), state.best.map_or(0.0, |best| best.loss)]
     });
     let (one, other) = (losses(one), losses(other));
@@ -246,7 +246,7 @@ fn ranks_equal_one_process() {
         let folder = tempfile::tempdir().unwrap();
         let out = |name: &str| -> PathBuf { folder.path().join(name) };
         train(&text, &out("1"), 1, None);
-        let checkpoint = Checkpoint::read_file(&out("1").join("last.safetensors")).unwrap();
+        let checkpoint = program::checkpoint(&out("1"), "last.safetensors");
         assert!(checkpoint.state.step >= 2);
         for size in [2, 3, 4] {
             // Pieces of terms are 4096 positions: two of 6000.

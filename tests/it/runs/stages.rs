@@ -71,7 +71,7 @@ fn optimizer_goes_on() {
     let work = Workdir::new(&config(STAGES).replace("KEYS", ""));
     said(&mut train(&work, "run", &["stage.2.schedule.positions=1"]));
     let steps = |run: &str| {
-        let last = Checkpoint::read_file(&work.path(&format!("{run}/last.safetensors"))).unwrap();
+        let last = checkpoint(&work.path(run), "last.safetensors");
         let state = Weights::from_bytes(&last.optimizer).expect("a state");
         let steps = state.facts.values().map(|steps| steps.parse::<u64>().expect("a number"));
         (last.state.step, steps.collect::<BTreeSet<u64>>())

@@ -133,7 +133,7 @@ factoriser.clip = 0.5
 /// The weights of `best` and `last` at the end of a run with this optimiser.
 fn ends(text: &str, lines: &str) -> [Weights; 2] {
     let run = Run::new(&format!("{text}[optimizer]\n{lines}\n"), "2");
-    let read = |name| Checkpoint::read_file(&run.out.join(name)).expect("a checkpoint").weights;
+    let read = |name| checkpoint(&run.out, name).weights;
     ["best.safetensors", "last.safetensors"].map(read)
 }
 

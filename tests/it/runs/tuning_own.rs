@@ -78,7 +78,7 @@ fn engine_values(engine: &Engine, weights: &HceWeights, samples: &[Sample]) -> V
 fn comparison_equals_the_tuned_engine() {
     let Some(engine) = Engine::new() else { return };
     let run = Run::new(&engine.config(&engine.trace, GAUSS_NEWTON, "epochs = 6"), "2");
-    let best = Checkpoint::read_file(&run.out.join("best.safetensors")).unwrap();
+    let best = checkpoint(&run.out, "best.safetensors");
     let list = Arc::new(engine.terms().list);
     let weights = HceWeights::from_weights(&best.weights, list.clone(), 400.0, true).unwrap();
     assert_ne!(weights.values, HceWeights::of_list(list, 400.0).values);

@@ -93,8 +93,7 @@ fn killed_while_made_longer() {
     });
     said(&mut work.resume("whole", &["schedule.epochs=4"]));
     // Only the first of the writes was done: that of the last checkpoint.
-    let last =
-        |run: &Path| Checkpoint::read_file(&run.join("last.safetensors")).expect("a checkpoint");
+    let last = |run: &Path| checkpoint(run, "last.safetensors");
     let written = Checkpoint { facts: last(&whole).facts, ..last(&torn) };
     written.write_file(&torn.join("last.safetensors")).expect("a checkpoint");
     said(&mut work.resume("torn", &[]));

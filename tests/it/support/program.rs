@@ -1,5 +1,6 @@
 //! The program in tests: commands and their output, runs, kills, numbers of threads.
 
+use std::io::Write as _;
 use std::process::Child;
 
 use assert_cmd::assert::OutputAssertExt;
@@ -50,6 +51,21 @@ pub fn failure(command: &mut Command) -> String {
     ended(command, &[1])
 }
 
+/// Runs a command that reads these bytes from standard input; it may stop reading early.
+pub fn feed_command(command: &mut Command, input: &[u8]) -> Output {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().expect("a process");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    thread::scope(|scope| {
+        scope.spawn(move || drop(stdin.write_all(input)));
+        child.wait_with_output().expect("its end")
+    })
+}
+
+pub fn checkpoint(run: &Path, name: &str) -> Checkpoint {
+    Checkpoint::read_file(&run.join(name)).expect("a checkpoint")
+}
+
 /// `nnuance export` of a net or run to a file.
 pub fn export(from: &Path, to: &Path) -> Command {
     let mut command = nnuance();
@@ -94,7 +110,7 @@ impl Run {
     }
 
     pub fn last(&self) -> Checkpoint {
-        Checkpoint::read_file(&self.out.join("last.safetensors")).unwrap()
+        checkpoint(&self.out, "last.safetensors")
     }
 }
 
