@@ -36,8 +36,7 @@ fn resident_lists_equal_sent_ones() {
     ] {
         let mut weights = initial_weights(&net, 3);
         drawn::shake(&mut weights, 0.1, 7);
-        let kind = ModelKind::Net(net.clone());
-        let model = |compute| model_of(&kind, &weights, &gpu, compute);
+        let model = |compute| model_on(&gpu, &net, &weights, compute);
         let gradients = |model: &Model, inputs: &BatchInputs, batch: &Batch| {
             let (loss, gradients) = model.compute_gradients(inputs, Aim::Targets(&batch.results));
             (loss.to_bits(), bits(&gradients))

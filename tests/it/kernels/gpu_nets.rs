@@ -54,10 +54,6 @@ fn nets_of_sets() -> Vec<(Architecture, u64)> {
     nets
 }
 
-fn model(net: &Architecture, weights: &Weights, device: &Device, compute: Compute) -> Model {
-    model_of(&ModelKind::Net(net.clone()), weights, device, compute)
-}
-
 fn batch(net: &Architecture, positions: usize, seed: u64) -> Batch {
     Encoder::for_net(net).encode_samples(&games::samples(positions, seed))
 }
@@ -67,11 +63,11 @@ fn gradients_equal_the_plain_ones() {
     let Some(gpu) = gpu() else { return };
     for (net, seed) in nets().into_iter().chain(nets_of_sets()) {
         let (weights, batch) = (drawn::weights(&net, seed), batch(&net, 70, seed));
-        let plain = model(&net, &weights, &flex(), Compute::Plain);
+        let plain = model_on(&flex(), &net, &weights, Compute::Plain);
         let right = plain.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
         // In one part, and in parts of 16 positions.
         for compute in [GPU, with_room(0)] {
-            let fused = model(&net, &weights, &gpu, compute);
+            let fused = model_on(&gpu, &net, &weights, compute);
             let got = fused.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
             let again = fused.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
             assert_eq!((got.0.to_bits(), bits(&got.1)), (again.0.to_bits(), bits(&again.1)));
@@ -138,7 +134,7 @@ fn steps_of_every_net() {
     for (net, seed) in nets.filter(|(net, _)| net.buckets > 1) {
         let steps = if net.psqt { 100 } else { 10 };
         let train = |device: &Device, compute| {
-            let mut model = model(&net, &drawn::weights(&net, seed), device, compute);
+            let mut model = model_on(device, &net, &drawn::weights(&net, seed), compute);
             let mut optimizer = settings.build_optimizer(compute);
             let mut losses = Vec::new();
             for step in 0..steps {

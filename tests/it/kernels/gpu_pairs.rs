@@ -96,9 +96,8 @@ fn gradients_of_pairs_equal_their_inputs() {
         let [listed, planned] = [BatchInputs::Active(active), BatchInputs::Planned(plans)];
         let mut weights = initial_weights(&net, 3);
         drawn::shake(&mut weights, 0.1, 7);
-        let kind = ModelKind::Net(net.clone());
         let gradients = |device: &Device, compute, inputs| {
-            model_of(&kind, &weights, device, compute)
+            model_on(device, &net, &weights, compute)
                 .compute_gradients(inputs, Aim::Targets(&targets))
         };
         let right = gradients(&flex(), fastest(), &planned);

@@ -3,9 +3,7 @@
 use std::ops::Range;
 
 use nnuance::architecture::ArrayKind;
-use nnuance::config::ConfigError;
 use nnuance::export::{dequantise_net, prove};
-use nnuance::features::Rows;
 use nnuance::net::{Number, Numbers, StoredArray, fixed_point, stored_arrays};
 
 use crate::support::kit::*;
@@ -173,13 +171,10 @@ pub const FLOATS_BEHIND: &str = r#"
     { size = 4, activation = "crelu" }, { size = 1 }"#;
 
 pub fn config(head: &str, more: &str) -> Result<Config, ConfigError> {
-    let text = format!(
-        "version = 3\ndata.files = [\"games.vf\"]\n\
-         schedule = {{ epochs = 1, learning_rate = 0.01 }}\n[net]\ninputs = \"perspective\"\n\
-         hidden = 12\nactivation = \"crelu\"\npairwise = true\noutput_buckets = 4\n\
-         head = [{head}]\n{more}"
-    );
-    Config::parse_text(&text, "fixed", &[])
+    config_with(&format!(
+        "[net]\ninputs = \"perspective\"\nhidden = 12\nactivation = \"crelu\"\npairwise = true\n\
+         output_buckets = 4\nhead = [{head}]\n{more}"
+    ))
 }
 
 impl FixedHead {
@@ -240,15 +235,25 @@ fn bytes(net: &Net, position: &Position) -> Vec<i64> {
     [0, 1].into_iter().flat_map(view).collect()
 }
 
-fn piece_squares(net: &Net, position: &Position) -> i64 {
-    let Architecture { inputs, buckets, psqt, .. } = net.architecture();
+/// Sums of the piece-square values of both perspectives.
+pub fn sum_piece_squares(net: &Net, position: &Position) -> [i64; 2] {
+    let Architecture { inputs, buckets, .. } = net.architecture();
     let bucket = net.architecture().bucket_of(position);
-    let lists = inputs.active_rows(position);
-    let sum = |list: &Rows| -> i64 {
-        let value = |row| i64::from(net.psqt_values(0)[row as usize * buckets + bucket]);
-        list.repeated_rows().map(value).sum()
+    let value = |row: u32| {
+        let (set, row) = inputs.set_of(row as usize);
+        i64::from(net.psqt_values(set)[row * buckets + bucket])
     };
-    if *psqt { (sum(&lists[0]) - sum(&lists[1])) / 2 } else { 0 }
+    let lists = inputs.active_rows(position);
+    [0, 1].map(|view| lists[view].repeated_rows().map(value).sum())
+}
+
+/// Half of the difference of both perspectives' piece-square values, if the net has such.
+fn piece_squares(net: &Net, position: &Position) -> i64 {
+    if !net.architecture().psqt {
+        return 0;
+    }
+    let [own, other] = sum_piece_squares(net, position);
+    (own - other) / 2
 }
 
 #[test]

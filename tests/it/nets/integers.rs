@@ -6,6 +6,7 @@ use nnuance::export::{self, Manifest, Proof, dequantise_net, factorised_as, prov
 use nnuance::net::{Accumulator, Evaluate as _, Numbers};
 
 use crate::nets::files::{engine_net, integers};
+use crate::nets::fixed_point::sum_piece_squares;
 use crate::nets::set_nets;
 use crate::support::kit::*;
 use crate::support::playouts::{GAMES, Game};
@@ -175,19 +176,14 @@ fn proofs_hold_in_games() {
     for net in drawn::nets() {
         let name = net.architecture().to_string();
         let proof = proved(net, &games::positions(300, 8));
-        let Architecture { inputs, buckets, psqt, .. } = net.architecture();
-        for position in games::positions(300, 9).iter().filter(|_| *psqt) {
-            let (mut sums, bucket) = ([0, 0], net.architecture().bucket_of(position));
-            for (view, sum) in sums.iter_mut().enumerate() {
-                let value =
-                    |row: u32| i64::from(net.psqt_values(0)[row as usize * buckets + bucket]);
-                *sum += inputs.active_rows(position)[view].repeated_rows().map(value).sum::<i64>();
-            }
-            for sum in [sums[0], sums[1], sums[0] - sums[1]] {
+        let psqt = net.architecture().psqt;
+        for position in games::positions(300, 9).iter().filter(|_| psqt) {
+            let [own, other] = sum_piece_squares(net, position);
+            for sum in [own, other, own - other] {
                 assert!((proof.output.least..=proof.output.most).contains(&sum), "{name}");
             }
         }
-        if let (Numbers::I8(weights), false) = (&net.numbers()[2], *psqt) {
+        if let (Numbers::I8(weights), false) = (&net.numbers()[2], psqt) {
             let (width, input) = (
                 net.architecture().feature_count(),
                 net.largest_product() >> net.shift_and_unit().0,

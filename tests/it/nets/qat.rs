@@ -23,8 +23,7 @@ fn units(net: &Net) -> Vec<(ArrayKind, Vec<f32>)> {
 fn rounded_weights_are_those_of_the_file() {
     for drawn in TWENTY.iter() {
         let (trained, weights) = drawn::floats(drawn.seed);
-        let kind = ModelKind::Net(trained.clone());
-        let model = Model::new(&kind, &weights, &Device::flex(), fastest()).unwrap();
+        let model = model(&trained, &weights, fastest());
         for net in &drawn.nets {
             let rounded = model.round_weights(&units(net)).to_weights();
             let [merged, before] = [&rounded, &weights]
@@ -72,8 +71,7 @@ fn gradients_of_rounded_weights_step_the_weights() {
         let (_, end) = train::train_model(&job, start, batches, &SilentProgress).unwrap();
         let mut right = weights.clone();
         for step in 1..=5 {
-            let kind = ModelKind::Net(net.clone());
-            let model = Model::new(&kind, &right, &device.clone().autodiff(), compute).unwrap();
+            let model = model(&net, &right, compute);
             let model = if step < from { model } else { model.round_weights(&units(integers)) };
             let (_, gradients) =
                 model.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));

@@ -173,11 +173,9 @@ fn usual_bounds_are_exact() {
 #[test]
 fn byte_rows_are_clipped_in_training() {
     let clips = |more: &str| {
-        let config = format!(
-            "version = 3\n[data]\nfiles = ['games.vf']\n[net]\ninputs = 'perspective'\nhidden = 8\n\
-             sets = ['pieces', 'threats']\n{more}\n[schedule]\nepochs = 1\nlearning_rate = 0.001"
-        );
-        let config = Config::parse_text(&config, "x.toml", &[]).unwrap();
+        let sets = "sets = ['pieces', 'threats']";
+        let net = format!("[net]\ninputs = 'perspective'\nhidden = 8\n{sets}\n{more}");
+        let config = config_with(&net).unwrap();
         let layers = config.optimizer.layers;
         ["accumulator.weight", "threats.weight", "threats.factor.weight"]
             .map(|name| layers.layer_of(name).clip)
@@ -209,12 +207,8 @@ fn bytes_that_would_clip_are_refused() {
 #[test]
 fn rows_are_stored_as_the_config_says() {
     let config = |integers: &str| {
-        let text = format!(
-            "version = 3\ndata.files = [\"games.vf\"]\n\
-             schedule = {{ epochs = 1, learning_rate = 0.01 }}\n[net]\n\
-             inputs = \"perspective\"\nsets = [\"pieces\", \"pawn-pairs\"]\nhidden = 8\n{integers}"
-        );
-        Config::parse_text(&text, "it", &[])
+        let sets = "sets = ['pieces', 'pawn-pairs']";
+        config_with(&format!("[net]\ninputs = 'perspective'\nhidden = 8\n{sets}\n{integers}"))
     };
     let usual = config("").unwrap();
     let small = config("integers = { pawn-pairs = \"i8\" }").unwrap();

@@ -47,25 +47,13 @@ fn compare_columns(net: &Net, lines: &str) {
         let [value, bucket, psqt, positional] = columns[..] else { panic!("{line}") };
         let position = Position::from_fen(fen).unwrap();
         assert_eq!(net.architecture().bucket_of(&position), bucket as usize, "{fen}");
-        assert_eq!(psqt_of(net, &position), psqt, "{fen}");
+        let [own, other] = fixed_point::sum_piece_squares(net, &position);
+        assert_eq!((own - other) / 2, i64::from(psqt), "{fen}");
         assert_eq!(without.evaluate_slowly(&position), positional / 16, "{fen}");
         assert_eq!(net.evaluate_slowly(&position), value, "{fen}");
         assert_eq!(net.evaluate(&position), value, "{fen}");
         assert_eq!(evaluator.evaluate(&position), value, "{fen}");
     }
-}
-
-/// Half of the difference of the perspectives' piece-square values.
-fn psqt_of(net: &Net, position: &Position) -> i32 {
-    let Architecture { inputs, buckets, .. } = net.architecture();
-    let bucket = net.architecture().bucket_of(position);
-    let of_row = |row: u32| {
-        let (set, row) = inputs.set_of(row as usize);
-        net.psqt_values(set)[row * buckets + bucket]
-    };
-    let lists = inputs.active_rows(position);
-    let [own, other] = [0, 1].map(|view| lists[view].repeated_rows().map(of_row).sum::<i32>());
-    (own - other) / 2
 }
 
 /// Its weights quantise to a net in our layout, which has the same values.
@@ -103,11 +91,7 @@ fn damage_is_named() {
 
 /// The net of a format as its file has it, with another width if one is given.
 fn net_of(format: &str, more: &str) -> (Architecture, Scales) {
-    let text = format!(
-        "version = 3\ndata.files = [\"games.vf\"]\nschedule = {{ epochs = 1, learning_rate = 0.01 }}\n\
-         [net]\nformat = {format:?}\n{more}"
-    );
-    let config = Config::parse_text(&text, "format", &[]).unwrap();
+    let config = config_with(&format!("[net]\nformat = {format:?}\n{more}")).unwrap();
     let merged_kings = format != "stockfish-19-lite";
     let form = NetForm { merged_kings, ..config.architecture().unwrap().clone().into() };
     (form.try_into().unwrap(), config.scales)
@@ -309,12 +293,8 @@ fn training_starts_from_a_file_and_writes_one() {
 #[test]
 fn only_bytes_are_clipped() {
     let clips = |more: &str| {
-        let text = format!(
-            "version = 3\ndata.files = [\"games.vf\"]\n{more}\n\
-             schedule = {{ epochs = 1, learning_rate = 0.01 }}\n\
-             net = {{ format = \"stockfish-19\", factorised = true }}\n"
-        );
-        let config = Config::parse_text(&text, "clips", &[]).unwrap();
+        let net = "net = { format = \"stockfish-19\", factorised = true }";
+        let config = config_with(&format!("{more}\n{net}")).unwrap();
         let names = config.architecture().unwrap().list_arrays().into_iter().map(|it| it.name);
         let layers = config.optimizer.layers.clone();
         names.map(|name| (name.clone(), layers.layer_of(&name).clip)).collect::<BTreeMap<_, _>>()

@@ -11,7 +11,7 @@ pub use std::time::{Duration, Instant};
 
 pub use nnuance::architecture::{Activation, Architecture, Kings, Layer, NetForm, Perspectives};
 pub use nnuance::batch::Batch;
-pub use nnuance::config::Config;
+pub use nnuance::config::{Config, ConfigError};
 pub use nnuance::engine::journal::path_of;
 pub use nnuance::export::{import_weights, quantise};
 pub use nnuance::features::DirtyPieces;
@@ -123,9 +123,20 @@ pub fn bits(weights: &Weights) -> Vec<u32> {
     weights.0.values().flat_map(|array| &array.values).map(|it| it.to_bits()).collect()
 }
 
+pub fn model_on(device: &Device, net: &Architecture, weights: &Weights, compute: Compute) -> Model {
+    model_of(&ModelKind::Net(net.clone()), weights, device, compute)
+}
+
 /// A net on the CPU.
 pub fn model(net: &Architecture, weights: &Weights, compute: Compute) -> Model {
-    model_of(&ModelKind::Net(net.clone()), weights, &flex(), compute)
+    model_on(&flex(), net, weights, compute)
+}
+
+/// A config with these lines, and the least of the others.
+pub fn config_with(lines: &str) -> Result<Config, ConfigError> {
+    let schedule = "schedule = { epochs = 1, learning_rate = 0.01 }";
+    let text = format!("version = 3\ndata.files = [\"games.vf\"]\n{schedule}\n{lines}");
+    Config::parse_text(&text, "it", &[])
 }
 
 /// A plan of a stream whose training positions are counted, or not.
