@@ -102,17 +102,10 @@ fn lists_with_pairs_equal_their_definition() {
         let right: Vec<Vec<usize>> = rows.iter().enumerate().map(substitute).collect();
         let width = right.iter().map(Vec::len).max().unwrap_or(0).max(1);
         let right = write(&right, width, pairs.row_count(), net.inputs.is_large());
-        let all: Vec<Row> = rows.iter().flatten().copied().collect();
-        let ends = rows.iter().scan(0, |end, list| {
-            *end += list.len();
-            Some(*end)
-        });
-        let mut listed = lists.clone();
-        pairs.fill_lists(&all, &ends.collect::<Vec<_>>(), &mut listed, &mut vec![]);
+        let listed = listed::with_pairs(&pairs, rows, &lists);
         assert!(listed.indices == right, "{net}, lists {seed}");
         if net.inputs.is_pieces() && pairs.has_pairs() {
-            let mut short = lists.clone();
-            pairs.shorten_lists(&mut short, &mut vec![]);
+            let mut short = listed::shortened(&pairs, &lists);
             short.trim_width(width);
             assert!(short.indices == right, "{net}, short lists {seed}");
         }
@@ -122,13 +115,8 @@ fn lists_with_pairs_equal_their_definition() {
 #[test]
 fn plans_equal_their_definition() {
     let planned = std::cell::RefCell::new((Planner::default(), ChunkPlan::default()));
-    for_drawn(|net, rows, mut lists, pairs, seed| {
-        let all: Vec<Row> = rows.iter().flatten().copied().collect();
-        let ends = rows.iter().scan(0, |end, list| {
-            *end += list.len();
-            Some(*end)
-        });
-        pairs.fill_lists(&all, &ends.collect::<Vec<_>>(), &mut lists, &mut vec![]);
+    for_drawn(|net, rows, lists, pairs, seed| {
+        let lists = listed::with_pairs(&pairs, rows, &lists);
         let positions: Vec<u32> = (0..lists.len() as u32).collect();
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let count = random.random_range(0..=positions.len());
