@@ -180,10 +180,6 @@ fn copy_all(from: &Path, to: &Path) {
     }
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// Whether an output has the words of a message around its placeholders, in order.
 fn contains_message(output: &str, message: &str) -> bool {
     let message = one_line(message).replace("{{", "\u{1}").replace("}}", "\u{2}");

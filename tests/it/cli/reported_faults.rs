@@ -707,7 +707,7 @@ fn unknown_games_beside_known_ones() {
     let stats = said(nnuance().args(["data", "stats"]).arg(&file.path))[0].clone();
     let doctor = nnuance().args(["data", "doctor"]).arg(&file.path).output().unwrap().stdout;
     for text in [stats, String::from_utf8(doctor).unwrap()] {
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = one_line(&text);
         assert!(
             text.contains("12 positions of 1 game, and 5 positions of unknown games"),
             "{text}"

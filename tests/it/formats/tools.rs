@@ -25,10 +25,6 @@ pub fn fails(args: &[&str]) -> String {
     failure(&mut data(args))
 }
 
-fn write(path: &Path, format: &str, samples: &[Sample]) {
-    write_all(path, Format::named(format).unwrap(), samples).unwrap();
-}
-
 /// Records of bulletformat that differ: the score counts them.
 fn numbered(count: i16) -> Vec<Sample> {
     let position = Position::from_fen("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1").unwrap();
@@ -112,8 +108,8 @@ fn orders_in_buckets_are_equally_likely() {
 fn shuffles_of_files() {
     let folder = Workdir::empty();
     let samples = numbered(30_000);
-    write(&folder.path("a.bf"), "bulletformat", &samples);
-    write(&folder.path("a.bf.gz"), "bulletformat", &samples);
+    folder.write_samples("a.bf", "bulletformat", &samples);
+    folder.write_samples("a.bf.gz", "bulletformat", &samples);
     let shuffle = |from: &str, to: &str, more: &[&str]| {
         let (from, to) = (folder.name(from), folder.name(to));
         fine(&[&["shuffle", &from, "-o", &to, "--seed"], more].concat());
@@ -134,7 +130,7 @@ fn shuffles_of_files() {
 #[test]
 fn shuffle_refuses_cut_files_and_inputs() {
     let folder = Workdir::empty();
-    write(&folder.path("a.bf"), "bulletformat", &numbered(100));
+    folder.write_samples("a.bf", "bulletformat", &numbered(100));
     let bytes = folder.bytes("a.bf");
     fs::write(folder.path("cut.bf"), &bytes[..100 * 32 - 5]).unwrap();
     let (a, cut, out) = (folder.name("a.bf"), folder.name("cut.bf"), folder.name("out.bf"));
@@ -297,7 +293,7 @@ fn samples_equal_splits_of_training() {
     fine(&["sample", TEXT, "-o", &folder.name("some.txt"), "--share", "0.1"]);
     assert!(folder.samples("some.txt").len().abs_diff(3000) < 300);
     fails(&["sample", GAMES, "-o", &rest, "--rest", &rest, "--share", "0.3"]);
-    write(&folder.path("few.bf"), "bulletformat", &numbered(1));
+    folder.write_samples("few.bf", "bulletformat", &numbered(1));
     let [few, x, y] = ["few.bf", "x.bf", "y.bf"].map(|name| folder.name(name));
     fails(&["sample", &few, "-o", &x, "--rest", &y, "--share", "0.5"]);
     assert!(!folder.path("x.bf").exists() && !folder.path("y.bf").exists());

@@ -112,13 +112,11 @@ fn lines(change: impl Fn(bool, &str, &str) -> (String, String)) -> String {
     out
 }
 
-/// Trains on a file; returns whether it succeeded, and standard error.
-fn train(text: &str, more: &str) -> (bool, String) {
-    let data = scratch("positions.txt", text.as_bytes());
+/// Trains on a file of a section; returns whether it succeeded, and standard error.
+fn train_on(data: &Path, section: &str, more: &str) -> (bool, String) {
     let work = Workdir::new(&format!(
-        "version = 3\n[data]\nfiles = [{:?}]\n{more}\n[terms]\nuse = [\"material\"]\n[target]\n\
-         wdl = 1.0\n[optimizer]\nname = \"gauss-newton\"\n[schedule]\nepochs = 1\n",
-        data.path
+        "version = 3\n{section}\nfiles = [{data:?}]\n{more}\n[terms]\nuse = [\"material\"]\n\
+         [target]\nwdl = 1.0\n[optimizer]\nname = \"gauss-newton\"\n[schedule]\nepochs = 1\n"
     ));
     let output = work.train("run", &[]).output().expect("it runs");
     let done = output.status.success();
@@ -160,7 +158,8 @@ fn wrong_point_of_view_is_refused() {
             "it is now `score_view` for scores and `result_view`",
         ),
     ] {
-        let (done, said) = train(text, more);
+        let data = scratch("positions.txt", text.as_bytes());
+        let (done, said) = train_on(&data.path, "[data]", more);
         assert!(done == word.is_empty() && said.contains(word), "{word}: {said}");
     }
 }
@@ -278,15 +277,7 @@ fn keys_of_a_source_are_named() {
     let text =
         lines(|black, score, own| (score.into(), if black { result(own) } else { own.into() }));
     let data = scratch("positions.txt", text.as_bytes());
-    let train = |more: &str| {
-        let work = Workdir::new(&format!(
-            "version = 3\n[[data.source]]\nfiles = [{:?}]\n{more}\n[terms]\nuse = [\"material\"]\n\
-             [target]\nwdl = 1.0\n[optimizer]\nname = \"gauss-newton\"\n[schedule]\nepochs = 1\n",
-            data.path
-        ));
-        let output = work.train("run", &[]).output().expect("it runs");
-        String::from_utf8_lossy(&output.stderr).into_owned()
-    };
+    let train = |more: &str| train_on(&data.path, "[[data.source]]", more).1;
     let said = train("");
     assert!(
         said.contains("set data.source.result_view or --result-view to side-to-move"),
@@ -301,9 +292,8 @@ fn keys_of_a_source_are_named() {
         said_by(&mut command)
     };
     let key = "set data.result_view or --result-view to side-to-move";
-    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words(compare(&[])).contains(key));
-    assert!(!words(compare(&["--result-view", "side-to-move"])).contains("result_view"));
+    assert!(one_line(&compare(&[])).contains(key));
+    assert!(!one_line(&compare(&["--result-view", "side-to-move"])).contains("result_view"));
 }
 
 fn said_by(command: &mut Command) -> String {

@@ -222,7 +222,7 @@ fn nets(precision: Precision) -> impl Iterator<Item = Kernel> {
     let sizes = [1, 3, 8, 16, 31, 32, 64, 100, 128, 256, 257, 512];
     SimdLevel::list_available().into_iter().flat_map(move |level| {
         sizes.into_iter().flat_map(move |hidden| {
-            let nets = crate::support::kit::of_accumulators().flat_map(move |activation| {
+            let nets = of_accumulators().flat_map(move |activation| {
                 [1, 2].map(|perspectives| net(perspectives, hidden, activation))
             });
             let nets =

@@ -59,7 +59,7 @@ fn gradients_and_logits_equal_plain_ones() {
     // One or two perspectives, few and many columns, unused columns, partly filled tiles.
     for (i, hidden) in [33, 1, 300, 2100].into_iter().enumerate() {
         for views in Perspectives::ALL {
-            for activation in crate::support::kit::of_accumulators() {
+            for activation in of_accumulators() {
                 if i > 0 && (views, activation) != (Perspectives::Perspective, Activation::SCReLU) {
                     continue;
                 }
@@ -108,7 +108,7 @@ fn memory_of_tests_is_spoilt() {
 #[test]
 fn nan_shows_in_the_loss() {
     let Some(gpu) = gpu() else { return };
-    for activation in crate::support::kit::of_accumulators() {
+    for activation in of_accumulators() {
         let (net, mut weights) = net(Perspectives::Perspective, 33, activation);
         let biases = weights.0.get_mut("accumulator.bias").expect("it has biases");
         biases.values[7] = f32::NAN;

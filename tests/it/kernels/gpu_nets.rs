@@ -54,15 +54,11 @@ fn nets_of_sets() -> Vec<(Architecture, u64)> {
     nets
 }
 
-fn batch(net: &Architecture, positions: usize, seed: u64) -> Batch {
-    Encoder::for_net(net).encode_samples(&games::samples(positions, seed))
-}
-
 #[test]
 fn gradients_equal_the_plain_ones() {
     let Some(gpu) = gpu() else { return };
     for (net, seed) in nets().into_iter().chain(nets_of_sets()) {
-        let (weights, batch) = (drawn::weights(&net, seed), batch(&net, 70, seed));
+        let (weights, batch) = (drawn::weights(&net, seed), games::batch(&net, 70, seed));
         let plain = model_on(&flex(), &net, &weights, Compute::Plain);
         let right = plain.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
         // In one part, and in parts of 16 positions.
@@ -138,7 +134,7 @@ fn steps_of_every_net() {
             let mut optimizer = settings.build_optimizer(compute);
             let mut losses = Vec::new();
             for step in 0..steps {
-                let batch = batch(&net, 50, step % 10);
+                let batch = games::batch(&net, 50, step % 10);
                 let LossGradients { loss, gradients, touched } =
                     model.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
                 losses.push(to_host(loss)[0]);

@@ -75,7 +75,7 @@ impl Walk<'_> {
     ) -> (ModelOptimizer, Model) {
         let still = self.model();
         for seed in seeds {
-            let batch = Encoder::for_net(&self.net).encode_samples(&games::samples(60, seed));
+            let batch = games::batch(&self.net, 60, seed);
             let results = still.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
             model = optimizer.step_model(rate, model, results.gradients, &results.touched);
         }

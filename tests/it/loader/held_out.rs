@@ -65,6 +65,13 @@ fn train(folder: &TempDir, games: &Path, out: &str, more: &[&str]) -> PathBuf {
     out
 }
 
+fn assert_same_checkpoints(runs: [&Path; 2], names: &[&str]) {
+    for name in names {
+        let [first, second] = runs.map(|run| checkpoint(run, name));
+        assert!(first.weights == second.weights && first.state == second.state, "{name}");
+    }
+}
+
 fn compared(args: &[&str], out: &Path) -> Value {
     json(nnuance().args(["compare", "material", "--json"]).arg(out).args(args))
 }
@@ -158,10 +165,7 @@ fn training_ignores_the_test() {
     });
     assert_eq!(log(&runs[0]), log(&runs[1]));
     assert_ne!(log(&runs[0]), log(&runs[2]), "the log shows the validation loss");
-    for name in ["best.safetensors", "last.safetensors"] {
-        let [first, second] = [&runs[0], &runs[1]].map(|run| checkpoint(run, name));
-        assert!(first.weights == second.weights && first.state == second.state, "{name}");
-    }
+    assert_same_checkpoints([&runs[0], &runs[1]], &["best.safetensors", "last.safetensors"]);
     let read = |run: &Path, name: &str| fs::read(run.join(name)).expect("a file");
     assert!(read(&runs[0], "net.bin") == read(&runs[1], "net.bin"));
     // And the test changes with them.
@@ -354,10 +358,7 @@ fn own_files_validate_like_drawn_games() {
     let drawn = train(&folder, &whole, "drawn", &[]);
     let separate = train(&folder, &rest, "own", &["--set", &validated_by(&validation)]);
     assert_eq!(log(&separate), log(&drawn));
-    for name in ["best.safetensors", "last.safetensors"] {
-        let [first, second] = [&separate, &drawn].map(|run| checkpoint(run, name));
-        assert!(first.weights == second.weights && first.state == second.state, "{name}");
-    }
+    assert_same_checkpoints([&separate, &drawn], &["best.safetensors", "last.safetensors"]);
     let [first, second] = [&drawn, &separate].map(|run| compared(&[], run));
     assert_eq!(first["measured_on"], second["measured_on"]);
     assert_eq!(first["evaluations"][0], second["evaluations"][0]);

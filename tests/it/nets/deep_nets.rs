@@ -110,7 +110,7 @@ fn mixed_precision_rounds_weights_and_slopes() {
         }
         let weights = drawn::weights(&net, seed);
         let rounded = in_fixed_point(&weights);
-        let batch = Encoder::for_net(&net).encode_samples(&games::samples(200, seed));
+        let batch = games::batch(&net, 200, seed);
         let targets = blend_targets(&batch, 0.4, &[WinRateModel::from_scale(300.0).into()]);
         let most = largest_sum(&net, &rounded, &batch);
         assert!(most < 8.0, "seed {seed}, {net}: a sum may be {most}, and would be held");
@@ -199,8 +199,7 @@ fn same_bits_for_any_threads() {
     for (seed, precision) in NETS.zip([Precision::F32, Precision::Mixed].into_iter().cycle()) {
         let net = drawn::net(seed, 70);
         let weights = drawn::weights(&net, seed);
-        let batch: Arc<Batch> =
-            Arc::new(Encoder::for_net(&net).encode_samples(&games::samples(2000, seed)));
+        let batch: Arc<Batch> = Arc::new(games::batch(&net, 2000, seed));
         same_for_threads(&[2, 3, 8], &format!("seed {seed}, {net}"), || {
             let model = model(&net, &weights, fused(SimdLevel::detect_fastest(), precision));
             let (loss, gradients) =

@@ -192,7 +192,7 @@ fn facts_of_checkpoints() {
 #[test]
 fn floats_and_integers_agree() {
     for views in Perspectives::ALL {
-        for activation in crate::support::kit::of_accumulators() {
+        for activation in of_accumulators() {
             let architecture = Architecture::simple(views, 32, activation);
             let weights = random_weights(&architecture, 0.25);
             let positions = games::positions(500, 5);

@@ -144,7 +144,7 @@ fn data(games: u64, noise: f64, seed: u64) -> Data {
 }
 
 fn matched(data: &Data) -> MatchedScale {
-    let truth = crate::support::kit::facts_of_games(&data.results, &data.games, "games");
+    let truth = facts_of_games(&data.results, &data.games, "games");
     match_scale(&data.old, &data.new, &truth, 400).unwrap()
 }
 
@@ -189,8 +189,7 @@ fn interval_equals_the_bootstrap() {
 fn nothing_to_match_is_refused() {
     let with = |old: &[f64], new: &[f64], results: &[f64]| {
         let groups: Vec<u64> = (0..old.len() as u64).collect();
-        match_scale(old, new, &crate::support::kit::facts_of_games(results, &groups, "games"), 400)
-            .is_err()
+        match_scale(old, new, &facts_of_games(results, &groups, "games"), 400).is_err()
     };
     assert!(with(&[], &[], &[]));
     assert!(with(&[10.0, -20.0], &[0.0, 0.0], &[1.0, 0.0]));

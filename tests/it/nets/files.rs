@@ -72,7 +72,7 @@ fn tcheran_agrees() {
 #[test]
 fn fast_equals_slow_at_integer_limits() {
     for views in Perspectives::ALL {
-        for activation in crate::support::kit::of_accumulators() {
+        for activation in of_accumulators() {
             for (qa, weight, output) in
                 [(255, i16::MAX, i16::MIN), (256, i16::MAX, i16::MAX), (32_767, i16::MAX, i16::MIN)]
             {

@@ -50,7 +50,7 @@ fn gradients_of_rounded_weights_step_the_weights() {
     const RATE: f64 = 0.5;
     let (net, weights) = drawn::floats(TWENTY[3].seed);
     let integers = &TWENTY[3].nets[0];
-    let batch = Encoder::for_net(&net).encode_samples(&games::samples(200, 4));
+    let batch = games::batch(&net, 200, 4);
     let from = 3;
     let settings = TrainingSettings {
         learning_rate: RunSchedule::constant(RATE),

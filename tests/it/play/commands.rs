@@ -26,7 +26,7 @@ fn label_from_the_command_line() {
     let said = done(data(folder.path(), words));
     assert_eq!(said, "120 positions done: 120 written, 0 skipped: out.txt\n");
     let output = folder.path().join("out.txt");
-    let expected: Vec<_> = samples.iter().map(labelled).collect();
+    let expected = all_labelled(&samples);
     assert_eq!(read(&output), expected);
     assert!(!path_of(&output).exists());
 

@@ -10,7 +10,7 @@ use crate::support::kit::*;
 fn labels_for_any_number_of_engines() {
     let folder = tempfile::tempdir().unwrap();
     let (input, samples) = positions_in(folder.path(), 700);
-    let expected: Vec<_> = samples.iter().map(labelled).collect();
+    let expected = all_labelled(&samples);
     let crew_of = |engines| crew(fake(&[]), engines);
     for engines in [1, 3] {
         let name = format!("out{engines}.txt");
@@ -139,7 +139,7 @@ fn failure_once_is_tried_again() {
     let report = label_positions(&job, &Quiet).unwrap();
     assert!(report.skipped.is_empty());
     assert!(fs::read_dir(once).unwrap().count() > 2);
-    assert_eq!(read(&job.output), samples.iter().map(labelled).collect::<Vec<_>>());
+    assert_eq!(read(&job.output), all_labelled(&samples));
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn constant_failure_ends_the_job() {
     fs::write(&journal, text).unwrap();
     let report = label_positions(&job, &Quiet).unwrap();
     assert!(report.resumed_at >= 40 && report.skipped.is_empty());
-    assert_eq!(read(&job.output), samples.iter().map(labelled).collect::<Vec<_>>());
+    assert_eq!(read(&job.output), all_labelled(&samples));
 }
 
 /// An engine that stops after a few nodes, or that does not stop, keeps no limit in nodes.
@@ -199,7 +199,7 @@ fn ignored_node_limits_end_the_job() {
     // An engine of long iterations reports little of a search that keeps its limit.
     let (result, job) = labels("Sparse", 2000);
     assert_eq!(result.unwrap().written, 40);
-    assert_eq!(read(&job.output), samples.iter().map(labelled).collect::<Vec<_>>());
+    assert_eq!(read(&job.output), all_labelled(&samples));
     let crew = crew(fake(&[("Few", "1".into())]), 2);
     let job = label_job(&input, "depth.txt", &text::FORMAT, crew);
     let job = PositionsJob { limit: Limit::Depth(1), ..job };
@@ -215,7 +215,7 @@ fn books_of_engines_are_off_unless_asked_for() {
         label_positions(&job, &Quiet).unwrap();
         read(&job.output)
     };
-    assert_eq!(label(&[], "off.txt"), samples.iter().map(labelled).collect::<Vec<_>>());
+    assert_eq!(label(&[], "off.txt"), all_labelled(&samples));
     let on = label(&[("OwnBook", "true".into())], "on.txt");
     assert!(on.iter().all(|sample| sample.score == Some(1)));
 }

@@ -76,7 +76,7 @@ impl Population {
         }
         let evaluations = self.names.iter().zip(cp).map(|(name, cp)| Predictions::new(*name, cp));
         let evaluations: Vec<Predictions> = evaluations.collect();
-        let truth = crate::support::kit::facts_of_games(&results, &groups, "games");
+        let truth = facts_of_games(&results, &groups, "games");
         compare(&evaluations, &truth).expect("a comparison")
     }
 

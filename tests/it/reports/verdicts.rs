@@ -38,7 +38,7 @@ fn world(games: u64, noises: &[f64]) -> World {
 
 impl World {
     fn truth(&self) -> PositionFacts {
-        crate::support::kit::facts_of_games(&self.results, &self.groups, "games")
+        facts_of_games(&self.results, &self.groups, "games")
     }
 
     fn compare(&self, truth: &PositionFacts) -> Comparison {

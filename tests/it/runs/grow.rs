@@ -10,7 +10,7 @@ fn net(text: &str) -> Architecture {
 }
 
 fn logits(net: &Architecture, weights: &Weights, seed: u64) -> Vec<f64> {
-    let batch = Encoder::for_net(net).encode_samples(&games::samples(300, seed));
+    let batch = games::batch(net, 300, seed);
     let logits = to_host(model(net, weights, Compute::Plain).logits(&batch.inputs));
     logits.into_iter().map(f64::from).collect()
 }

@@ -130,11 +130,7 @@ fn row_signs_follow_the_mover() {
     let net = |views| Encoder::for_net(&Architecture::simple(views, 8, Activation::SCReLU));
     let samples = samples();
     let searched = moves(None).prepare_rows(&samples);
-    for encoder in [
-        net(Perspectives::Plain),
-        net(Perspectives::Perspective),
-        crate::support::games::all_terms(),
-    ] {
+    for encoder in [net(Perspectives::Plain), net(Perspectives::Perspective), games::all_terms()] {
         let by_turn = matches!(&encoder, Encoder::Net(net, _) if net.perspective_count() == 2);
         let batch = batch(&encoder, None);
         let choices = batch.choices.clone().unwrap();
@@ -237,7 +233,7 @@ fn own_oracle_returns_the_weights() {
         newton.damping = 1e-12;
         newton.step(&problem, &mut there).unwrap();
     }
-    let furthest = largest(there.0.iter().zip(&truth.0).map(|(one, other)| (one - other).abs()));
+    let furthest = distance_of(&there.0, &truth.0);
     assert!(furthest < 1e-6, "{furthest}");
 }
 

@@ -113,7 +113,7 @@ const POSITIONS: &str = "data/selfplay_sf151_scored.txt";
 
 #[test]
 fn shares_make_up_the_batch() {
-    let net = crate::support::random_nets::net(3, 16);
+    let net = drawn::net(3, 16);
     for (chunk, window) in [(0, 1000), (64, 1000), (0, 300)] {
         let plan = |of_rank| {
             let read = ReadPlan::new(vec![POSITIONS.into()]).with_limit(1000);
@@ -206,7 +206,7 @@ pub fn apart(one: &Path, other: &Path) -> f64 {
     largest(rows.chain(last))
 }
 
-fn last(out: &Path) -> Vec<u8> {
+pub fn last(out: &Path) -> Vec<u8> {
     fs::read(out.join("last.safetensors")).unwrap()
 }
 

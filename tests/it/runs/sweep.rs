@@ -70,7 +70,7 @@ impl World {
     }
 
     fn truth(&self) -> PositionFacts {
-        crate::support::kit::facts_of_games(&self.results, &self.groups, "test games")
+        facts_of_games(&self.results, &self.groups, "test games")
     }
 
     fn evaluation(&self, name: &str, noise: f64, seed: u64) -> Predictions {

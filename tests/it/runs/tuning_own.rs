@@ -89,7 +89,7 @@ fn comparison_equals_the_tuned_engine() {
     let evaluation = Predictions::new("engine", values);
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
     let groups: Vec<u64> = samples.iter().map(Sample::split_group).collect();
-    let truth = crate::support::kit::facts_of_games(&results, &groups, "positions");
+    let truth = facts_of_games(&results, &groups, "positions");
     let expected = compare(&[evaluation], &truth).unwrap();
     let expected = serde_json::to_value(&expected).unwrap();
 

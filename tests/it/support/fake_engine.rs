@@ -86,25 +86,25 @@ fn fake_engine() {
                 nodes = if words[1] == "nodes" { words[2].parse().unwrap() } else { nodes };
                 let hash = hash_of(&chess);
                 let hit = bad.iter().find(|(_, every)| hash.is_multiple_of(*every));
+                let best = || fake_search(&chess).1[0].to_uci(mode);
                 let first = || match &once {
                     Some(folder) => fs::File::create_new(folder.join(hash.to_string())).is_ok(),
                     None => true,
                 };
                 match hit.filter(|_| first()).map(|(name, _)| name.as_str()) {
                     _ if in_book => {
-                        let best = fake_search(&chess).1[0].to_uci(mode);
-                        writeln!(out, "info score cp 1 depth 1\nbestmove {best}").unwrap();
+                        writeln!(out, "info score cp 1 depth 1\nbestmove {}", best()).unwrap();
                     }
                     Some("Few") => {
-                        let best = fake_search(&chess).1[0].to_uci(mode);
-                        writeln!(out, "info depth 1 score cp 5 nodes 6\nbestmove {best}").unwrap();
+                        writeln!(out, "info depth 1 score cp 5 nodes 6").unwrap();
+                        writeln!(out, "bestmove {}", best()).unwrap();
                     }
                     Some(name @ ("Fixed" | "Sparse")) => {
-                        let (score, pv) = fake_search(&chess);
+                        let (score, _) = fake_search(&chess);
                         // A fixed number, or what the last finished iteration had.
                         let nodes = if name == "Fixed" { 300_000 } else { nodes / 50 };
                         writeln!(out, "info depth 2 score cp {score} nodes {nodes}").unwrap();
-                        writeln!(out, "bestmove {}", pv[0].to_uci(mode)).unwrap();
+                        writeln!(out, "bestmove {}", best()).unwrap();
                     }
                     Some("Silent") => {}
                     Some("Endless") => writeln!(out, "info depth 30 nodes 9000000").unwrap(),
@@ -115,21 +115,17 @@ fn fake_engine() {
                         writeln!(out, "bestmove banana").unwrap();
                     }
                     Some("Bound") => {
-                        let (score, pv) = fake_search(&chess);
-                        let best = pv[0].to_uci(mode);
+                        let (score, _) = fake_search(&chess);
                         writeln!(out, "info depth 1 score cp {score} lowerbound").unwrap();
-                        writeln!(out, "bestmove {best}").unwrap();
+                        writeln!(out, "bestmove {}", best()).unwrap();
                     }
                     Some(_) => writeln!(out, "info score cp 9\nbestmove a1a1").unwrap(),
                     None => {
                         let (score, pv) = fake_search(&chess);
                         let pv: Vec<_> = pv.iter().map(|m| m.to_uci(mode).to_string()).collect();
-                        writeln!(
-                            out,
-                            "info depth 4 score cp {score} nodes 1500 pv {}",
-                            pv.join(" ")
-                        )
-                        .unwrap();
+                        let line = pv.join(" ");
+                        writeln!(out, "info depth 4 score cp {score} nodes 1500 pv {line}")
+                            .unwrap();
                         writeln!(out, "info depth 5 score cp 31 lowerbound nodes 1900").unwrap();
                         writeln!(out, "info multipv 2 score cp 77").unwrap();
                         writeln!(out, "bestmove {}", pv[0]).unwrap();
@@ -261,4 +257,8 @@ pub fn labelled(sample: &Sample) -> Sample {
         0
     };
     Sample { score: Some(score), ..*sample }
+}
+
+pub fn all_labelled(samples: &[Sample]) -> Vec<Sample> {
+    samples.iter().map(labelled).collect()
 }

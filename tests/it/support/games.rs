@@ -31,6 +31,10 @@ pub fn samples(count: usize, seed: u64) -> Vec<Sample> {
     positions(4 * count, seed).into_iter().step_by(4).map(&mut sample).collect()
 }
 
+pub fn batch(net: &Architecture, count: usize, seed: u64) -> Batch {
+    Encoder::for_net(net).encode_samples(&samples(count, seed))
+}
+
 /// The same position with the result and score of the other side.
 pub fn turned(sample: &Sample) -> Sample {
     let score = sample.score.map(|score| -score);

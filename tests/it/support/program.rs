@@ -35,6 +35,10 @@ pub fn json(command: &mut Command) -> serde_json::Value {
     serde_json::from_str(&said(command)[0]).expect("JSON")
 }
 
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Standard error of a command that ends with one of these codes.
 fn ended(command: &mut Command, codes: &'static [i32]) -> String {
     let assert = command.assert().code(codes);
@@ -147,6 +151,12 @@ impl Workdir {
     /// Writes a file; its whole name.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
         fs::write(self.path(name), bytes).unwrap();
+        self.name(name)
+    }
+
+    /// Writes a file of a format; its whole name.
+    pub fn write_samples(&self, name: &str, format: &str, samples: &[Sample]) -> String {
+        write_all(&self.path(name), Format::named(format).unwrap(), samples).unwrap();
         self.name(name)
     }
 

@@ -38,9 +38,7 @@ pub fn net(seed: u64, most: usize) -> Architecture {
         hidden,
         activation: match pairwise {
             true => Activation::CReLU,
-            false => crate::support::kit::of_accumulators()
-                .choose(&mut random)
-                .expect("there are activations"),
+            false => of_accumulators().choose(&mut random).expect("there are activations"),
         },
         pairwise,
         head: (0..layers).map(|_| layer(&mut random)).collect(),
@@ -227,8 +225,7 @@ fn missing(drawn: &[Drawn]) -> Option<String> {
         Perspectives::ALL.map(|it| (it.name().into(), count(&|net| net.inputs.perspectives == it)));
     counts.extend(views);
     counts.extend(
-        crate::support::kit::of_accumulators()
-            .map(|it| (format!("{it:?}"), count(&|net| net.activation == it))),
+        of_accumulators().map(|it| (format!("{it:?}"), count(&|net| net.activation == it))),
     );
     counts.extend((0..=3).map(|it| (format!("{it} layers"), count(&|net| net.head.len() == it))));
     counts.extend(Activation::ALL.map(|it| {

@@ -25,7 +25,7 @@ fn counts_made_by_hand() {
             let [name, white, black] = count.split_whitespace().collect::<Vec<_>>()[..] else {
                 panic!("{count}")
             };
-            let term = crate::support::kit::term_named(name);
+            let term = term_named(name);
             let right = [white, black].map(|it| it.parse::<i32>().unwrap());
             seen[group(term)] |= right != [0, 0];
             let found = [Color::White, Color::Black].map(|colour| trace.term_count(term, colour));

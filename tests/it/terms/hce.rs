@@ -76,9 +76,9 @@ fn terms_have_names_and_starts() {
         assert_eq!(ours.terms[i].name, term.name());
         assert_eq!(ours.terms[i].start, term.initial_weights().map(f64::from));
     }
-    let knight = crate::support::kit::term_named("material.knight");
+    let knight = term_named("material.knight");
     assert_eq!(knight.initial_weights(), [320, 320]);
-    assert_eq!(crate::support::kit::term_named("psqt.knight.e4").initial_weights(), [0, 0]);
+    assert_eq!(term_named("psqt.knight.e4").initial_weights(), [0, 0]);
     for pattern in ["pawns", "king.safety", "king.shelter.*", "mobility.*", "threats", "rooks.*"] {
         let chosen = ours.choose(&[pattern.to_string()]).unwrap();
         assert!(chosen.terms.contains(&true) && chosen.terms.contains(&false), "{pattern}");
@@ -146,7 +146,7 @@ fn large_counts_take_several_entries() {
     for position in [position, position.flip_colours()] {
         coding.encode_position(&position, &mut Trace::default(), &mut batch);
     }
-    let pawns = crate::support::kit::term_named("bishops.pawns").index();
+    let pawns = term_named("bishops.pawns").index();
     for (row, expected) in [[127, 69], [-128, -68]].into_iter().enumerate() {
         let entries = batch.normal.entries_of_row(row).filter(|(term, _)| *term == pawns);
         assert_eq!(entries.map(|(_, count)| count).collect::<Vec<_>>(), expected);
@@ -260,7 +260,7 @@ fn files_and_tensors_keep_the_weights() {
     }
     let mut weights = HceWeights::zeros_with_scale(400.0);
     weights.tempo = -0.004;
-    let a8 = crate::support::kit::term_named("psqt.rook.a8").index();
+    let a8 = term_named("psqt.rook.a8").index();
     weights.values[a8] = [1.2345, -7.0];
     let rounded = weights.clone().round_values(2);
     assert_eq!((rounded.tempo, rounded.values[a8]), (0.0, [1.23, -7.0]));
@@ -275,7 +275,7 @@ fn files_and_tensors_keep_the_weights() {
 fn wrong_files_are_named() {
     let mut weights = HceWeights::default();
     // Tables of zeros are left out.
-    weights.values[crate::support::kit::term_named("psqt.king.e1").index()] = [1.0, 1.0];
+    weights.values[term_named("psqt.king.e1").index()] = [1.0, 1.0];
     let good = weights.to_json();
     for (from, to, expected) in [
         ("\"format\"", "\"form\"", "missing field `format`"),
