@@ -81,18 +81,18 @@ fn messages_with_a_remedy_are_in_the_table() {
 impl Case {
     /// Why the cure does not end the complaint, if so.
     fn failure(&self, kit: &Path) -> Option<String> {
-        let folder = tempfile::tempdir().unwrap();
-        copy_all(kit, folder.path());
+        let folder = Workdir::empty();
+        copy_all(kit, folder.root_path());
         let mut outputs = Vec::new();
         for step in &self.steps {
             match step.split_once(' ').expect("a step") {
-                ("$", arguments) => outputs.push(call(folder.path(), arguments)),
+                ("$", arguments) => outputs.push(call(folder.root_path(), arguments)),
                 (">", arguments) => {
-                    let (succeeds, text) = call(folder.path(), arguments);
+                    let (succeeds, text) = call(folder.root_path(), arguments);
                     assert!(succeeds, "{}: {arguments}: {text}", self.message);
                 }
-                ("%", words) => change_files(folder.path(), words),
-                _ => write_file(folder.path(), step),
+                ("%", words) => change_files(folder.root_path(), words),
+                _ => write_file(folder.root_path(), step),
             }
         }
         let [first, .., last] = &outputs[..] else { panic!("{}: two calls", self.message) };

@@ -62,8 +62,8 @@ fn centipawns(evaluation: &str, fens: &str) -> Vec<i64> {
 
 #[test]
 fn eval_and_compare_have_same_values() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let folder = Workdir::empty();
+    let path = |name: &str| folder.path(name).to_string_lossy().into_owned();
     let [tables, sampled] = ["tables", "some.txt"].map(path);
     let few = ["--set", "data.limit=20000", "--set", "schedule.epochs=1"];
     said(nnuance().args(["train", "configs/hce-pst.toml", "--out", &tables]).args(few));
@@ -136,8 +136,8 @@ const FEN: &str = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R b KQk
 
 #[test]
 fn unusable_evaluations_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let empty = folder.path().to_str().unwrap();
+    let folder = Workdir::empty();
+    let empty = folder.root_path().to_str().unwrap();
     for (args, word) in [
         (&["score", FEN][..], "score"),
         (&["constant", FEN], "constant"),

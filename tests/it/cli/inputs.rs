@@ -53,14 +53,14 @@ fn devices_and_pipes_are_refused() {
 
 #[test]
 fn files_have_a_limit() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a");
+    let folder = Workdir::empty();
+    let path = folder.path("a");
     fs::write(&path, b"12345").unwrap();
     assert_eq!(input::read_bytes(&path, 5).unwrap(), b"12345");
     input::read_bytes(&path, 4).unwrap_err();
     fs::write(&path, b"ok\nno\xff\n").unwrap();
     assert!(input::read_text(&path, 99).unwrap_err().to_string().contains("line 2"));
-    assert!(input::read_bytes(folder.path(), 9).is_err());
+    assert!(input::read_bytes(folder.root_path(), 9).is_err());
     assert_eq!(
         input::require_regular(Path::new("no/such")).unwrap_err().kind(),
         std::io::ErrorKind::NotFound
@@ -165,13 +165,13 @@ fn nets_without_neurons() {
 
 #[test]
 fn windows_of_zstd_are_bounded() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let text = fs::read("data/selfplay_sf151_quiet.epd").unwrap();
     let read = |log: u32| {
         let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
         encoder.window_log(log).unwrap();
         std::io::copy(&mut Cursor::new(&text), &mut encoder).unwrap();
-        let path = folder.path().join(format!("{log}.epd.zst"));
+        let path = folder.path(format!("{log}.epd.zst"));
         fs::write(&path, encoder.finish().unwrap()).unwrap();
         let mut source = SampleSource::open_file(&path, None, 0)?;
         source.next_block(&mut Vec::new())

@@ -12,11 +12,11 @@ fn fails(folder: &Path, words: &str) -> String {
     failure(&mut in_folder(folder, words))
 }
 
-fn folder() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
+fn folder() -> Workdir {
+    let folder = Workdir::empty();
     let text = fs::read_to_string("data/selfplay_sf151_scored.txt").unwrap();
     let lines: Vec<&str> = text.lines().take(2000).collect();
-    fs::write(folder.path().join("a.txt"), lines.join("\n") + "\n").unwrap();
+    folder.write("a.txt", lines.join("\n") + "\n");
     folder
 }
 
@@ -33,7 +33,7 @@ fn unread() -> Stdio {
 fn closed_and_full_streams() {
     let full = || Stdio::from(File::options().write(true).open("/dev/full").unwrap());
     let folder = folder();
-    let at = folder.path();
+    let at = folder.root_path();
     let config = absolute("configs/hce-pst.toml");
     let train = format!(
         "train {config} --set data.files=[\"a.txt\"] --set data.filter={{}} --set \
@@ -68,7 +68,7 @@ fn closed_and_full_streams() {
 #[test]
 fn two_names_of_one_file() {
     let folder = folder();
-    let at = folder.path();
+    let at = folder.root_path();
     fs::create_dir(at.join("sub")).unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink(".", at.join("link")).unwrap();
@@ -86,7 +86,7 @@ fn two_names_of_one_file() {
 #[test]
 fn nothing_is_replaced_unasked() {
     let folder = folder();
-    let at = folder.path();
+    let at = folder.root_path();
     let net = absolute("nets/quickstart-32.bin");
     fs::write(at.join("t.json"), HceWeights::material_only().to_json()).unwrap();
     let export = format!("export {net} -o x.bin");
@@ -125,7 +125,7 @@ fn devices_and_pipes_stay() {
     use std::os::unix::fs::FileTypeExt;
 
     let folder = folder();
-    let at = folder.path();
+    let at = folder.root_path();
     fine(at, "data convert a.txt -o plain.epd");
     let written = fs::read(at.join("plain.epd")).unwrap();
     let is_pipe = |path: &Path| fs::metadata(path).unwrap().file_type().is_fifo();
@@ -156,7 +156,7 @@ fn devices_and_pipes_stay() {
 #[test]
 fn dash_is_standard_output() {
     let folder = folder();
-    let at = folder.path();
+    let at = folder.root_path();
     fine(at, "data convert a.txt -o plain.epd");
     let ended = in_folder(at, "data convert a.txt --to epd -o -").output().unwrap();
     assert!(ended.status.success() && ended.stdout == fs::read(at.join("plain.epd")).unwrap());
@@ -179,7 +179,7 @@ fn dash_is_standard_output() {
 #[test]
 fn full_disks_leave_nothing_behind() {
     let folder = folder();
-    let at = folder.path();
+    let at = folder.root_path();
     fails(at, "data convert a.txt --to epd -o /dev/full");
     let program = env!("CARGO_BIN_EXE_nnuance");
     let script = format!("ulimit -f 8; exec {program} data convert a.txt -o b.epd");

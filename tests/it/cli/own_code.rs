@@ -96,8 +96,8 @@ fn filters_leave_positions_out() {
 
 #[test]
 fn library_trains_and_evaluates() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let out = folder.path().join("run");
+    let folder = Workdir::empty();
+    let out = folder.path("run");
     let mut train = example("train_from_code", &[]);
     let [values, _] = said(train.arg(&out).args(["data.limit=20000", "schedule.epochs=1"]));
     let net = nnuance::export::load_net(&out.join("net.bin")).expect("a net").net;

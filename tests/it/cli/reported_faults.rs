@@ -754,13 +754,13 @@ fn windows_paths_in_configs() {
 
 #[test]
 fn moves_without_a_score() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     // On every second position the engine gives no exact score.
     let players = crew(fake(&[("Bound", "2".into())]), 2);
     for (name, format) in
         [("a.vf", &viriformat::FORMAT), ("a.pgn", &PGN), ("a.binpack", &binpack::FORMAT)]
     {
-        let job = selfplay_job(folder.path(), name, format, players.clone());
+        let job = selfplay_job(folder.root_path(), name, format, players.clone());
         let openings = Openings { start: StartPosition::Standard, ..job.openings };
         let job = SelfplayJob { openings, ..job };
         let report = play_games(&job, &Quiet).unwrap();

@@ -33,8 +33,8 @@ fn numbered(count: i16) -> Vec<Sample> {
 }
 
 fn buckets<const N: usize>(records: &[[u8; N]], seed: u64, memory: u64) -> Vec<Vec<[u8; N]>> {
-    let folder = tempfile::tempdir().unwrap();
-    let mut shuffle = Shuffle::new(seed, memory, folder.path());
+    let folder = Workdir::empty();
+    let mut shuffle = Shuffle::new(seed, memory, folder.root_path());
     for piece in records.chunks(777) {
         shuffle.push(piece).unwrap();
     }
@@ -132,7 +132,7 @@ fn shuffle_refuses_cut_files_and_inputs() {
     let folder = Workdir::empty();
     folder.write_samples("a.bf", "bulletformat", &numbered(100));
     let bytes = folder.bytes("a.bf");
-    fs::write(folder.path("cut.bf"), &bytes[..100 * 32 - 5]).unwrap();
+    folder.write("cut.bf", &bytes[..100 * 32 - 5]);
     let (a, cut, out) = (folder.name("a.bf"), folder.name("cut.bf"), folder.name("out.bf"));
     assert!(fails(&["shuffle", &a, &cut, "-o", &out]).contains("cut.bf"));
     assert!(!folder.path("out.bf").exists());
@@ -163,7 +163,7 @@ fn unfit_samples_of_convert() {
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0] 50\n\
                  4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 [0.5]\n\
                  4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 [0.25] -7\n";
-    fs::write(folder.path("lines.epd"), lines).unwrap();
+    folder.write("lines.epd", lines);
     let (lines, bf) = (folder.name("lines.epd"), folder.name("lines.bf"));
     assert!(fails(&["convert", &lines, "-o", &bf]).contains("--skip-unfit"));
     assert!(!folder.path("lines.bf").exists());
@@ -175,7 +175,7 @@ fn unfit_samples_of_convert() {
     let scores: Vec<_> = folder.samples("turned.epd").iter().map(|it| it.score).collect();
     assert_eq!(scores, [Some(50), None, Some(-7)]);
     assert!(fails(&["convert", &lines, "-o", &folder.name("what.ever")]).contains("--to"));
-    fs::write(folder.path("bad.txt"), "8/8/8/4k3/8/8/8/4K3 w - - 0 1 | 0 | 0.5\nbad\n").unwrap();
+    folder.write("bad.txt", "8/8/8/4k3/8/8/8/4K3 w - - 0 1 | 0 | 0.5\nbad\n");
     let error = fails(&["convert", &folder.name("bad.txt"), "-o", &folder.name("bad.bf")]);
     assert!(error.contains("line 2") && error.contains("--bad-records"), "{error}");
 }
@@ -309,7 +309,7 @@ fn dedup_keeps_the_first() {
                  r3k3/8/8/8/8/8/8/4K3 w q - 0 1 [0.5]\n\
                  r3k3/8/8/8/8/8/8/4K3 w - - 0 1 [0.5]\n\
                  4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0]\n";
-    fs::write(folder.path("a.epd"), lines).unwrap();
+    folder.write("a.epd", lines);
     fine(&["dedup", &folder.name("a.epd"), "-o", &folder.name("f.epd")]);
     let all = folder.samples("a.epd");
     assert_eq!(folder.samples("f.epd"), [all[0], all[1], all[3], all[4], all[5]]);

@@ -55,8 +55,8 @@ fn nets_beyond_a_gpu_are_refused() {
 /// A net in the form of an engine, whose scale is not the bench's.
 #[test]
 fn nets_with_a_format_are_measured() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("net.toml");
+    let folder = Workdir::empty();
+    let path = folder.path("net.toml");
     let text = "version = 3\ndata.files = [\"games.vf\"]\n\
                 net = { format = \"stockfish-15.1\", hidden = 8 }\n\
                 schedule = { epochs = 1, learning_rate = 0.001 }\n";

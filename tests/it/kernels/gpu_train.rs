@@ -45,12 +45,12 @@ fn losses_equal_bullet() {
 #[test]
 fn runs_continue_on_another_device() {
     let Some(gpu) = gpu() else { return };
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let (net, weights) = net(Perspectives::Perspective, 33, Activation::SCReLU);
     let run = |device, compute, steps, start, skip| {
         let batches = (0..8_u64).map(|seed| batch(Perspectives::Perspective, 150, seed));
         let settings = settings(steps, true);
-        let job = training(&net, (compute, device), &settings, folder.path());
+        let job = training(&net, (compute, device), &settings, folder.root_path());
         continue_run(&job, start, batches.skip(skip), &SilentProgress).expect("a run")
     };
     let cpu = flex();
@@ -68,18 +68,18 @@ fn runs_continue_on_another_device() {
 #[test]
 fn diverged_run_leaves_the_checkpoint() {
     let Some(gpu) = gpu() else { return };
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let (net, weights) = net(Perspectives::Perspective, 33, Activation::SCReLU);
     let settings =
         TrainingSettings { validate_every: 100, checkpoint_every: 2, ..settings(20, true) };
-    let job = training(&net, (GPU, &gpu), &settings, folder.path());
+    let job = training(&net, (GPU, &gpu), &settings, folder.root_path());
     let mut batches: Vec<Batch> =
         (0..6).map(|seed| batch(Perspectives::Perspective, 150, seed % 3)).collect();
     batches[2].results = Arc::from(vec![f32::NAN; batches[2].len()]);
     let run = continue_run(&job, fresh(weights), batches, &SilentProgress);
     let Err(error) = run else { panic!("it must fail") };
     assert!(matches!(error, TrainError::Diverged { step: 3, good: 2, .. }), "{error}");
-    let last = checkpoint(folder.path(), "last.safetensors");
+    let last = checkpoint(folder.root_path(), "last.safetensors");
     assert_eq!((last.state.step, last.weights.non_finite()), (2, None));
 }
 
@@ -118,17 +118,17 @@ fn the_device_is_lost() {
     let setup = try_init_setup::<AutoGraphicsApi>(&default, RuntimeOptions::default());
     let thief = Thief(setup.expect("there is a GPU that nobody has opened yet"));
     let device = Device::wgpu(burn::tensor::DeviceKind::DefaultDevice);
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let (net, weights) = net(Perspectives::Perspective, 33, Activation::SCReLU);
     let settings =
         TrainingSettings { validate_every: 100, checkpoint_every: 4, ..settings(1000, true) };
-    let job = training(&net, (GPU, &device), &settings, folder.path());
+    let job = training(&net, (GPU, &device), &settings, folder.root_path());
     let batches = std::iter::repeat(batch(Perspectives::Perspective, 150, 1));
     let run = continue_run(&job, fresh(weights), batches, &thief);
     let Err(error) = run else { panic!("it must fail") };
     println!("{error}");
     assert!(matches!(error, TrainError::Device { good: 4, .. }), "{error}");
-    let last = checkpoint(folder.path(), "last.safetensors");
+    let last = checkpoint(folder.root_path(), "last.safetensors");
     assert_eq!((last.state.step, last.weights.non_finite()), (4, None));
 }
 

@@ -38,8 +38,8 @@ pub fn games(count: usize) -> Vec<Vec<u8>> {
     games
 }
 
-fn write(folder: &TempDir, name: &str, games: &[Vec<u8>]) -> PathBuf {
-    let path = folder.path().join(name);
+fn write(folder: &Workdir, name: &str, games: &[Vec<u8>]) -> PathBuf {
+    let path = folder.path(name);
     fs::write(&path, games.concat()).expect("a file");
     path
 }
@@ -58,9 +58,9 @@ fn with_other_result(game: &[u8]) -> Vec<u8> {
     game
 }
 
-fn train(folder: &TempDir, games: &Path, out: &str, more: &[&str]) -> PathBuf {
-    let config = written(folder, &CONFIG.replace("GAMES", &games.to_string_lossy()));
-    let out = folder.path().join(out);
+fn train(folder: &Workdir, games: &Path, out: &str, more: &[&str]) -> PathBuf {
+    let config = folder.write("run.toml", &CONFIG.replace("GAMES", &games.to_string_lossy()));
+    let out = folder.path(out);
     said(program::train(&config, &out).args(more));
     out
 }
@@ -140,7 +140,7 @@ fn test_is_independent_of_other_draws() {
 
 #[test]
 fn training_ignores_the_test() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let games = games(400);
     let path = write(&folder, "games.vf", &games);
     let plan = plan(&path);
@@ -179,7 +179,7 @@ fn training_ignores_the_test() {
 
 #[test]
 fn no_game_to_validate() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let games = games(40);
     let [_, path] = cut(&folder, &games, &write(&folder, "games.vf", &games));
     let error = scan(&plan(&path), 0, &|_| {}).expect_err("none validates").to_string();
@@ -242,7 +242,7 @@ MODEL
 
 #[test]
 fn unscored_positions_are_skipped() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let samples = &first(GAMES, 6000)[..6000];
     let mut sparse = samples.to_vec();
     sparse.iter_mut().step_by(3).for_each(|sample| sample.score = None);
@@ -251,7 +251,7 @@ fn unscored_positions_are_skipped() {
         samples.iter().map(|sample| Sample { score: None, ..*sample }).collect();
     let [sparse, scored, unscored] = [("sparse", sparse), ("scored", scored), ("none", unscored)]
         .map(|(name, samples)| {
-            let path = folder.path().join(format!("{name}.plain"));
+            let path = folder.path(format!("{name}.plain"));
             write_all(&path, &plain::FORMAT, &samples).expect("a file");
             path
         });
@@ -261,8 +261,8 @@ fn unscored_positions_are_skipped() {
             .replace("MODEL", model)
             .replace("WINDOW", window)
             .replace("WDL", wdl);
-        let out = folder.path().join(out);
-        let mut command = program::train(&written(&folder, &text), &out);
+        let out = folder.path(out);
+        let mut command = program::train(&folder.write("run.toml", &text), &out);
         let output = command.arg("--overwrite").output().expect("a process");
         (output.status.success(), String::from_utf8(output.stderr).expect("text"), out)
     };
@@ -298,7 +298,7 @@ fn unscored_positions_are_skipped() {
 /// If held-out positions exceed memory, the games with the smallest hashes stay.
 #[test]
 fn some_held_out_games_are_kept() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let plan = |path: &Path| ReadPlan {
         split: Split { share: 0.9, seed: 0 },
         test: TestShare(0.0),
@@ -308,7 +308,7 @@ fn some_held_out_games_are_kept() {
         collect_samples(&plan(Path::new(GAMES)), Some(Subset::Validation), &|_| {}).expect("games");
     let mut files = Vec::new();
     while files.len() * all.len() < 3 * HeldOut::MAX_POSITIONS {
-        let path = folder.path().join(format!("{}.vf", files.len()));
+        let path = folder.path(format!("{}.vf", files.len()));
         fs::copy(GAMES, &path).expect("a file");
         files.push(path);
     }
@@ -326,7 +326,7 @@ fn validated_by(path: &Path) -> String {
 }
 
 /// Writes the validation games, and the others, to files.
-fn cut(folder: &TempDir, games: &[Vec<u8>], path: &Path) -> [PathBuf; 2] {
+fn cut(folder: &Workdir, games: &[Vec<u8>], path: &Path) -> [PathBuf; 2] {
     let pairs = games.iter().cloned().zip(subsets(path, &plan(path)));
     let (validation, rest): (Vec<_>, Vec<_>) = pairs.partition(|it| it.1 == Subset::Validation);
     [("validation.vf", validation), ("rest.vf", rest)].map(|(name, games)| {
@@ -337,7 +337,7 @@ fn cut(folder: &TempDir, games: &[Vec<u8>], path: &Path) -> [PathBuf; 2] {
 
 #[test]
 fn own_files_validate_like_drawn_games() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let games = games(400);
     let whole = write(&folder, "games.vf", &games);
     let [validation, rest] = cut(&folder, &games, &whole);
@@ -368,13 +368,13 @@ fn own_files_validate_like_drawn_games() {
 
 #[test]
 fn validation_games_are_not_trained_on() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let games = games(120);
     let data = write(&folder, "data.vf", &games[..100]);
     let text = CONFIG.replace("GAMES", &data.to_string_lossy()).replace("300000", "3000");
-    let path = written(&folder, &text);
+    let path = folder.write("run.toml", &text);
     let run = |validation: &Path| {
-        let mut command = program::train(&path, &folder.path().join("out"));
+        let mut command = program::train(&path, &folder.path("out"));
         command.args(["--overwrite", "--set", "data.test=1", "--set", &validated_by(validation)]);
         command
     };

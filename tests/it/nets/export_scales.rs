@@ -41,9 +41,9 @@ fn largest_scales_are_safe() {
 
 #[test]
 fn scales_are_chosen_and_matched() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let [usual, finest, loud, same] =
-        ["usual.bin", "finest.bin", "loud.bin", "same.bin"].map(|name| folder.path().join(name));
+        ["usual.bin", "finest.bin", "loud.bin", "same.bin"].map(|name| folder.path(name));
     said(&mut export(&[NET, "--data", DATA, "--scale", "400"], &usual));
     let best = [NET, "--data", DATA, "--scale", "400", "--largest-scales"];
     said(&mut export(&best, &finest));
@@ -64,8 +64,8 @@ fn scales_are_chosen_and_matched() {
 
 #[test]
 fn code_overwrites_no_net() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
+    let folder = Workdir::empty();
+    let path = |name: &str| folder.path(name);
     for ending in ["bin", "json", "safetensors"] {
         let from = Path::new("nets/quickstart-32").with_extension(ending);
         fs::copy(from, path("net.bin").with_extension(ending)).unwrap();
@@ -74,7 +74,7 @@ fn code_overwrites_no_net() {
     let args = |language| [net.to_str().unwrap(), "--snippet", language, "--overwrite"];
     for own in ["net.bin", "net.json", "net.safetensors"] {
         let before = fs::read(path(own)).unwrap();
-        let around = folder.path().join("..").join(folder.path().file_name().unwrap()).join(own);
+        let around = folder.path("..").join(folder.root_path().file_name().unwrap()).join(own);
         complaint(&mut export(&args("c"), &around));
         assert_eq!(fs::read(path(own)).unwrap(), before);
     }
@@ -88,26 +88,26 @@ fn code_overwrites_no_net() {
 
 #[test]
 fn unfit_options_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let net = folder.path().join("net.bin");
+    let folder = Workdir::empty();
+    let net = folder.path("net.bin");
     complaint(&mut export(&[NET, "--licence", " "], &net));
     if cfg!(target_os = "linux") {
         complaint(&mut export(&[NET], Path::new("/proc/x.bin")));
     }
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(folder.names().len(), 0);
 }
 
 #[test]
 fn manifest_is_read_with_its_net() {
-    let folder = tempfile::tempdir().unwrap();
-    let [net, again] = ["net.bin", "again.bin"].map(|name| folder.path().join(name));
+    let folder = Workdir::empty();
+    let [net, again] = ["net.bin", "again.bin"].map(|name| folder.path(name));
     said(&mut export(&[NET, "--scale", "700", "--qa", "181"], &net));
     said(&mut export(&[net.to_str().unwrap()], &again));
     assert_eq!(fs::read(&net).unwrap(), fs::read(&again).unwrap());
     assert_eq!(manifest(&net)["scales"], manifest(&again)["scales"]);
-    let other = folder.path().join("other.bin");
+    let other = folder.path("other.bin");
     // A few positions fit no scale.
-    let few = folder.path().join("few.txt");
+    let few = folder.path("few.txt");
     let line = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0]\n8/8/8/4k3/8/8/4P3/4K3 b - - 0 1 [0.5]\n";
     fs::write(&few, line).unwrap();
     said(&mut export(&[NET, "--data", few.to_str().unwrap()], &other));

@@ -248,8 +248,8 @@ fn foreign_nets_match_their_goldens() {
 fn akimbo_agrees() {
     let path = Path::new("../shared/data/nets/akimbo-512x8.bin");
     let Some(_) = engine_net("akimbo-512x8.bin") else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let copy = folder.path().join("akimbo.bin");
+    let folder = Workdir::empty();
+    let copy = folder.path("akimbo.bin");
     fs::copy(path, &copy).unwrap();
     let text =
         "inputs = \"perspective\"\nhidden = 512\nactivation = \"crelu\"\noutput_buckets = 8\n";
@@ -261,7 +261,7 @@ fn akimbo_agrees() {
         assert_eq!(net.evaluate(&position), cp, "{position:?}");
     }
     prove(&net).unwrap();
-    let again = folder.path().join("again.bin");
+    let again = folder.path("again.bin");
     said(nnuance().arg("export").arg(&copy).arg("-o").arg(&again));
     assert!(fs::read(&again).unwrap() == fs::read(path).unwrap());
     assert!(export::verify_net(&again).unwrap().iter().all(|check| check.passed));
@@ -269,8 +269,8 @@ fn akimbo_agrees() {
 
 #[test]
 fn wrong_descriptions_name_the_key() {
-    let folder = tempfile::tempdir().unwrap();
-    let net = folder.path().join("net.bin");
+    let folder = Workdir::empty();
+    let net = folder.path("net.bin");
     fs::copy("tests/it/fixtures/nets/buckets.bin", &net).unwrap();
     let right = fs::read_to_string("tests/it/fixtures/nets/buckets.toml").unwrap();
     let position = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
@@ -372,25 +372,9 @@ fn factorised_and_merged_nets_are_equal() {
 
 #[test]
 fn deep_run_from_config_to_comparison() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
-    let config = "\
-version = 3
-data = { files = ['data/selfplay-sf15.vf'], limit = 30000 }
-schedule = { epochs = 1, learning_rate = 0.001 }
-[net]
-inputs = 'perspective'
-start_size = 1.0
-king_buckets = [0, 0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]
-factorised = true
-hidden = 16
-activation = 'crelu'
-pairwise = true
-output_buckets = 4
-skip = true
-head = [{ size = 4, activation = 'dual' }, { size = 1 }]
-";
-    fs::write(at("deep.toml"), config).unwrap();
+    let folder = Workdir::empty();
+    let at = |name: &str| folder.path(name).to_str().unwrap().to_string();
+    fs::copy("tests/it/fixtures/configs/deep.toml", at("deep.toml")).unwrap();
     let nnuance = |args: &[&str]| said(nnuance().args(args))[0].clone();
     let run = at("run");
     nnuance(&["train", &at("deep.toml"), "--out", &run]);

@@ -133,11 +133,11 @@ fn kings_that_can_meet_keep_two_planes() {
 
 #[test]
 fn export_merges_and_verifies() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let net = nets().swap_remove(0);
     let bytes = set_nets::weights(&net, 5).to_bytes(&facts(&net, Scales::default()), &[]).unwrap();
-    fs::write(folder.path().join("x.safetensors"), bytes).unwrap();
-    let run = |words: &str| said(&mut in_folder(folder.path(), words));
+    folder.write("x.safetensors", bytes);
+    let run = |words: &str| said(&mut folder.command(words));
     run("export x.safetensors -o two.bin --force");
     let [table, _] = run("export x.safetensors -o one.bin --merge-kings --force");
     assert!(table.contains("704x10hm"), "{table}");
@@ -145,10 +145,8 @@ fn export_merges_and_verifies() {
     run("verify one.bin");
     // Once on one plane, kings stay there.
     run("export one.bin -o again.bin --force");
-    let file = |name: &str| fs::read(folder.path().join(name)).unwrap();
-    assert_eq!(file("one.bin"), file("again.bin"));
-    let [two, one] =
-        ["two.bin", "one.bin"].map(|name| load_net(&folder.path().join(name)).unwrap());
+    assert_eq!(folder.bytes("one.bin"), folder.bytes("again.bin"));
+    let [two, one] = ["two.bin", "one.bin"].map(|name| load_net(&folder.path(name)).unwrap());
     for game in &GAMES[..30] {
         for position in &game.positions {
             assert_eq!(one.net.evaluate(position), two.net.evaluate(position));
@@ -163,7 +161,7 @@ fn export_merges_and_verifies() {
         }
     }
     // The floats hold no more rows, and evaluate as before.
-    let floats = import_weights(&file("one.safetensors"), &Hints::default()).unwrap();
+    let floats = import_weights(&folder.bytes("one.safetensors"), &Hints::default()).unwrap();
     let before = set_nets::weights(&net, 5);
     let [after, before] = [(&floats.weights, &floats.architecture), (&before, &net)]
         .map(|(weights, net)| Float::new(weights, net).unwrap());
@@ -175,11 +173,11 @@ fn export_merges_and_verifies() {
 /// Training starts from one plane as from two.
 #[test]
 fn training_starts_from_merged_kings() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let net = nets().swap_remove(0);
     let bytes = set_nets::weights(&net, 5).to_bytes(&facts(&net, Scales::default()), &[]).unwrap();
-    fs::write(folder.path().join("x.safetensors"), bytes).unwrap();
-    let run = |words: &str| said(&mut in_folder(folder.path(), words));
+    folder.write("x.safetensors", bytes);
+    let run = |words: &str| said(&mut folder.command(words));
     let losses = [("two", ""), ("one", " --merge-kings")].map(|(name, option)| {
         run(&format!("export x.safetensors -o {name}.bin --force{option}"));
         let config = format!(
@@ -190,9 +188,9 @@ fn training_starts_from_merged_kings() {
             env!("CARGO_MANIFEST_DIR"),
             net.hidden
         );
-        fs::write(folder.path().join(format!("{name}.toml")), config).unwrap();
+        folder.write(format!("{name}.toml"), config);
         run(&format!("train {name}.toml --out {name}"));
-        let log = fs::read_to_string(folder.path().join(name).join("log.csv")).unwrap();
+        let log = fs::read_to_string(folder.path(name).join("log.csv")).unwrap();
         // The validation loss before the first step.
         log.lines().nth(1).unwrap().split(',').nth(3).unwrap().to_string()
     });

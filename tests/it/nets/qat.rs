@@ -63,9 +63,9 @@ fn gradients_of_rounded_weights_step_the_weights() {
         ..golden::settings(5, false)
     };
     for compute in [Compute::Plain, fastest()] {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = Workdir::empty();
         let device = Device::flex();
-        let job = golden::training(&net, (compute, &device), &settings, folder.path());
+        let job = golden::training(&net, (compute, &device), &settings, folder.root_path());
         let start = Checkpoint { weights: weights.clone(), ..Checkpoint::default() };
         let batches = std::iter::repeat_with(|| Ok::<_, TrainError>(batch.clone()));
         let (_, end) = train::train_model(&job, start, batches, &SilentProgress).unwrap();

@@ -14,8 +14,8 @@ const VALUES: &str = include_str!("../fixtures/stockfish/15.1.txt");
 /// The net of 15.1, as `export_net` of Debian's program writes it.
 static NET: LazyLock<Option<Vec<u8>>> = LazyLock::new(|| {
     let engine = need::engine("stockfish")?;
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("exported.nnue");
+    let folder = Workdir::empty();
+    let path = folder.path("exported.nnue");
     let commands = format!("export_net {}\nquit\n", path.display());
     let output = feed_command(&mut Command::new(engine), commands.as_bytes());
     assert!(output.status.success());

@@ -8,8 +8,8 @@ use crate::support::kit::*;
 
 #[test]
 fn labels_for_any_number_of_engines() {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, samples) = positions_in(folder.path(), 700);
+    let folder = Workdir::empty();
+    let (input, samples) = positions_in(folder.root_path(), 700);
     let expected = all_labelled(&samples);
     let crew_of = |engines| crew(fake(&[]), engines);
     for engines in [1, 3] {
@@ -25,8 +25,8 @@ fn labels_for_any_number_of_engines() {
 
 #[test]
 fn skipped_positions_stay_in_games() {
-    let folder = tempfile::tempdir().unwrap();
-    let (whole, samples) = games_in(folder.path(), 6000);
+    let folder = Workdir::empty();
+    let (whole, samples) = games_in(folder.root_path(), 6000);
     // Every 17th position or so fails.
     let fails = |sample: &Sample| hash_of(&sample.position.to_chess().unwrap()).is_multiple_of(17);
     for (input, format, name) in
@@ -44,18 +44,18 @@ fn skipped_positions_stay_in_games() {
 
 #[test]
 fn parts_make_the_whole() {
-    let folder = tempfile::tempdir().unwrap();
-    let (lines, _) = positions_in(folder.path(), 101);
-    let (games, samples) = games_in(folder.path(), 6000);
+    let folder = Workdir::empty();
+    let (lines, _) = positions_in(folder.root_path(), 101);
+    let (games, samples) = games_in(folder.root_path(), 6000);
     for (input, format, total) in
         [(&lines, &text::FORMAT, 101), (&games, &viriformat::FORMAT, samples.len() as u64)]
     {
         let job = |name: &str, range| {
             let job = label_job(input, name, format, crew(fake(&[]), 2));
-            let output = folder.path().join(name);
+            let output = folder.path(name);
             label_positions(&PositionsJob { range, output, ..job.clone() }, &Quiet).unwrap();
-            let bytes = fs::read(folder.path().join(name)).unwrap();
-            fs::remove_file(folder.path().join(name)).unwrap();
+            let bytes = folder.bytes(name);
+            fs::remove_file(folder.path(name)).unwrap();
             bytes
         };
         let part = |part: &str| {
@@ -71,8 +71,8 @@ fn parts_make_the_whole() {
 /// Scores of positions without moves need no search, and a bound is no score.
 #[test]
 fn no_moves_and_bounds() {
-    let folder = tempfile::tempdir().unwrap();
-    let input = folder.path().join("in.txt");
+    let folder = Workdir::empty();
+    let input = folder.path("in.txt");
     let lines = "R5k1/5ppp/8/8/8/8/8/6K1 b - - 0 1 | 0 | 1.0\n\
                  7k/5Q2/6K1/8/8/8/8/8 b - - 0 1 | 0 | 0.5\n";
     fs::write(&input, lines).unwrap();
@@ -81,7 +81,7 @@ fn no_moves_and_bounds() {
     let scores: Vec<_> = read(&job.output).iter().map(|sample| sample.score.unwrap()).collect();
     assert_eq!(scores, [-32_000, 0]);
 
-    let (input, samples) = positions_in(folder.path(), 100);
+    let (input, samples) = positions_in(folder.root_path(), 100);
     let crew = crew(fake(&[("Bound", "5".into())]), 2);
     let job = label_job(&input, "bounds.txt", &text::FORMAT, crew);
     let report = label_positions(&job, &Quiet).unwrap();
@@ -96,8 +96,8 @@ fn no_moves_and_bounds() {
 
 #[test]
 fn failure_spoils_one_position() {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, samples) = positions_in(folder.path(), 120);
+    let folder = Workdir::empty();
+    let (input, samples) = positions_in(folder.root_path(), 120);
     let is_bad = |sample: &&Sample| {
         let chess = sample.position.to_chess().unwrap();
         !chess.legal_moves().is_empty() && hash_of(&chess).is_multiple_of(17)
@@ -130,9 +130,9 @@ fn failure_spoils_one_position() {
 
 #[test]
 fn failure_once_is_tried_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, samples) = positions_in(folder.path(), 120);
-    let once = folder.path().join("once");
+    let folder = Workdir::empty();
+    let (input, samples) = positions_in(folder.root_path(), 120);
+    let once = folder.path("once");
     fs::create_dir(&once).unwrap();
     let options = [("Crash", "17".to_string()), ("Once", once.display().to_string())];
     let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&options), 2));
@@ -144,8 +144,8 @@ fn failure_once_is_tried_again() {
 
 #[test]
 fn constant_failure_ends_the_job() {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, samples) = positions_in(folder.path(), 120);
+    let folder = Workdir::empty();
+    let (input, samples) = positions_in(folder.root_path(), 120);
     let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&[]), 1));
     label_positions(&job, &StopAfter::new(40)).unwrap();
     let journal = path_of(&job.output);
@@ -172,8 +172,8 @@ fn constant_failure_ends_the_job() {
 /// An engine that stops after a few nodes, or that does not stop, keeps no limit in nodes.
 #[test]
 fn ignored_node_limits_end_the_job() {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, samples) = positions_in(folder.path(), 40);
+    let folder = Workdir::empty();
+    let (input, samples) = positions_in(folder.root_path(), 40);
     let labels = |option: &str, limit| {
         let engine = EngineSettings { patience_ms: 700, ..fake(&[(option, "1".into())]) };
         let job = label_job(&input, "out.txt", &text::FORMAT, crew(engine, 2));
@@ -208,8 +208,8 @@ fn ignored_node_limits_end_the_job() {
 
 #[test]
 fn books_of_engines_are_off_unless_asked_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, samples) = positions_in(folder.path(), 20);
+    let folder = Workdir::empty();
+    let (input, samples) = positions_in(folder.root_path(), 20);
     let label = |options: &[(&str, String)], name: &str| {
         let job = label_job(&input, name, &text::FORMAT, crew(fake(options), 1));
         label_positions(&job, &Quiet).unwrap();

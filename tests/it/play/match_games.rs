@@ -72,8 +72,8 @@ fn written_games_are_read_back() {
 
 #[test]
 fn games_are_results_and_data() {
-    let folder = tempfile::tempdir().unwrap();
-    let pgn = folder.path().join("match.pgn");
+    let folder = Workdir::empty();
+    let pgn = folder.path("match.pgn");
     let arguments = [NET, "material", "--pairs", "8", "--nodes", "60", "--json"];
     let summary = json(&mut command(&arguments, &pgn));
     let read = played::read_matches(std::slice::from_ref(&pgn)).unwrap();
@@ -97,7 +97,7 @@ fn games_are_results_and_data() {
     assert_eq!(fs::read_to_string(&pgn).unwrap(), text);
     said(command(&arguments, &pgn).args(["--overwrite", "--seed", "2"]));
     assert_ne!(fs::read_to_string(&pgn).unwrap(), text);
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(folder.names().len(), 1);
 }
 
 /// Runs a match, kills it again and again until it ends by itself; standard output, and the kills.
@@ -125,21 +125,21 @@ fn killed_and_resumed() {
         &[NET, "material", TERMS, "--pairs", "20", "--nodes", "150"],
         &[NET, TERMS, "--sprt", "0,60", "--pairs", "400", "--nodes", "150"],
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let [whole, parts] = ["a.pgn", "b.pgn"].map(|name| folder.path().join(name));
+        let folder = Workdir::empty();
+        let [whole, parts] = ["a.pgn", "b.pgn"].map(|name| folder.path(name));
         let [once, _] = said(&mut command(arguments, &whole));
         let (last, kills) = killed(arguments, &parts);
         assert!(last == once && kills > 0, "{arguments:?}: {kills} {last}");
         assert!(fs::read(&whole).unwrap() == fs::read(&parts).unwrap(), "{arguments:?}");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        assert_eq!(folder.names().len(), 2);
     }
 }
 
 /// A kill may come when all is done but the end of the program.
 #[test]
 fn a_complete_match_prints_its_result_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let pgn = folder.path().join("match.pgn");
+    let folder = Workdir::empty();
+    let pgn = folder.path("match.pgn");
     for (name, arguments) in [
         ("two.pgn", &[NET, "material", "--pairs", "5", "--nodes", "40"][..]),
         ("three.pgn", &[NET, "material", TERMS, "--pairs", "3", "--nodes", "40"]),
@@ -161,10 +161,10 @@ fn a_complete_match_prints_its_result_again() {
 
 #[test]
 fn parts_equal_the_whole() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let arguments = [NET, "material", TERMS, "--pairs", "5", "--nodes", "60", "--json"];
     let played = |part: &str| {
-        let pgn = folder.path().join(format!("{}.pgn", part.replace('/', "-")));
+        let pgn = folder.path(format!("{}.pgn", part.replace('/', "-")));
         let summary = json(command(&arguments, &pgn).args(["--part", part]));
         (pgn, summary)
     };
@@ -178,8 +178,8 @@ fn parts_equal_the_whole() {
 
 #[test]
 fn only_the_same_match_is_resumed() {
-    let folder = tempfile::tempdir().unwrap();
-    let pgn = folder.path().join("match.pgn");
+    let folder = Workdir::empty();
+    let pgn = folder.path("match.pgn");
     let arguments = [NET, "material", "--pairs", "4000", "--nodes", "60"];
     let mut child = command(&arguments, &pgn).stdout(Stdio::null()).spawn().unwrap();
     let journal = path_of(&pgn);
@@ -221,9 +221,9 @@ fn same_match_for_any_threads() {
 #[test]
 fn programs_take_part_and_clocks_run() {
     let fake = std::env::current_exe().unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     // Programs in a match take no arguments, but a script can add them.
-    let script = folder.path().join("fake");
+    let script = folder.path("fake");
     let words = crate::support::fake_engine::FAKE.join(" ");
     fs::write(&script, format!("#!/bin/sh\nexec '{}' {words}\n", fake.display())).unwrap();
     #[cfg(unix)]
@@ -250,8 +250,8 @@ const QUEEN_UP: &str = "rnb1kbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1
 
 #[test]
 fn finished_positions_of_a_book_are_left_out() {
-    let folder = tempfile::tempdir().unwrap();
-    let [book, pgn] = ["book.epd", "match.pgn"].map(|name| folder.path().join(name));
+    let folder = Workdir::empty();
+    let [book, pgn] = ["book.epd", "match.pgn"].map(|name| folder.path(name));
     let kings = "8/8/4k3/8/8/4K3/8/8 w - - 0 1";
     let starts = ["e4", "d4", "c4"].map(|played| {
         let mut chess = Chess::default();
@@ -270,7 +270,7 @@ fn finished_positions_of_a_book_are_left_out() {
     assert!(remarks.contains("2 finished positions left out, the first"), "{remarks}");
     assert!(remarks.contains(MATE), "{remarks}");
     assert_eq!(fs::read_to_string(&pgn).unwrap().matches("[FEN ").count(), 6);
-    let mate = folder.path().join("mate.epd");
+    let mate = folder.path("mate.epd");
     fs::write(&mate, MATE).unwrap();
     let [none, random] = [&["--pairs", "1"][..], &["--random-plies", "2"]].map(|more| {
         complaint(nnuance().args(["match", NET, "material", "--book"]).arg(&mate).args(more))
@@ -284,8 +284,8 @@ fn finished_positions_of_a_book_are_left_out() {
 
 #[test]
 fn books_are_played_as_they_are() {
-    let folder = tempfile::tempdir().unwrap();
-    let [book, pgn] = ["book.epd", "match.pgn"].map(|name| folder.path().join(name));
+    let folder = Workdir::empty();
+    let [book, pgn] = ["book.epd", "match.pgn"].map(|name| folder.path(name));
     fs::write(&book, QUEEN_UP).unwrap();
     let arguments = [NET, "material", "--nodes", "20", "--pairs", "1"];
     let play = |more: &[&str]| {

@@ -207,8 +207,8 @@ fn bad_weights_are_named() {
 
 #[test]
 fn quickstart_net_values_pieces_in_order() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let page = folder.path().join("net.html");
+    let folder = Workdir::empty();
+    let page = folder.path("net.html");
     let command = || {
         let mut command = nnuance();
         command.args(["inspect", "nets/quickstart-32.bin", "--positions", "4000"]);

@@ -96,9 +96,9 @@ pub fn losses_of(
     plan.order.shuffle = false;
     plan.read.reading.scores = true;
     let settings = settings(10, bias_correction);
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = Workdir::empty();
     let device = backend.first_device().expect("it is there");
-    let job = training(net, (compute, &device), &settings, folder.path());
+    let job = training(net, (compute, &device), &settings, folder.root_path());
     let start = Checkpoint { weights, ..Checkpoint::default() };
     let losses = Losses::default();
     train::train_model(&job, start, Stream::new(plan, Encoder::for_net(net), 0), &losses)

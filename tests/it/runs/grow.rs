@@ -125,9 +125,9 @@ schedule = { epochs = 4, batch = 1024, learning_rate = 0.005, validations = 2 }
 /// A run begins with the final loss of the smaller net.
 #[test]
 fn run_continues_with_a_larger_net() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let at = |name: &str| folder.path().join(name);
-    let config = program::written(&folder, CONFIG);
+    let folder = Workdir::empty();
+    let at = |name: &str| folder.path(name);
+    let config = folder.write("run.toml", CONFIG);
     let train = |out: &str, set: &[&str]| {
         let mut command = program::train(&config, &at(out));
         command.args(set.iter().flat_map(|set| ["--set", set]));

@@ -102,11 +102,11 @@ const STEPS: &str = "[schedule]\nepochs = 11\nbatch = 700\nlearning_rate = 0.01\
 
 #[test]
 fn round_equals_a_run_on_leaves() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let text = config(TERMS, 1.0, DIRECT).replace("epochs = 6", "epochs = 1");
     let text = text.replace("held_out = 0.2", "held_out = 0");
-    let out = folder.path().join("quiet");
-    said(&mut train(&written(&folder, &text), &out));
+    let out = folder.path("quiet");
+    said(&mut train(&folder.write("run.toml", &text), &out));
     let (_, recipe) = recipe::open_checkpoint(&out.join("last.safetensors")).unwrap();
     let round = checkpoint(&out, "round.safetensors");
     assert_eq!(round.state.step, 0);
@@ -128,13 +128,13 @@ fn round_equals_a_run_on_leaves() {
         let Sample { position, result, score, .. } = of_white;
         format!("{} | {} | {result:.1}\n", position.to_fen(), score.unwrap())
     };
-    let file = folder.path().join("quiet.txt");
+    let file = folder.path("quiet.txt");
     fs::write(&file, quiet.iter().map(line).collect::<String>()).unwrap();
 
     let given = text.replace("learn = \"quiescence\"", "");
     let given = given.replace(POSITIONS, file.to_str().unwrap());
-    let other = folder.path().join("given");
-    said(&mut train(&written(&folder, &given), &other));
+    let other = folder.path("given");
+    said(&mut train(&folder.write("run.toml", &given), &other));
     let weights = |out: &Path| checkpoint(out, "last.safetensors").weights;
     assert!(weights(&out) == weights(&other));
 }

@@ -243,8 +243,8 @@ fn kinds() -> Vec<(&'static str, String)> {
 #[test]
 fn ranks_equal_one_process() {
     for (name, text) in kinds() {
-        let folder = tempfile::tempdir().unwrap();
-        let out = |name: &str| -> PathBuf { folder.path().join(name) };
+        let folder = Workdir::empty();
+        let out = |name: &str| -> PathBuf { folder.path(name) };
         train(&text, &out("1"), 1, None);
         let checkpoint = program::checkpoint(&out("1"), "last.safetensors");
         assert!(checkpoint.state.step >= 2);
@@ -267,8 +267,8 @@ fn ranks_equal_one_process() {
 #[test]
 fn resumed_with_other_ranks() {
     for (name, text) in kinds().into_iter().filter(|(name, _)| !name.contains("terms")) {
-        let folder = tempfile::tempdir().unwrap();
-        let out = |name: &str| -> PathBuf { folder.path().join(name) };
+        let folder = Workdir::empty();
+        let out = |name: &str| -> PathBuf { folder.path(name) };
         train(&text, &out("1"), 1, None);
         train(&text, &out("many"), 4, Some((2, 20)));
         for (size, stopper) in [(3, Some((0, 45))), (1, Some((0, 60))), (2, None)] {

@@ -40,7 +40,7 @@ const SECOND: [&str; 10] = [
 
 /// `nnuance train` in a folder, with these keys.
 fn train(folder: &Workdir, out: &str, sets: &[&str]) -> Command {
-    let mut command = in_folder(&folder.path(""), &format!("train run.toml --out {out}"));
+    let mut command = folder.command(&format!("train run.toml --out {out}"));
     command.args(sets.iter().flat_map(|set| ["--set", set]));
     command
 }
@@ -116,11 +116,10 @@ fn kills_at_boundaries_change_nothing() {
         if !work.path("run/last.safetensors").exists() {
             let said = complaint(&mut train(&work, "run", &[]));
             assert!(said.contains("--resume"), "{file}: {said}");
-            let mut longer =
-                in_folder(&work.path(""), "train --resume run --set schedule.epochs=9");
+            let mut longer = work.command("train --resume run --set schedule.epochs=9");
             assert!(complaint(&mut longer).contains("has not begun"), "{file}");
         }
-        said(&mut in_folder(&work.path(""), "train --resume run"));
+        said(&mut work.command("train --resume run"));
         require_same(&whole, &left_behind(&work.path("run"), vec![]), file);
     }
     // Overwritten, nothing of the old run is left.
@@ -156,7 +155,7 @@ fn held_out_games_stay_held_out() {
     // What a comparison finds: test games of both, and no doubt.
     let work = Workdir::new(&config(STAGES).replace("KEYS", ""));
     said(&mut train(&work, "run", &[]));
-    let compared = json(&mut in_folder(&work.path(""), "compare material run --json"));
+    let compared = json(&mut work.command("compare material run --json"));
     assert!(!compared.to_string().contains("other games"), "{compared}");
 }
 
@@ -210,14 +209,14 @@ fn other_states_are_refused() {
 fn sweep_has_stages() {
     let work = Workdir::new(&config(STAGES).replace("KEYS", ""));
     let over = "sweep run.toml --out out --over stage.1.target.wdl=0.1,0.9 --json";
-    let first = json(&mut in_folder(&work.path(""), over));
+    let first = json(&mut work.command(over));
     let log = work.bytes("out/1.target.wdl-0.1-seed-5/stage-1/log.csv");
-    assert_eq!(json(&mut in_folder(&work.path(""), over)), first);
+    assert_eq!(json(&mut work.command(over)), first);
     assert!(work.bytes("out/1.target.wdl-0.1-seed-5/stage-1/log.csv") == log);
     for key in ["stage.2.data.limit=1,2", "stage.9.target.wdl=0,1"] {
-        complaint(&mut in_folder(&work.path(""), &format!("sweep run.toml --out no --over {key}")));
+        complaint(&mut work.command(&format!("sweep run.toml --out no --over {key}")));
     }
     // Another config in an earlier stage is another run.
     let other = format!("{over} --set stage.1.schedule.positions=1");
-    assert!(complaint(&mut in_folder(&work.path(""), &other)).contains("another config"));
+    assert!(complaint(&mut work.command(&other)).contains("another config"));
 }

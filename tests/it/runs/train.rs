@@ -2,27 +2,7 @@
 
 use crate::support::kit::*;
 
-const CONFIG: &str = r#"
-version = 3
-seed = 5
-[data]
-files = ["data/selfplay_sf151_scored.txt"]
-window = 8192
-[net]
-inputs = "perspective"
-mirror = false
-start_size = 1.0
-hidden = 8
-[target]
-wdl = { shape = "linear", from = 0.0, to = 0.5 }
-[schedule]
-positions = 400000
-batch = 1024
-learning_rate = { shape = "cosine", from = 0.01, to = 0.0001 }
-validations = 12
-checkpoints = 20
-keep_every = "15k positions"
-"#;
+const CONFIG: &str = include_str!("../fixtures/configs/stream.toml");
 
 #[test]
 fn resuming_needs_the_best_weights() {

@@ -8,16 +8,16 @@ use crate::support::kit::*;
 const LINES: &str = "data/selfplay_sf151_quiet.epd";
 
 struct Engine {
-    folder: TempDir,
+    folder: Workdir,
     list: PathBuf,
     trace: PathBuf,
 }
 
 impl Engine {
     fn new() -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let program = compiled(folder.path(), &fs::read_to_string(ENGINE).unwrap(), &[])?;
-        let [list, trace] = ["terms.txt", "positions.trace"].map(|name| folder.path().join(name));
+        let folder = Workdir::empty();
+        let program = compiled(folder.root_path(), &fs::read_to_string(ENGINE).unwrap(), &[])?;
+        let [list, trace] = ["terms.txt", "positions.trace"].map(|name| folder.path(name));
         fs::write(&list, printed(&program, "--terms", LINES.as_ref())).unwrap();
         fs::write(&trace, printed(&program, "--trace", LINES.as_ref())).unwrap();
         Some(Self { folder, list, trace })
@@ -34,7 +34,7 @@ impl Engine {
             0 => format!("{line}\n"),
             i => format!("{}\n", change(i, line)),
         });
-        let path = self.folder.path().join(name);
+        let path = self.folder.path(name);
         fs::write(&path, lines.collect::<String>()).unwrap();
         path
     }
@@ -64,7 +64,7 @@ fn engine_values(engine: &Engine, weights: &HceWeights, samples: &[Sample]) -> V
     let source = [before, &tuned, behind].concat();
     let source =
         source.replace("#define TEMPO 12\n", &format!("#define TEMPO ({:?})\n", weights.tempo));
-    let folder = engine.folder.path().join("tuned");
+    let folder = engine.folder.path("tuned");
     fs::create_dir(&folder).unwrap();
     let values = printed(&compiled(&folder, &source, &[]).unwrap(), "--eval", LINES.as_ref());
     let values = String::from_utf8(values).unwrap();

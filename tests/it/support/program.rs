@@ -11,12 +11,6 @@ pub fn nnuance() -> Command {
     Command::new(env!("CARGO_BIN_EXE_nnuance"))
 }
 
-pub fn written(folder: &TempDir, text: &str) -> String {
-    let path = folder.path().join("run.toml");
-    fs::write(&path, text).unwrap();
-    path.to_string_lossy().into_owned()
-}
-
 /// The program in a folder, with words between blanks.
 pub fn in_folder(folder: &Path, words: &str) -> Command {
     let mut command = nnuance();
@@ -85,22 +79,22 @@ pub fn train(config: &str, out: &Path) -> Command {
 
 /// Standard error of a config that is refused before anything is written.
 pub fn refused(text: &str) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let (config, out) = (written(&folder, text), folder.path().join("out"));
+    let folder = Workdir::new(text);
+    let (config, out) = (folder.name("run.toml"), folder.path("out"));
     let said = complaint(&mut train(&config, &out));
     assert!(!out.exists(), "a folder is left behind: {said}");
     said
 }
 
 pub struct Run {
-    _folder: TempDir,
+    _folder: Workdir,
     pub out: PathBuf,
 }
 
 impl Run {
     pub fn new(text: &str, threads: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let (config, out) = (written(&folder, text), folder.path().join("out"));
+        let folder = Workdir::new(text);
+        let (config, out) = (folder.name("run.toml"), folder.path("out"));
         said(train(&config, &out).args(["--threads", threads]));
         Self { _folder: folder, out }
     }
@@ -128,7 +122,7 @@ impl Workdir {
 
     pub fn new(config: &str) -> Self {
         let work = Self::empty();
-        written(&work.0, config);
+        work.write("run.toml", config);
         work
     }
 
@@ -140,17 +134,26 @@ impl Workdir {
         crate::formats::registry::read(self.path(name)).unwrap()
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub fn root_path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The program in the folder, with words between blanks.
+    pub fn command(&self, words: &str) -> Command {
+        in_folder(self.root_path(), words)
+    }
+
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.0.path().join(name)
     }
 
-    pub fn name(&self, name: &str) -> String {
+    pub fn name(&self, name: impl AsRef<Path>) -> String {
         self.path(name).to_string_lossy().into_owned()
     }
 
     /// Writes a file; its whole name.
-    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
-        fs::write(self.path(name), bytes).unwrap();
+    pub fn write(&self, name: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> String {
+        fs::write(self.path(&name), bytes).unwrap();
         self.name(name)
     }
 
@@ -160,11 +163,12 @@ impl Workdir {
         self.name(name)
     }
 
-    pub fn bytes(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.path(name)).expect(name)
+    pub fn bytes(&self, name: impl AsRef<Path>) -> Vec<u8> {
+        let path = self.path(name);
+        fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    pub fn text(&self, name: &str) -> String {
+    pub fn text(&self, name: impl AsRef<Path>) -> String {
         String::from_utf8(self.bytes(name)).unwrap()
     }
 
@@ -230,15 +234,14 @@ pub fn assert_same_bits(one: &Path, other: &Path, what: &str) {
 /// Kills runs at random moments, often several times each, and resumes them with other numbers of
 /// threads. Each must end with the bits of a run that was not killed.
 pub fn killed_and_resumed(text: &str, runs: usize) {
-    let folder = tempfile::tempdir().unwrap();
-    let config = written(&folder, text);
-    let untouched = folder.path().join("untouched");
+    let folder = Workdir::new(text);
+    let (config, untouched) = (folder.name("run.toml"), folder.path("untouched"));
     let start = Instant::now();
     said(train(&config, &untouched).args(["--threads", "2"]));
     let length = start.elapsed();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(text.len() as u64);
     for run in 0..runs {
-        let out = folder.path().join(format!("killed-{run}"));
+        let out = folder.path(format!("killed-{run}"));
         let begun = || out.join("last.safetensors").exists();
         let command = |threads: usize| {
             let mut resume = nnuance();
