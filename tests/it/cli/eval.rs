@@ -63,8 +63,7 @@ fn centipawns(evaluation: &str, fens: &str) -> Vec<i64> {
 #[test]
 fn eval_and_compare_have_same_values() {
     let folder = Workdir::empty();
-    let path = |name: &str| folder.path(name).to_string_lossy().into_owned();
-    let [tables, sampled] = ["tables", "some.txt"].map(path);
+    let [tables, sampled] = ["tables", "some.txt"].map(|name| folder.name(name));
     let few = ["--set", "data.limit=20000", "--set", "schedule.epochs=1"];
     said(nnuance().args(["train", "configs/hce-pst.toml", "--out", &tables]).args(few));
     let sample = ["data", "sample", "data/selfplay-sf15.vf", "--share", "0.002", "-o", &sampled];
@@ -91,7 +90,7 @@ fn eval_and_compare_have_same_values() {
                 format!("{} | {white} | {}\n", parts[0], parts[2])
             })
             .collect();
-        let file = path("scored.txt");
+        let file = folder.name("scored.txt");
         fs::write(&file, scored).unwrap();
         let args = ["compare", "--all", "--json", "--data", &file, "--", evaluation, "score"];
         let json = json(nnuance().args(args));

@@ -65,25 +65,24 @@ fn scales_are_chosen_and_matched() {
 #[test]
 fn code_overwrites_no_net() {
     let folder = Workdir::empty();
-    let path = |name: &str| folder.path(name);
     for ending in ["bin", "json", "safetensors"] {
         let from = Path::new("nets/quickstart-32").with_extension(ending);
-        fs::copy(from, path("net.bin").with_extension(ending)).unwrap();
+        fs::copy(from, folder.path("net.bin").with_extension(ending)).unwrap();
     }
-    let net = path("net.bin");
+    let net = folder.path("net.bin");
     let args = |language| [net.to_str().unwrap(), "--snippet", language, "--overwrite"];
     for own in ["net.bin", "net.json", "net.safetensors"] {
-        let before = fs::read(path(own)).unwrap();
+        let before = folder.bytes(own);
         let around = folder.path("..").join(folder.root_path().file_name().unwrap()).join(own);
         complaint(&mut export(&args("c"), &around));
-        assert_eq!(fs::read(path(own)).unwrap(), before);
+        assert_eq!(folder.bytes(own), before);
     }
     for (language, head) in [("rust", "//!"), ("c", "/*")] {
-        said(&mut export(&args(language), &path("mine")));
-        assert!(fs::read_to_string(path("mine")).unwrap().starts_with(head));
+        said(&mut export(&args(language), &folder.path("mine")));
+        assert!(folder.text("mine").starts_with(head));
     }
-    complaint(&mut export(&args("c")[..3], &path("mine")));
-    complaint(&mut export(&args("pascal"), &path("other")));
+    complaint(&mut export(&args("c")[..3], &folder.path("mine")));
+    complaint(&mut export(&args("pascal"), &folder.path("other")));
 }
 
 #[test]

@@ -373,7 +373,7 @@ fn factorised_and_merged_nets_are_equal() {
 #[test]
 fn deep_run_from_config_to_comparison() {
     let folder = Workdir::empty();
-    let at = |name: &str| folder.path(name).to_str().unwrap().to_string();
+    let at = |name: &str| folder.name(name);
     fs::copy("tests/it/fixtures/configs/deep.toml", at("deep.toml")).unwrap();
     let nnuance = |args: &[&str]| said(nnuance().args(args))[0].clone();
     let run = at("run");

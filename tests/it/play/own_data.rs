@@ -12,19 +12,18 @@ fn data(folder: &Path, words: &str) -> Command {
 #[test]
 fn same_games_for_any_threads() {
     let folder = Workdir::empty();
-    let path = |name: &str| folder.path(name);
     let words = "selfplay --games 12 --soft-nodes 200 --seed 5 --engines";
     said(&mut data(folder.root_path(), &format!("{words} 1 -o one.vf")));
     said(&mut data(folder.root_path(), &format!("{words} 3 -o three.vf")));
-    let whole = fs::read(path("one.vf")).unwrap();
-    assert_eq!(fs::read(path("three.vf")).unwrap(), whole);
-    let samples = read(&path("one.vf"));
+    let whole = folder.bytes("one.vf");
+    assert_eq!(folder.bytes("three.vf"), whole);
+    let samples = read(&folder.path("one.vf"));
     assert!(samples.len() > 200 && samples.iter().all(|sample| sample.score.is_some()));
 
     // A kill leaves a journal with fewer games than there are bytes.
     let killed = || data(folder.root_path(), &format!("{words} 2 -o killed.vf"));
     let mut child = killed().spawn().unwrap();
-    while fs::metadata(path("killed.vf")).map_or(0, |it| it.len()) == 0 {
+    while fs::metadata(folder.path("killed.vf")).map_or(0, |it| it.len()) == 0 {
         if child.try_wait().unwrap().is_some() {
             break;
         }
@@ -32,10 +31,10 @@ fn same_games_for_any_threads() {
     }
     child.kill().ok();
     child.wait().unwrap();
-    if path("killed.vf.journal").exists() {
+    if folder.path("killed.vf.journal").exists() {
         said(&mut killed());
     }
-    assert_eq!(fs::read(path("killed.vf")).unwrap(), whole);
+    assert_eq!(folder.bytes("killed.vf"), whole);
 }
 
 #[test]

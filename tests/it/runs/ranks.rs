@@ -244,18 +244,18 @@ fn kinds() -> Vec<(&'static str, String)> {
 fn ranks_equal_one_process() {
     for (name, text) in kinds() {
         let folder = Workdir::empty();
-        let out = |name: &str| -> PathBuf { folder.path(name) };
-        train(&text, &out("1"), 1, None);
-        let checkpoint = program::checkpoint(&out("1"), "last.safetensors");
+        train(&text, &folder.path("1"), 1, None);
+        let checkpoint = program::checkpoint(&folder.path("1"), "last.safetensors");
         assert!(checkpoint.state.step >= 2);
         for size in [2, 3, 4] {
             // Pieces of terms are 4096 positions: two of 6000.
             if size > 2 && name == "all terms" {
                 continue;
             }
-            let [here, again] = [format!("{size}"), format!("{size}-again")].map(|it| out(&it));
+            let [here, again] =
+                [format!("{size}"), format!("{size}-again")].map(|it| folder.path(it));
             train(&text, &here, size, None);
-            let apart = apart(&out("1"), &here);
+            let apart = apart(&folder.path("1"), &here);
             println!("{name}, {size} ranks: losses are {apart:.1e} apart");
             assert!(apart < 1e-6, "{name}, {size} ranks: losses are {apart} apart");
             train(&text, &again, size, None);
@@ -268,13 +268,12 @@ fn ranks_equal_one_process() {
 fn resumed_with_other_ranks() {
     for (name, text) in kinds().into_iter().filter(|(name, _)| !name.contains("terms")) {
         let folder = Workdir::empty();
-        let out = |name: &str| -> PathBuf { folder.path(name) };
-        train(&text, &out("1"), 1, None);
-        train(&text, &out("many"), 4, Some((2, 20)));
+        train(&text, &folder.path("1"), 1, None);
+        train(&text, &folder.path("many"), 4, Some((2, 20)));
         for (size, stopper) in [(3, Some((0, 45))), (1, Some((0, 60))), (2, None)] {
-            train(&text, &out("many"), size, stopper);
+            train(&text, &folder.path("many"), size, stopper);
         }
-        let apart = apart(&out("1"), &out("many"));
+        let apart = apart(&folder.path("1"), &folder.path("many"));
         assert!(apart < 1e-6, "{name}: losses are {apart} apart");
     }
 }
