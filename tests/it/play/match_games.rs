@@ -6,6 +6,7 @@ use nnuance::run::played;
 use nnuance::score::Score;
 
 use crate::formats::registry as formats;
+use crate::support::fake_engine::FAKE;
 use crate::support::kit::*;
 
 const NET: &str = "nets/quickstart-32.bin";
@@ -220,28 +221,19 @@ fn same_match_for_any_threads() {
 /// The fake engine answers at once and badly; a program with this play loses.
 #[test]
 fn programs_take_part_and_clocks_run() {
-    let fake = std::env::current_exe().unwrap();
-    let folder = Workdir::empty();
-    // Programs in a match take no arguments, but a script can add them.
-    let script = folder.path("fake");
-    let words = crate::support::fake_engine::FAKE.join(" ");
-    fs::write(&script, format!("#!/bin/sh\nexec '{}' {words}\n", fake.display())).unwrap();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    let script = script.to_string_lossy().into_owned();
-    for pace in [&["--nodes", "60"][..], &["--time", "1+0.01"]] {
-        let summary =
-            summary(&[&["material", "--engine", &script, "--pairs", "4", "--json"], pace].concat());
-        assert_eq!(summary["players"][1], "fake", "{summary}");
+    let program = std::env::current_exe().unwrap();
+    let play = |more: &[&str]| {
+        let mut command = nnuance();
+        command.args(["match", "material", "--json"]).args(more).arg("--engine").arg(&program);
+        json(command.args(FAKE.map(|text| format!("--argument={text}"))))
+    };
+    for pace in [["--nodes", "60"], ["--time", "1+0.01"]] {
+        let summary = play(&[&["--pairs", "4"], &pace[..]].concat());
+        assert_eq!(summary["players"][1], program.file_name().unwrap().to_str().unwrap());
         assert_eq!((pairs(&summary), summary["forfeits"].as_u64()), (4, Some(0)));
     }
     // Sometimes it exits: it loses, and continues with the next game.
-    let summary = summary(&[
-        "material", "--engine", &script, "--option", "Crash=97", "--pairs", "6", "--json",
-    ]);
+    let summary = play(&["--option", "Crash=97", "--pairs", "6"]);
     assert!(pairs(&summary) == 6 && summary["forfeits"].as_u64() > Some(0), "{summary}");
 }
 
