@@ -53,7 +53,7 @@ fn unprovoked() -> impl Iterator<Item = &'static str> {
 fn cures_end_the_complaint() {
     let kit = kit_folder();
     let failed: Vec<String> =
-        cases().par_iter().filter_map(|case| case.failure(kit.path())).collect();
+        cases().par_iter().filter_map(|case| case.failure(kit.root_path())).collect();
     assert!(failed.is_empty(), "{} cures:\n{}", failed.len(), failed.join("\n"));
 }
 
@@ -257,9 +257,9 @@ fn names_remedy(text: &str) -> bool {
 }
 
 /// Files that the cases begin with.
-fn kit_folder() -> TempDir {
-    let kit = tempfile::tempdir().unwrap();
-    let folder = kit.path();
+fn kit_folder() -> Workdir {
+    let kit = Workdir::empty();
+    let folder = kit.root_path();
     for (from, to) in [
         ("data/selfplay_sf151_200games.pgn", "games.pgn"),
         ("data/selfplay_sf151_quiet.epd", "quiet.epd"),

@@ -34,15 +34,13 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<Sample>, ReadError> {
 }
 
 pub struct Scratch {
-    _folder: TempDir,
+    _folder: Workdir,
     pub path: PathBuf,
 }
 
 pub fn scratch(name: &str, bytes: &[u8]) -> Scratch {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join(name);
-    fs::write(&path, bytes).unwrap();
-    Scratch { _folder: folder, path }
+    let folder = Workdir::empty();
+    Scratch { path: folder.write(name, bytes).into(), _folder: folder }
 }
 
 pub fn read_bytes(bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
@@ -494,12 +492,12 @@ fn formats_keep_what_they_hold() {
 
 #[test]
 fn packed_formats() {
-    let (real, folder) = (real(), tempfile::tempdir().unwrap());
+    let (real, folder) = (real(), Workdir::empty());
     for format in writable() {
         let held = &held(format, &real)[..3000];
         let expected: Vec<_> = held.iter().map(|sample| kept(format, sample)).collect();
         for packed in ["", ".gz", ".zst"] {
-            let path = folder.path().join(format!("positions.{}{packed}", format.extensions[0]));
+            let path = folder.path(format!("positions.{}{packed}", format.extensions[0]));
             assert_eq!(format::write_all(&path, format, held).unwrap(), 3000);
             let back = read(&path).unwrap();
             // The last game is cut: it becomes another one.
@@ -541,8 +539,8 @@ fn blocks_are_deterministic() {
 
 #[test]
 fn unfit_samples_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("positions");
+    let folder = Workdir::empty();
+    let path = folder.path("positions");
     let sample = samples(&format!("{START} | 3 | 0.5"))[0];
     let scoreless = Sample { score: None, ..sample };
     let between = Sample { result: 0.3, ..sample };
@@ -567,7 +565,7 @@ fn unfit_samples_are_refused() {
     }
     let nothing = format::write_all(&path, &epd::FORMAT, []);
     assert!(matches!(nothing, Err(WriteError::Empty(_))));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "something was left behind");
+    assert!(folder.names().is_empty(), "something was left behind");
 }
 
 fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {

@@ -19,7 +19,7 @@ use crate::support::playouts::{GAMES, Game};
 use crate::support::random_nets::{Drawn, TWENTY};
 
 struct Program {
-    folder: TempDir,
+    folder: Workdir,
     about: String,
 }
 
@@ -50,8 +50,8 @@ impl Program {
     fn alone(language: Language, net: &Net, net_file: &str, golden: &[Golden]) -> Self {
         let program = Self::new(language, net);
         let code = write_snippet(language, net, [net_file, language.file_name()], golden).unwrap();
-        program.write(language.file_name(), &code);
-        fs::write(program.folder().join(net_file), net.to_bytes()).unwrap();
+        program.folder.write(language.file_name(), &code);
+        program.folder.write(net_file, net.to_bytes());
         program.compile(match language {
             Language::Rust => "rustc --edition 2024 -D warnings -O nnue.rs",
             Language::C => "gcc -std=c11 -O3 -DNNUE_TEST -DNNUE_EMBED -x c nnue.h -o nnue",
@@ -67,15 +67,15 @@ impl Program {
             let file = format!("{i}.bin");
             let code =
                 write_snippet(language, net, [&file, "nnue"], &golden_evaluations(net)).unwrap();
-            fs::write(program.folder().join(&file), net.to_bytes()).unwrap();
+            program.folder.write(&file, net.to_bytes());
             match language {
                 Language::C => {
-                    program.write("nnue.h", &code);
-                    program.write("main.c", HARNESS_C);
+                    program.folder.write("nnue.h", &code);
+                    program.folder.write("main.c", HARNESS_C);
                 }
                 Language::Rust => {
                     let code = code.replacen("\nfn main()", "\npub fn main()", 1);
-                    program.write(&format!("net{i}.rs"), &(code + HARNESS_RUST));
+                    program.folder.write(format!("net{i}.rs"), code + HARNESS_RUST);
                     writeln!(modules, "pub mod net{i};").unwrap();
                     writeln!(arms, "Some(\"{i}\") => net{i}::harness(),").unwrap();
                 }
@@ -86,7 +86,7 @@ impl Program {
                 "{modules}fn main() {{\nmatch std::env::args().nth(1).as_deref() {{\n{arms}\
                  _ => panic!(),\n}}\n}}\n"
             );
-            program.write("nnue.rs", &main);
+            program.folder.write("nnue.rs", &main);
         }
         program.compile(match (language, speed) {
             // Fast programs in Rust check for overflow, too.
@@ -106,12 +106,7 @@ impl Program {
     }
 
     fn new(language: Language, net: &Net) -> Self {
-        let folder = TempDir::new().unwrap();
-        Self { folder, about: format!("{language:?}, {}", net.architecture()) }
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.folder().join(name), text).unwrap();
+        Self { folder: Workdir::empty(), about: format!("{language:?}, {}", net.architecture()) }
     }
 
     /// Compiles without a warning; `-Wc++-compat` finds what C++ does not accept.
@@ -120,18 +115,15 @@ impl Program {
         let strict = if command.starts_with("gcc") { strict } else { "" };
         let words: Vec<&str> = command.split(' ').chain(strict.split_whitespace()).collect();
         let mut command = Command::new(words[0]);
-        let output = command.args(&words[1..]).current_dir(self.folder()).output().unwrap();
+        let output =
+            command.args(&words[1..]).current_dir(self.folder.root_path()).output().unwrap();
         let said = text(&output.stdout) + &text(&output.stderr);
         assert!(output.status.success() && said.is_empty(), "{}: {said}", self.about);
     }
 
-    fn folder(&self) -> &Path {
-        self.folder.path()
-    }
-
     fn run(&self, arguments: &[&str], input: &str) -> Output {
         let mut command = Command::new("./nnue");
-        feed_command(command.current_dir(self.folder()).args(arguments), input.as_bytes())
+        feed_command(command.current_dir(self.folder.root_path()).args(arguments), input.as_bytes())
     }
 
     fn selftest(&self, arguments: &[&str]) {
@@ -195,17 +187,17 @@ fn quickstart_agrees(language: Language) {
     }
     let net = &case[0].net;
     let program = Program::alone(language, net, "net.bin", &golden_evaluations(net));
-    let (folder, bytes) = (program.folder(), net.to_bytes());
-    fs::rename(folder.join("net.bin"), folder.join("elsewhere.bin")).unwrap();
+    let (folder, bytes) = (&program.folder, net.to_bytes());
+    fs::rename(folder.path("net.bin"), folder.path("elsewhere.bin")).unwrap();
     // From the program, and from the disk; without padding, a net is whole.
     program.selftest(&[]);
     program.selftest(&["elsewhere.bin"]);
-    fs::write(folder.join("bare.bin"), &bytes[..net.payload_bytes()]).unwrap();
+    folder.write("bare.bin", &bytes[..net.payload_bytes()]);
     program.selftest(&["bare.bin"]);
     for size in [0, 100, bytes.len() - 64, bytes.len() + 2, 100_000] {
         let mut wrong = bytes.clone();
         wrong.resize(size, 0);
-        fs::write(folder.join("wrong.bin"), &wrong).unwrap();
+        folder.write("wrong.bin", &wrong);
         program.failure(&["wrong.bin"]);
     }
     program.failure(&["absent.bin"]);
@@ -283,9 +275,9 @@ fn trees_have_the_same_sum_by_plain_code() {
         let program = Program::new(Language::C, &net);
         let code =
             write_snippet(Language::C, &net, ["net.bin", "nnue.h"], &golden_evaluations(&net));
-        program.write("nnue.h", &code.unwrap());
-        program.write("main.c", BENCHMARK_C);
-        fs::write(program.folder().join("net.bin"), net.to_bytes()).unwrap();
+        program.folder.write("nnue.h", code.unwrap());
+        program.folder.write("main.c", BENCHMARK_C);
+        program.folder.write("net.bin", net.to_bytes());
         program.compile("gcc -std=c11 -O3 -march=native main.c -o nnue");
         let output = program.run(&["net.bin"], &walk.lines);
         let said = text(&output.stdout);

@@ -1,20 +1,31 @@
 //! Positions scored by engines, and engines that fail.
 
-use nnuance::engine::{EngineError, EngineSettings, JobPart, Limit, PositionsJob, label_positions};
+use nnuance::engine::{
+    EngineError, EngineSettings, JobPart, JobReport, Limit, PositionsJob, label_positions,
+};
 use nnuance::format::{binpack, text, viriformat};
 
 use crate::support::fake_engine::*;
 use crate::support::kit::*;
+
+/// Scores positions; the report and what is written.
+fn label(
+    input: &Path,
+    (output, format): (&str, &'static Format),
+    engine: EngineSettings,
+) -> (JobReport, Vec<Sample>) {
+    let job = label_job(input, output, format, crew(engine, 2));
+    (label_positions(&job, &Quiet).unwrap(), read(&job.output))
+}
 
 #[test]
 fn labels_for_any_number_of_engines() {
     let folder = Workdir::empty();
     let (input, samples) = positions_in(folder.root_path(), 700);
     let expected = all_labelled(&samples);
-    let crew_of = |engines| crew(fake(&[]), engines);
     for engines in [1, 3] {
         let name = format!("out{engines}.txt");
-        let job = label_job(&input, &name, &text::FORMAT, crew_of(engines));
+        let job = label_job(&input, &name, &text::FORMAT, crew(fake(&[]), engines));
         let report = label_positions(&job, &Quiet).unwrap();
         assert_eq!((report.done, report.written), (700, 700));
         assert!(report.skipped.is_empty() && !report.stopped);
@@ -32,13 +43,10 @@ fn skipped_positions_stay_in_games() {
     for (input, format, name) in
         [(&whole, &viriformat::FORMAT, "1.vf"), (&whole, &binpack::FORMAT, "1.binpack")]
     {
-        let crew = crew(fake(&[("Crash", "17".into())]), 2);
-        let job = label_job(input, name, format, crew);
-        let report = label_positions(&job, &Quiet).unwrap();
+        let (report, found) = label(input, (name, format), fake(&[("Crash", "17".into())]));
         assert!(report.skipped.len() > 3);
-        let label = |sample: &Sample| if fails(sample) { *sample } else { labelled(sample) };
-        let expected: Vec<_> = samples.iter().map(label).collect();
-        assert!(read(&job.output) == expected, "{name}");
+        let right = |sample: &Sample| if fails(sample) { *sample } else { labelled(sample) };
+        assert!(found == samples.iter().map(right).collect::<Vec<_>>(), "{name}");
     }
 }
 
@@ -76,22 +84,20 @@ fn no_moves_and_bounds() {
     let lines = "R5k1/5ppp/8/8/8/8/8/6K1 b - - 0 1 | 0 | 1.0\n\
                  7k/5Q2/6K1/8/8/8/8/8 b - - 0 1 | 0 | 0.5\n";
     fs::write(&input, lines).unwrap();
-    let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&[("Crash", "1".into())]), 1));
-    label_positions(&job, &Quiet).unwrap();
-    let scores: Vec<_> = read(&job.output).iter().map(|sample| sample.score.unwrap()).collect();
+    let (_, found) = label(&input, ("out.txt", &text::FORMAT), fake(&[("Crash", "1".into())]));
+    let scores: Vec<_> = found.iter().map(|sample| sample.score.unwrap()).collect();
     assert_eq!(scores, [-32_000, 0]);
 
     let (input, samples) = positions_in(folder.root_path(), 100);
-    let crew = crew(fake(&[("Bound", "5".into())]), 2);
-    let job = label_job(&input, "bounds.txt", &text::FORMAT, crew);
-    let report = label_positions(&job, &Quiet).unwrap();
+    let engine = fake(&[("Bound", "5".into())]);
+    let (report, found) = label(&input, ("bounds.txt", &text::FORMAT), engine);
     let is_bound = |sample: &&Sample| {
         let chess = sample.position.to_chess().unwrap();
         hash_of(&chess).is_multiple_of(5) && !chess.legal_moves().is_empty()
     };
     let (bounds, exact): (Vec<_>, Vec<_>) = samples.iter().partition(is_bound);
     assert!(bounds.len() > 5 && report.skipped.len() == bounds.len(), "{}", report.skipped.len());
-    assert_eq!(read(&job.output), exact.into_iter().map(labelled).collect::<Vec<_>>());
+    assert_eq!(found, exact.into_iter().map(labelled).collect::<Vec<_>>());
 }
 
 #[test]
@@ -111,11 +117,10 @@ fn failure_spoils_one_position() {
         ("Illegal", "`a1a1`"),
     ] {
         let engine = EngineSettings { patience_ms: 700, ..fake(&[(way, "17".into())]) };
-        let job = label_job(&input, &format!("{way}.txt"), &text::FORMAT, crew(engine, 2));
-        let report = label_positions(&job, &Quiet).unwrap();
+        let (report, found) = label(&input, (&format!("{way}.txt"), &text::FORMAT), engine);
         let expected: Vec<_> =
             samples.iter().filter(|sample| !is_bad(sample)).map(labelled).collect();
-        assert_eq!(read(&job.output), expected, "{way}");
+        assert_eq!(found, expected, "{way}");
         assert_eq!(report.skipped.len(), bad.len());
         for (skip, sample) in report.skipped.iter().zip(&bad) {
             assert_eq!(samples[skip.item as usize].position, sample.position);
@@ -135,11 +140,10 @@ fn failure_once_is_tried_again() {
     let once = folder.path("once");
     fs::create_dir(&once).unwrap();
     let options = [("Crash", "17".to_string()), ("Once", once.display().to_string())];
-    let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&options), 2));
-    let report = label_positions(&job, &Quiet).unwrap();
+    let (report, found) = label(&input, ("out.txt", &text::FORMAT), fake(&options));
     assert!(report.skipped.is_empty());
     assert!(fs::read_dir(once).unwrap().count() > 2);
-    assert_eq!(read(&job.output), all_labelled(&samples));
+    assert_eq!(found, all_labelled(&samples));
 }
 
 #[test]
@@ -210,12 +214,9 @@ fn ignored_node_limits_end_the_job() {
 fn books_of_engines_are_off_unless_asked_for() {
     let folder = Workdir::empty();
     let (input, samples) = positions_in(folder.root_path(), 20);
-    let label = |options: &[(&str, String)], name: &str| {
-        let job = label_job(&input, name, &text::FORMAT, crew(fake(options), 1));
-        label_positions(&job, &Quiet).unwrap();
-        read(&job.output)
-    };
-    assert_eq!(label(&[], "off.txt"), all_labelled(&samples));
-    let on = label(&[("OwnBook", "true".into())], "on.txt");
+    let (_, off) = label(&input, ("off.txt", &text::FORMAT), fake(&[]));
+    assert_eq!(off, all_labelled(&samples));
+    let engine = fake(&[("OwnBook", "true".into())]);
+    let (_, on) = label(&input, ("on.txt", &text::FORMAT), engine);
     assert!(on.iter().all(|sample| sample.score == Some(1)));
 }

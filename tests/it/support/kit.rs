@@ -45,7 +45,6 @@ pub use serde_json::{Value, json};
 pub use shakmaty::fen::Fen;
 pub use shakmaty::uci::UciMove;
 pub use shakmaty::{CastlingMode, Chess, Color, Position as _};
-pub use tempfile::TempDir;
 
 use nnuance::hce::Term;
 use nnuance::report::PositionFacts;

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::process::Child;
 
 use assert_cmd::assert::OutputAssertExt;
+use tempfile::TempDir;
 
 use crate::support::kit::*;
 
@@ -241,12 +242,12 @@ pub fn killed_and_resumed(text: &str, runs: usize) {
     let length = start.elapsed();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(text.len() as u64);
     for run in 0..runs {
-        let out = folder.path(format!("killed-{run}"));
+        let name = format!("killed-{run}");
+        let out = folder.path(&name);
         let begun = || out.join("last.safetensors").exists();
         let command = |threads: usize| {
-            let mut resume = nnuance();
-            resume.args(["train", "--resume"]).arg(&out);
-            let mut command = if begun() { resume } else { train(&config, &out) };
+            let mut command =
+                if begun() { folder.resume(&name, &[]) } else { train(&config, &out) };
             command.args(["--threads", ["1", "2", "3"][threads % 3]]);
             command
         };
