@@ -341,19 +341,15 @@ fn lists_lack_brackets() {
 
 #[test]
 fn nets_are_mirrored_by_default() {
-    for (inputs, said, mirrored) in [
-        ("perspective", "", true),
-        ("side-to-move", "", true),
-        ("perspective", "mirror = false", false),
-        ("plain", "", false),
+    for (inputs, mirrored) in [
+        ("'perspective'", true),
+        ("'side-to-move'", true),
+        ("'perspective', mirror = false", false),
+        ("'plain'", false),
     ] {
-        let text = format!(
-            "version = 3\ndata.files = ['a']\n[net]\ninputs = '{inputs}'\nhidden = 8\n{said}\n\
-             [schedule]\nepochs = 1\nlearning_rate = 1"
-        );
-        let config = Config::parse_text(&text, "it", &[]).unwrap();
+        let config = config_with(&format!("net = {{ hidden = 8, inputs = {inputs} }}")).unwrap();
         let net = config.architecture().unwrap().clone();
-        assert_eq!(net.inputs.kings().mirror, mirrored, "{text}");
+        assert_eq!(net.inputs.kings().mirror, mirrored, "{inputs}");
         // Read again from a run's complete config.
         let again = Config::parse_text(&config.to_toml(), "again", &[]).unwrap();
         assert_eq!(again.to_toml(), config.to_toml());

@@ -331,7 +331,7 @@ fn kit_folder() -> Workdir {
         "train traces.toml --out tr",
         "train net.toml --out sum --set net.base=material",
     ] {
-        said(&mut in_folder(folder, arguments));
+        said(&mut kit.command(arguments));
     }
     kit
 }

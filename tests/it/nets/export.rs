@@ -352,16 +352,15 @@ fn export_keeps_its_provenance() {
 #[test]
 fn export_overwrites_no_source() {
     let folder = run_folder();
-    let path = folder.root_path();
-    let before = fs::read(path.join("best.safetensors")).unwrap();
+    let before = folder.bytes("best.safetensors");
     for out in ["best.bin", "./best"] {
-        complaint(&mut in_folder(path, &format!("export best.safetensors -o {out}")));
+        complaint(&mut folder.command(&format!("export best.safetensors -o {out}")));
     }
-    assert_eq!(fs::read(path.join("best.safetensors")).unwrap(), before);
-    assert_eq!(fs::read_dir(path).unwrap().count(), 1);
-    said(&mut in_folder(path, "export . -o x.bin --force"));
-    complaint(&mut in_folder(path, "export x.bin -o x.bin"));
-    let verified = in_folder(path, "verify absent.bin x.bin").output().unwrap();
+    assert_eq!(folder.bytes("best.safetensors"), before);
+    assert_eq!(folder.names().len(), 1);
+    said(&mut folder.command("export . -o x.bin --force"));
+    complaint(&mut folder.command("export x.bin -o x.bin"));
+    let verified = folder.command("verify absent.bin x.bin").output().unwrap();
     assert_eq!(verified.status.code(), Some(1));
     let lines = String::from_utf8(verified.stdout).unwrap();
     assert!(lines.starts_with("absent.bin\nFAIL") && lines.contains("ok  no overflow"));

@@ -6,8 +6,8 @@ use std::process::Child;
 use crate::support::fake_engine::*;
 use crate::support::kit::*;
 
-fn data(folder: &Path, words: &str) -> Command {
-    let mut command = in_folder(folder, &format!("data {words}"));
+fn data(folder: &Workdir, words: &str) -> Command {
+    let mut command = folder.command(&format!("data {words}"));
     command.arg("--engine").arg(env::current_exe().unwrap()).args(["--engines", "2"]);
     command.args(FAKE.iter().flat_map(|word| ["--argument", word]));
     command
@@ -23,7 +23,7 @@ fn label_from_the_command_line() {
     let folder = Workdir::empty();
     let (_, samples) = positions_in(folder.root_path(), 120);
     let words = "label in.txt --nodes 100 -o out.txt";
-    let said = done(data(folder.root_path(), words));
+    let said = done(data(&folder, words));
     assert_eq!(said, "120 positions done: 120 written, 0 skipped: out.txt\n");
     let output = folder.path("out.txt");
     let expected = all_labelled(&samples);
@@ -31,8 +31,8 @@ fn label_from_the_command_line() {
     assert!(!path_of(&output).exists());
 
     // A finished file is replaced on request only.
-    assert!(complaint(&mut data(folder.root_path(), words)).contains("--overwrite"));
-    let mut other = data(folder.root_path(), words);
+    assert!(complaint(&mut data(&folder, words)).contains("--overwrite"));
+    let mut other = data(&folder, words);
     other.args(["--overwrite", "--option", "Crash=17"]);
     let said = done(other);
     let bad = 120 - read(&output).len();
@@ -46,7 +46,7 @@ fn openings_and_rules_of_games() {
     let folder = Workdir::empty();
     let play = |name: &str, words: &str| {
         let words = format!("selfplay --games 12 --nodes 100 --max-plies 20 -o {name} {words}");
-        let said = done(data(folder.root_path(), words.trim_end()));
+        let said = done(data(&folder, words.trim_end()));
         assert_eq!(said, format!("12 games done: 12 written, 0 skipped: {name}\n"));
         games_of(&folder.path(name))
     };
@@ -77,8 +77,8 @@ fn quiet(mut command: Command) -> Child {
 fn killed_or_interrupted_and_resumed() {
     let folder = Workdir::empty();
     let words = "selfplay --games 400 --nodes 100 --max-plies 15 --win-score 32000 -o";
-    done(data(folder.root_path(), &format!("{words} whole.vf")));
-    let again = || data(folder.root_path(), &format!("{words} parts.vf"));
+    done(data(&folder, &format!("{words} whole.vf")));
+    let again = || data(&folder, &format!("{words} parts.vf"));
     let journal = path_of(&folder.path("parts.vf"));
     let counted = || fs::read_to_string(&journal).unwrap_or_default().matches("\"bytes\"").count();
     let (mut stops, mut interrupted) = (0, 0_u32);
@@ -130,7 +130,7 @@ fn mistakes_leave_nothing_behind() {
         ("selfplay --games 2 -o a.txt --nodes 9", "text"),
         ("selfplay --games 2 -o a.vf --nodes 9 --random-plies 0", "same"),
     ] {
-        let said = complaint(&mut data(folder.root_path(), words));
+        let said = complaint(&mut data(&folder, words));
         assert!(said.contains(word), "{words}: {said}");
         assert_eq!(folder.names().len(), 2, "{words}");
     }

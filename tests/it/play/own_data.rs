@@ -5,23 +5,23 @@ use crate::support::kit::*;
 
 const NET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/nets/quickstart-32.bin");
 
-fn data(folder: &Path, words: &str) -> Command {
-    in_folder(folder, &format!("data {words} --with {NET}"))
+fn data(folder: &Workdir, words: &str) -> Command {
+    folder.command(&format!("data {words} --with {NET}"))
 }
 
 #[test]
 fn same_games_for_any_threads() {
     let folder = Workdir::empty();
     let words = "selfplay --games 12 --soft-nodes 200 --seed 5 --engines";
-    said(&mut data(folder.root_path(), &format!("{words} 1 -o one.vf")));
-    said(&mut data(folder.root_path(), &format!("{words} 3 -o three.vf")));
+    said(&mut data(&folder, &format!("{words} 1 -o one.vf")));
+    said(&mut data(&folder, &format!("{words} 3 -o three.vf")));
     let whole = folder.bytes("one.vf");
     assert_eq!(folder.bytes("three.vf"), whole);
     let samples = read(&folder.path("one.vf"));
     assert!(samples.len() > 200 && samples.iter().all(|sample| sample.score.is_some()));
 
     // A kill leaves a journal with fewer games than there are bytes.
-    let killed = || data(folder.root_path(), &format!("{words} 2 -o killed.vf"));
+    let killed = || data(&folder, &format!("{words} 2 -o killed.vf"));
     let mut child = killed().spawn().unwrap();
     while fs::metadata(folder.path("killed.vf")).map_or(0, |it| it.len()) == 0 {
         if child.try_wait().unwrap().is_some() {
@@ -41,7 +41,7 @@ fn same_games_for_any_threads() {
 fn labels() {
     let folder = Workdir::empty();
     let (_, samples) = positions_in(folder.root_path(), 60);
-    said(&mut data(folder.root_path(), "label in.txt --nodes 300 -o out.txt --engines 2"));
+    said(&mut data(&folder, "label in.txt --nodes 300 -o out.txt --engines 2"));
     let labelled = read(&folder.path("out.txt"));
     assert_eq!(labelled.len(), samples.len());
     for (before, after) in samples.iter().zip(&labelled) {
@@ -65,7 +65,7 @@ fn labels() {
 fn static_labels_equal_eval() {
     let folder = Workdir::empty();
     let (_, samples) = positions_in(folder.root_path(), 300);
-    said(&mut data(folder.root_path(), "label in.txt --static -o out.txt"));
+    said(&mut data(&folder, "label in.txt --static -o out.txt"));
     let labelled = read(&folder.path("out.txt"));
     let net = nnuance::export::load_net(NET.as_ref()).unwrap().net;
     assert_eq!(labelled.len(), samples.len());
@@ -74,7 +74,7 @@ fn static_labels_equal_eval() {
         assert_eq!((after.position, after.score), (before.position, score));
     }
     let games = concat!(env!("CARGO_MANIFEST_DIR"), "/data/selfplay-sf15.vf");
-    said(&mut data(folder.root_path(), &format!("label {games} --static -o games.vf.zst")));
+    said(&mut data(&folder, &format!("label {games} --static -o games.vf.zst")));
     let (before, after) = (read(games.as_ref()), read(&folder.path("games.vf.zst")));
     assert_eq!(before.len(), after.len());
     for (before, after) in before.iter().zip(&after) {

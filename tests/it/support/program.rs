@@ -12,13 +12,6 @@ pub fn nnuance() -> Command {
     Command::new(env!("CARGO_BIN_EXE_nnuance"))
 }
 
-/// The program in a folder, with words between blanks.
-pub fn in_folder(folder: &Path, words: &str) -> Command {
-    let mut command = nnuance();
-    command.current_dir(folder).args(words.split(' '));
-    command
-}
-
 /// Standard output and standard error of a command that succeeds.
 pub fn said(command: &mut Command) -> [String; 2] {
     let assert = command.assert().success();
@@ -141,7 +134,9 @@ impl Workdir {
 
     /// The program in the folder, with words between blanks.
     pub fn command(&self, words: &str) -> Command {
-        in_folder(self.root_path(), words)
+        let mut command = nnuance();
+        command.current_dir(self.root_path()).args(words.split(' '));
+        command
     }
 
     pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
