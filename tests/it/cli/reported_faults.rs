@@ -10,7 +10,7 @@ use crate::formats::registry::{
     gz, read, read_as, read_bytes, read_source, scratch, writable, write,
 };
 use crate::formats::text::read_seen_by;
-use crate::support::fake_engine::{FAKE, Quiet, crew, fake, selfplay_job};
+use crate::support::fake_engine::{Quiet, crew, fake, selfplay_job, with_fake};
 use crate::support::kit::*;
 
 const BISHOP: &str = "rnbqkb1r/pp2pppp/3p1n2/8/3NP3/8/PPP2PPP/RNBQKB1R w KQkq -";
@@ -770,12 +770,9 @@ fn moves_without_a_score() {
         assert!(unscored > 0 && unscored < samples.len(), "{unscored}");
     }
     // They are no failures in a match, to whose programs arguments are passed.
-    let program = std::env::current_exe().unwrap();
     let mut command = nnuance();
     command.args(["match", "material", "--pairs", "3", "--nodes", "30", "--json"]);
-    command.args(["--option", "Bound=1", "--engine"]).arg(program);
-    command.args(FAKE.map(|text| format!("--argument={text}")));
-    assert_eq!(json(&mut command)["forfeits"], 0);
+    assert_eq!(json(with_fake(&mut command).args(["--option", "Bound=1"]))["forfeits"], 0);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use nnuance::progress::SilentProgress;
 use nnuance::train::{self, End, TrainError, Training, TrainingSettings};
 
 use crate::kernels::gpu::{GPU, batch, gpu, net};
-use crate::runs::golden::{DATA, LOSSES_32, losses_on, settings, training};
+use crate::runs::golden::{LOSSES_32, losses, settings, training};
 use crate::runs::parity::{LOSSES, check};
 use crate::runs::parity_threats;
 use crate::support::kit::*;
@@ -30,12 +30,10 @@ fn fresh(weights: Weights) -> Checkpoint {
 /// The regression test of the trainer bullet, see `golden`.
 #[test]
 fn losses_equal_bullet() {
-    if gpu().is_none() || !need::shared(DATA) {
+    if gpu().is_none() {
         return;
     }
-    let order = PassOrder { window: 10_000, ..PassOrder::default() };
-    let plan = StreamPlan::new(ReadPlan::new(vec![DATA.into()]), order);
-    let losses = losses_on(plan, 32, (Backend::Wgpu, GPU), false);
+    let Some(losses) = losses(32, (Backend::Wgpu, GPU), false) else { return };
     assert_eq!(losses.len(), 10);
     for (loss, right) in losses.iter().zip(LOSSES_32) {
         assert!((loss - right).abs() < 1e-5, "{losses:?}");

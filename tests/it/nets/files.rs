@@ -62,11 +62,7 @@ fn tcheran_agrees() {
     let Some(bytes) = engine_net("tcheran-256.bin") else { return };
     let net = read(&bytes);
     assert!(net.to_bytes() == bytes);
-    let golden = crate::nets::integers::golden(&Path::new(NETS).join("tcheran-256.bin"));
-    assert_eq!(golden.len(), 300);
-    for (position, cp) in golden {
-        assert_eq!(net.evaluate(&position), cp, "{position:?}");
-    }
+    crate::nets::integers::equals_golden(&net, &Path::new(NETS).join("tcheran-256.bin"));
 }
 
 #[test]

@@ -216,7 +216,7 @@ fn kings_stand_within_their_buckets() {
     }
 }
 
-pub fn golden(path: &Path) -> Vec<(Position, i32)> {
+fn golden(path: &Path) -> Vec<(Position, i32)> {
     let text = fs::read_to_string(path.with_extension("golden.txt")).unwrap();
     let line = |line: &str| {
         let (fen, cp) = line.split_once(';').unwrap();
@@ -244,6 +244,14 @@ fn foreign_nets_match_their_goldens() {
     }
 }
 
+pub fn equals_golden(net: &Net, path: &Path) {
+    let golden = golden(path);
+    assert_eq!(golden.len(), 300);
+    for (position, cp) in golden {
+        assert_eq!(net.evaluate(&position), cp, "{position:?}");
+    }
+}
+
 #[test]
 fn akimbo_agrees() {
     let path = Path::new("../shared/data/nets/akimbo-512x8.bin");
@@ -255,11 +263,7 @@ fn akimbo_agrees() {
         "inputs = \"perspective\"\nhidden = 512\nactivation = \"crelu\"\noutput_buckets = 8\n";
     fs::write(copy.with_extension("toml"), text).unwrap();
     let net = export::load_net(&copy).unwrap().net;
-    let golden = golden(path);
-    assert_eq!(golden.len(), 300);
-    for (position, cp) in golden {
-        assert_eq!(net.evaluate(&position), cp, "{position:?}");
-    }
+    equals_golden(&net, path);
     prove(&net).unwrap();
     let again = folder.path("again.bin");
     said(nnuance().arg("export").arg(&copy).arg("-o").arg(&again));

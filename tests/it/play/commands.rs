@@ -1,6 +1,5 @@
 //! `nnuance data label` and `selfplay`.
 
-use std::env;
 use std::process::Child;
 
 use crate::support::fake_engine::*;
@@ -8,8 +7,7 @@ use crate::support::kit::*;
 
 fn data(folder: &Workdir, words: &str) -> Command {
     let mut command = folder.command(&format!("data {words}"));
-    command.arg("--engine").arg(env::current_exe().unwrap()).args(["--engines", "2"]);
-    command.args(FAKE.iter().flat_map(|word| ["--argument", word]));
+    with_fake(&mut command).args(["--engines", "2"]);
     command
 }
 

@@ -6,7 +6,7 @@ use nnuance::run::played;
 use nnuance::score::Score;
 
 use crate::formats::registry as formats;
-use crate::support::fake_engine::FAKE;
+use crate::support::fake_engine::with_fake;
 use crate::support::kit::*;
 
 const NET: &str = "nets/quickstart-32.bin";
@@ -221,14 +221,11 @@ fn same_match_for_any_threads() {
 /// The fake engine answers at once and badly; a program with this play loses.
 #[test]
 fn programs_take_part_and_clocks_run() {
-    let program = std::env::current_exe().unwrap();
-    let play = |more: &[&str]| {
-        let mut command = nnuance();
-        command.args(["match", "material", "--json"]).args(more).arg("--engine").arg(&program);
-        json(command.args(FAKE.map(|text| format!("--argument={text}"))))
-    };
+    let play =
+        |more: &[&str]| json(with_fake(nnuance().args(["match", "material", "--json"])).args(more));
     for pace in [["--nodes", "60"], ["--time", "1+0.01"]] {
         let summary = play(&[&["--pairs", "4"], &pace[..]].concat());
+        let program = std::env::current_exe().unwrap();
         assert_eq!(summary["players"][1], program.file_name().unwrap().to_str().unwrap());
         assert_eq!((pairs(&summary), summary["forfeits"].as_u64()), (4, Some(0)));
     }

@@ -32,7 +32,7 @@ impl Progress for Losses {
 type Place = (Backend, Compute);
 
 /// The losses of ten steps; none where the data is absent.
-fn losses(hidden: usize, place: Place, bias_correction: bool) -> Option<Vec<f64>> {
+pub fn losses(hidden: usize, place: Place, bias_correction: bool) -> Option<Vec<f64>> {
     let order = PassOrder { window: 10_000, ..PassOrder::default() };
     let plan = StreamPlan::new(ReadPlan::new(vec![DATA.into()]), order);
     need::shared(DATA).then(|| losses_on(plan, hidden, place, bias_correction))

@@ -139,8 +139,14 @@ fn fake_engine() {
 }
 
 /// Arguments with which this program is the fake engine.
-pub const FAKE: [&str; 4] =
+const FAKE: [&str; 4] =
     ["--ignored", "--exact", "support::fake_engine::fake_engine", "--nocapture"];
+
+/// Gives a command the fake engine, a program with arguments.
+pub fn with_fake(command: &mut Command) -> &mut Command {
+    command.arg("--engine").arg(env::current_exe().unwrap());
+    command.args(FAKE.map(|word| format!("--argument={word}")))
+}
 
 pub fn fake(options: &[(&str, String)]) -> EngineSettings {
     EngineSettings {
