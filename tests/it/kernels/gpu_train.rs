@@ -62,23 +62,34 @@ fn runs_continue_on_another_device() {
     }
 }
 
+/// The error of a run that fails after its first checkpoint, which is whole.
+fn failed_run(
+    device: &Device,
+    checkpoint_every: u64,
+    batches: impl IntoIterator<Item = Batch>,
+    progress: &dyn Progress,
+) -> TrainError {
+    let folder = Workdir::empty();
+    let (net, weights) = net(Perspectives::Perspective, 33, Activation::SCReLU);
+    let settings = settings(1000, true);
+    let settings = TrainingSettings { validate_every: 100, checkpoint_every, ..settings };
+    let job = training(&net, (GPU, device), &settings, folder.root_path());
+    let run = continue_run(&job, fresh(weights), batches, progress);
+    let Err(error) = run else { panic!("it must fail") };
+    let last = checkpoint(folder.root_path(), "last.safetensors");
+    assert_eq!((last.state.step, last.weights.non_finite()), (checkpoint_every, None), "{error}");
+    error
+}
+
 /// Losses are not read at each step, but before anything is overwritten.
 #[test]
 fn diverged_run_leaves_the_checkpoint() {
     let Some(gpu) = gpu() else { return };
-    let folder = Workdir::empty();
-    let (net, weights) = net(Perspectives::Perspective, 33, Activation::SCReLU);
-    let settings =
-        TrainingSettings { validate_every: 100, checkpoint_every: 2, ..settings(20, true) };
-    let job = training(&net, (GPU, &gpu), &settings, folder.root_path());
     let mut batches: Vec<Batch> =
         (0..6).map(|seed| batch(Perspectives::Perspective, 150, seed % 3)).collect();
     batches[2].results = Arc::from(vec![f32::NAN; batches[2].len()]);
-    let run = continue_run(&job, fresh(weights), batches, &SilentProgress);
-    let Err(error) = run else { panic!("it must fail") };
+    let error = failed_run(&gpu, 2, batches, &SilentProgress);
     assert!(matches!(error, TrainError::Diverged { step: 3, good: 2, .. }), "{error}");
-    let last = checkpoint(folder.root_path(), "last.safetensors");
-    assert_eq!((last.state.step, last.weights.non_finite()), (2, None));
 }
 
 struct Thief(burn_cubecl::cubecl::wgpu::WgpuSetup);
@@ -116,18 +127,10 @@ fn the_device_is_lost() {
     let setup = try_init_setup::<AutoGraphicsApi>(&default, RuntimeOptions::default());
     let thief = Thief(setup.expect("there is a GPU that nobody has opened yet"));
     let device = Device::wgpu(burn::tensor::DeviceKind::DefaultDevice);
-    let folder = Workdir::empty();
-    let (net, weights) = net(Perspectives::Perspective, 33, Activation::SCReLU);
-    let settings =
-        TrainingSettings { validate_every: 100, checkpoint_every: 4, ..settings(1000, true) };
-    let job = training(&net, (GPU, &device), &settings, folder.root_path());
     let batches = std::iter::repeat(batch(Perspectives::Perspective, 150, 1));
-    let run = continue_run(&job, fresh(weights), batches, &thief);
-    let Err(error) = run else { panic!("it must fail") };
+    let error = failed_run(&device, 4, batches, &thief);
     println!("{error}");
     assert!(matches!(error, TrainError::Device { good: 4, .. }), "{error}");
-    let last = checkpoint(folder.root_path(), "last.safetensors");
-    assert_eq!((last.state.step, last.weights.non_finite()), (4, None));
 }
 
 #[test]

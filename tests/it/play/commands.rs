@@ -18,8 +18,7 @@ fn done(mut command: Command) -> String {
 
 #[test]
 fn label_from_the_command_line() {
-    let folder = Workdir::empty();
-    let (_, samples) = positions_in(folder.root_path(), 120);
+    let (folder, _, samples) = folder_of_positions(120);
     let words = "label in.txt --nodes 100 -o out.txt";
     let said = done(data(&folder, words));
     assert_eq!(said, "120 positions done: 120 written, 0 skipped: out.txt\n");
@@ -113,8 +112,7 @@ fn killed_or_interrupted_and_resumed() {
 
 #[test]
 fn mistakes_leave_nothing_behind() {
-    let folder = Workdir::empty();
-    positions_in(folder.root_path(), 20);
+    let (folder, ..) = folder_of_positions(20);
     folder.write("bad.txt", "8/8/8/8/8/8/8/8 w - - 0 1 | 0 | 1.0\n");
     for (words, word) in [
         ("label in.txt -o a.txt", "--nodes"),
@@ -142,8 +140,7 @@ fn stockfish_by_default() {
     if stockfish().is_none() {
         return;
     }
-    let folder = Workdir::empty();
-    positions_in(folder.root_path(), 40);
+    let (folder, ..) = folder_of_positions(40);
     for (words, done_words) in [
         ("label in.txt --nodes 500 --hash 1 -o a.epd", "40 positions done: 40 written, 0 skipped"),
         ("selfplay --games 3 --nodes 200 --chess960 double -o a.pgn", "3 games done: 3 written, "),

@@ -41,7 +41,7 @@ fn interrupted(
 
 #[test]
 fn stopped_jobs_give_the_same_file() {
-    let folder = Workdir::empty();
+    let (folder, lines, _) = folder_of_positions(400);
     let engine = || fake(&[("Crash", "37".into())]);
     let rarely = || fake(&[("Crash", "150".into())]);
     let same = |whole: &Path, parts: &Path| {
@@ -49,8 +49,7 @@ fn stopped_jobs_give_the_same_file() {
         assert!(!path_of(parts).exists());
     };
 
-    let (lines, _) = positions_in(folder.root_path(), 400);
-    let (games, _) = games_in(folder.root_path(), 3000);
+    let (games, _) = games_in(&folder, 3000);
     for (input, name, format, most) in [
         (&lines, "a.bin", &bulletformat::FORMAT, 160),
         (&lines, "a.epd", &epd::FORMAT, 160),

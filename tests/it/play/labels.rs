@@ -20,8 +20,7 @@ fn label(
 
 #[test]
 fn labels_for_any_number_of_engines() {
-    let folder = Workdir::empty();
-    let (input, samples) = positions_in(folder.root_path(), 700);
+    let (_folder, input, samples) = folder_of_positions(700);
     let expected = all_labelled(&samples);
     for engines in [1, 3] {
         let name = format!("out{engines}.txt");
@@ -37,7 +36,7 @@ fn labels_for_any_number_of_engines() {
 #[test]
 fn skipped_positions_stay_in_games() {
     let folder = Workdir::empty();
-    let (whole, samples) = games_in(folder.root_path(), 6000);
+    let (whole, samples) = games_in(&folder, 6000);
     // Every 17th position or so fails.
     let fails = |sample: &Sample| hash_of(&sample.position.to_chess().unwrap()).is_multiple_of(17);
     for (input, format, name) in
@@ -52,9 +51,8 @@ fn skipped_positions_stay_in_games() {
 
 #[test]
 fn parts_make_the_whole() {
-    let folder = Workdir::empty();
-    let (lines, _) = positions_in(folder.root_path(), 101);
-    let (games, samples) = games_in(folder.root_path(), 6000);
+    let (folder, lines, _) = folder_of_positions(101);
+    let (games, samples) = games_in(&folder, 6000);
     for (input, format, total) in
         [(&lines, &text::FORMAT, 101), (&games, &viriformat::FORMAT, samples.len() as u64)]
     {
@@ -79,16 +77,14 @@ fn parts_make_the_whole() {
 /// Scores of positions without moves need no search, and a bound is no score.
 #[test]
 fn no_moves_and_bounds() {
-    let folder = Workdir::empty();
-    let input = folder.path("in.txt");
+    let (folder, input, samples) = folder_of_positions(100);
     let lines = "R5k1/5ppp/8/8/8/8/8/6K1 b - - 0 1 | 0 | 1.0\n\
                  7k/5Q2/6K1/8/8/8/8/8 b - - 0 1 | 0 | 0.5\n";
-    fs::write(&input, lines).unwrap();
-    let (_, found) = label(&input, ("out.txt", &text::FORMAT), fake(&[("Crash", "1".into())]));
+    let few = PathBuf::from(folder.write("few.txt", lines));
+    let (_, found) = label(&few, ("out.txt", &text::FORMAT), fake(&[("Crash", "1".into())]));
     let scores: Vec<_> = found.iter().map(|sample| sample.score.unwrap()).collect();
     assert_eq!(scores, [-32_000, 0]);
 
-    let (input, samples) = positions_in(folder.root_path(), 100);
     let engine = fake(&[("Bound", "5".into())]);
     let (report, found) = label(&input, ("bounds.txt", &text::FORMAT), engine);
     let is_bound = |sample: &&Sample| {
@@ -102,8 +98,7 @@ fn no_moves_and_bounds() {
 
 #[test]
 fn failure_spoils_one_position() {
-    let folder = Workdir::empty();
-    let (input, samples) = positions_in(folder.root_path(), 120);
+    let (_folder, input, samples) = folder_of_positions(120);
     let is_bad = |sample: &&Sample| {
         let chess = sample.position.to_chess().unwrap();
         !chess.legal_moves().is_empty() && hash_of(&chess).is_multiple_of(17)
@@ -135,8 +130,7 @@ fn failure_spoils_one_position() {
 
 #[test]
 fn failure_once_is_tried_again() {
-    let folder = Workdir::empty();
-    let (input, samples) = positions_in(folder.root_path(), 120);
+    let (folder, input, samples) = folder_of_positions(120);
     let once = folder.path("once");
     fs::create_dir(&once).unwrap();
     let options = [("Crash", "17".to_string()), ("Once", once.display().to_string())];
@@ -148,8 +142,7 @@ fn failure_once_is_tried_again() {
 
 #[test]
 fn constant_failure_ends_the_job() {
-    let folder = Workdir::empty();
-    let (input, samples) = positions_in(folder.root_path(), 120);
+    let (_folder, input, samples) = folder_of_positions(120);
     let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&[]), 1));
     label_positions(&job, &StopAfter::new(40)).unwrap();
     let journal = path_of(&job.output);
@@ -176,8 +169,7 @@ fn constant_failure_ends_the_job() {
 /// An engine that stops after a few nodes, or that does not stop, keeps no limit in nodes.
 #[test]
 fn ignored_node_limits_end_the_job() {
-    let folder = Workdir::empty();
-    let (input, samples) = positions_in(folder.root_path(), 40);
+    let (_folder, input, samples) = folder_of_positions(40);
     let labels = |option: &str, limit| {
         let engine = EngineSettings { patience_ms: 700, ..fake(&[(option, "1".into())]) };
         let job = label_job(&input, "out.txt", &text::FORMAT, crew(engine, 2));
@@ -212,8 +204,7 @@ fn ignored_node_limits_end_the_job() {
 
 #[test]
 fn books_of_engines_are_off_unless_asked_for() {
-    let folder = Workdir::empty();
-    let (input, samples) = positions_in(folder.root_path(), 20);
+    let (_folder, input, samples) = folder_of_positions(20);
     let (_, off) = label(&input, ("off.txt", &text::FORMAT), fake(&[]));
     assert_eq!(off, all_labelled(&samples));
     let engine = fake(&[("OwnBook", "true".into())]);

@@ -39,8 +39,7 @@ fn same_games_for_any_threads() {
 
 #[test]
 fn labels() {
-    let folder = Workdir::empty();
-    let (_, samples) = positions_in(folder.root_path(), 60);
+    let (folder, _, samples) = folder_of_positions(60);
     said(&mut data(&folder, "label in.txt --nodes 300 -o out.txt --engines 2"));
     let labelled = read(&folder.path("out.txt"));
     assert_eq!(labelled.len(), samples.len());
@@ -63,8 +62,7 @@ fn labels() {
 /// Static labels are what `eval` prints, in any order of blocks, and their games stay whole.
 #[test]
 fn static_labels_equal_eval() {
-    let folder = Workdir::empty();
-    let (_, samples) = positions_in(folder.root_path(), 300);
+    let (folder, _, samples) = folder_of_positions(300);
     said(&mut data(&folder, "label in.txt --static -o out.txt"));
     let labelled = read(&folder.path("out.txt"));
     let net = nnuance::export::load_net(NET.as_ref()).unwrap().net;

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nnuance::engine::game::Adjudication;
 use nnuance::engine::opening::{Openings, StartPosition};
 use nnuance::engine::{EngineSettings, Limit, ParallelPlayers, PositionsJob, SelfplayJob};
-use nnuance::format::{self, text};
 use shakmaty::{EnPassantMode, Move};
 
 use crate::formats::registry as formats;
@@ -171,22 +170,21 @@ pub fn read(path: &Path) -> Vec<Sample> {
     formats::read(path).unwrap()
 }
 
-pub fn positions_in(folder: &Path, count: usize) -> (PathBuf, Vec<Sample>) {
-    let path = folder.join("in.txt");
-    let samples = games::samples(count, 5);
-    format::write_all(&path, &text::FORMAT, &samples).unwrap();
-    (path, samples)
+/// A folder with positions in `in.txt`.
+pub fn folder_of_positions(count: usize) -> (Workdir, PathBuf, Vec<Sample>) {
+    let (folder, samples) = (Workdir::empty(), games::samples(count, 5));
+    let path = folder.write_samples("in.txt", "text", &samples).into();
+    (folder, path, samples)
 }
 
-pub fn games_in(folder: &Path, bytes: usize) -> (PathBuf, Vec<Sample>) {
+pub fn games_in(folder: &Workdir, bytes: usize) -> (PathBuf, Vec<Sample>) {
     let all = fs::read("data/selfplay-sf15.vf").unwrap();
     let mut whole = 0;
     while whole < bytes {
         let moves = all[whole + 32..].chunks(4).position(|entry| entry == [0; 4]).unwrap();
         whole += 32 + 4 * moves + 4;
     }
-    let path = folder.join("in.vf");
-    fs::write(&path, &all[..whole]).unwrap();
+    let path = PathBuf::from(folder.write("in.vf", &all[..whole]));
     let samples = read(&path);
     (path, samples)
 }
