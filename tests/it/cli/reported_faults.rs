@@ -66,9 +66,7 @@ fn scores_of_other_dialects() {
     // Commands name them.
     let file = scratch("games.pgn", game("1. e4 {+63/9} e5 {-44/9} 2. Nf3").as_bytes());
     for command in ["stats", "doctor"] {
-        let output = nnuance().args(["data", command]).arg(&file.path).output().unwrap();
-        let all = [output.stdout, output.stderr].concat();
-        let all = String::from_utf8(all).unwrap();
+        let all = all_said(nnuance().args(["data", command]).arg(&file.path));
         assert!(all.contains("2 comments") && all.contains("+63/9"), "{all}");
     }
     let work = Workdir::new(&format!(
@@ -133,9 +131,8 @@ fn signs_of_a_game_tell_whose_scores_it_has() {
     // The key ends the notice that names it.
     let file = scratch("games.pgn", game("1. e4 {-0.35} e5 {-0.10} 2. Nf3").as_bytes());
     let convert = |more: &[&str]| {
-        let mut command = nnuance();
-        command.args(["data", "convert", "-o", "-", "--to", "epd"]).arg(&file.path).args(more);
-        said(&mut command)[1].clone()
+        let words = ["data", "convert", "-o", "-", "--to", "epd"];
+        said(nnuance().args(words).arg(&file.path).args(more))[1].clone()
     };
     let notice = convert(&[]);
     assert!(notice.contains("2 comments") && notice.contains("--score-view"), "{notice}");
@@ -773,18 +770,4 @@ fn moves_without_a_score() {
     let mut command = nnuance();
     command.args(["match", "material", "--pairs", "3", "--nodes", "30", "--json"]);
     assert_eq!(json(with_fake(&mut command).args(["--option", "Bound=1"]))["forfeits"], 0);
-}
-
-#[test]
-fn searchmoves_are_the_only_ones() {
-    for moves in ["a2a3", "h2h4 b1a3", "a2a3 e2e5"] {
-        let text = format!("position startpos\ngo depth 3 searchmoves {moves}\ngo depth 2\nquit\n");
-        let file = scratch("commands", text.as_bytes());
-        let input = fs::File::open(&file.path).unwrap();
-        let [said, _] = said(nnuance().args(["uci", "material"]).stdin(input));
-        let best: Vec<&str> =
-            said.lines().filter_map(|line| line.strip_prefix("bestmove ")).collect();
-        assert!(moves.contains(best[0]), "{said}");
-        assert_eq!(best.len(), 2);
-    }
 }

@@ -5,7 +5,9 @@ use nnuance::format::{
     view::{ViewCheck, measure_view},
 };
 
-use crate::formats::registry::{BULLET, GAMES, QUIET, SCORED, read_source, scratch, write};
+use crate::formats::registry::{
+    BULLET, GAMES, QUIET, SCORED, read, read_bytes, read_source, scratch, write,
+};
 use crate::support::kit::*;
 
 const FILES: [&str; 7] = [
@@ -166,8 +168,7 @@ fn wrong_point_of_view_is_refused() {
 
 /// The finding of the doctor about a view, if it is a problem.
 fn problem(path: &Path, kind: LabelKind, more: &[&str]) -> Option<String> {
-    let mut command = nnuance();
-    let output = command.args(["data", "doctor", "--json"]).arg(path).args(more).output();
+    let output = nnuance().args(["data", "doctor", "--json"]).arg(path).args(more).output();
     let files: Value = serde_json::from_slice(&output.expect("it runs").stdout).expect("JSON");
     let findings = files[0]["diagnosis"]["findings"].as_array().expect("findings");
     let about = format!("view, {}", kind.name());
@@ -215,12 +216,10 @@ fn cures_end_complaints_in_every_format() {
     for name in ["text", "epd", "plain", "marlinformat", "binpack"] {
         let format = Format::named(name).expect("a format");
         let right = write(format, &lines).expect("fit");
-        let right = read_source(
-            &mut SampleSource::open_file(&scratch("right", &right).path, None, 0).unwrap(),
-        );
+        let right = read_bytes(&right).expect("samples");
         for kind in LabelKind::ALL {
             let bytes = write(format, &seen_otherwise(&lines, kind)).expect("fit");
-            assert_eq!(&cure(format, &bytes, kind), right.as_ref().expect("samples"), "{name}");
+            assert_eq!(cure(format, &bytes, kind), right, "{name}");
         }
     }
     for name in ["viriformat", "binpack"] {
@@ -261,11 +260,10 @@ fn cures_end_complaints_about_comments() {
             text.replace('{', before).replace("/0}", behind)
         };
         let right = scratch("right.pgn", pgn(false).as_bytes());
-        let samples =
-            read_source(&mut SampleSource::open_file(&right.path, None, 0).expect("games"));
+        let samples = read(&right.path).expect("samples");
         assert_eq!(problem(&right.path, LabelKind::Score, &[]), None, "{before}");
         let cured = cure(format, pgn(true).as_bytes(), LabelKind::Score);
-        assert_eq!(cured, samples.expect("samples"), "{before}");
+        assert_eq!(cured, samples, "{before}");
         let scored = |it: &&Sample| it.score.is_some();
         assert!(cured.iter().filter(scored).count() > 9000, "{before}");
     }
@@ -287,16 +285,10 @@ fn keys_of_a_source_are_named() {
     assert!(!said.contains("result_view"), "{said}");
     // So does a comparison.
     let compare = |more: &[&str]| {
-        let mut command = nnuance();
-        command.args(["compare", "material", "score", "--data"]).arg(&data.path).args(more);
-        said_by(&mut command)
+        let words = ["compare", "material", "score", "--data"];
+        all_said(nnuance().args(words).arg(&data.path).args(more))
     };
     let key = "set data.result_view or --result-view to side-to-move";
     assert!(one_line(&compare(&[])).contains(key));
     assert!(!one_line(&compare(&["--result-view", "side-to-move"])).contains("result_view"));
-}
-
-fn said_by(command: &mut Command) -> String {
-    let output = command.output().expect("it runs");
-    String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
 }

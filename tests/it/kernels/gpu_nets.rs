@@ -7,7 +7,6 @@ use nnuance::model::ops::take_step;
 use nnuance::train::optimizer::{OptimizerName, OptimizerSettings};
 
 use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::kernels::gpu::{GPU, check_within, gpu, room, with_room};
 use crate::kernels::steps::RULES;

@@ -1,7 +1,7 @@
 //! Held-out games: some validate, the others are the test that training never reads.
 
 use nnuance::format::plain;
-use nnuance::loader::{HeldOut, Subset, TestShare, TrainingShare};
+use nnuance::loader::{HeldOut, TestShare, TrainingShare};
 use nnuance::sketch::Sketch;
 
 use crate::formats::registry::{first, read};

@@ -4,7 +4,6 @@ use nnuance::batch::{ActiveRows, ChunkPlan, Indices, InputPairs, Planner, plan_s
 use nnuance::features::Row;
 use rand::seq::IndexedRandom;
 
-use crate::support::games;
 use crate::support::kit::*;
 
 /// Nets with one list per position or two, one king bucket or several, and more rows than 16 bits.

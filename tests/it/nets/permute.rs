@@ -1,8 +1,6 @@
 //! Neurons in another order: the same net, with more blocks of zeros.
 
-use nnuance::architecture::Architecture;
-use nnuance::export::{Contents, NeuronOrder, RAW_BIN, dequantise_net, quantise};
-use nnuance::floats::Float;
+use nnuance::export::{Contents, NeuronOrder, RAW_BIN, dequantise_net};
 
 use crate::support::kit::*;
 

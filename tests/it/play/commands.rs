@@ -1,7 +1,5 @@
 //! `nnuance data label` and `selfplay`.
 
-use std::process::Child;
-
 use crate::support::fake_engine::*;
 use crate::support::kit::*;
 
@@ -66,10 +64,6 @@ fn openings_and_rules_of_games() {
     assert!(level.iter().all(|game| game.len() == 4 && game[0].result == 0.5));
 }
 
-fn quiet(mut command: Command) -> Child {
-    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
-}
-
 #[test]
 fn killed_or_interrupted_and_resumed() {
     let folder = Workdir::empty();
@@ -81,7 +75,7 @@ fn killed_or_interrupted_and_resumed() {
     let (mut stops, mut interrupted) = (0, 0_u32);
     loop {
         let before = counted();
-        let mut child = quiet(again());
+        let mut child = again().stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         // Far enough that a kill loses work.
         while child.try_wait().unwrap().is_none() && counted() < before + 10 {
             thread::sleep(Duration::from_millis(1));

@@ -155,3 +155,13 @@ fn budgets_stay_within_the_clock() {
         }
     }
 }
+
+#[test]
+fn searchmoves_are_the_only_ones() {
+    for moves in ["a2a3", "h2h4 b1a3", "a2a3 e2e5"] {
+        let go = format!("go depth 3 searchmoves {moves}");
+        let said = talk("material", &["position startpos", &go, "go depth 2", "quit"]);
+        let best = bests(&said);
+        assert!(moves.contains(best[0]) && best.len() == 2, "{said:?}");
+    }
+}

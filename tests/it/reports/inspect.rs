@@ -105,10 +105,6 @@ fn values_of_rows_equal_differences() {
 }
 
 /// The use of the last neurons is the standard deviation of their contributions.
-fn is_combined(layer: &Layer) -> bool {
-    [layer.multiply, layer.add, layer.subtract].iter().any(Option::is_some)
-}
-
 #[test]
 fn use_is_the_spread_of_contributions() {
     let samples = games::samples(80, 2);
@@ -121,9 +117,9 @@ fn use_is_the_spread_of_contributions() {
         let number = net.head.len().saturating_sub(1);
         let layer = net.head.last();
         // Where values are combined, a weight has more than one contribution.
-        if [layer, Some(&net.output)].into_iter().flatten().any(is_combined)
-            || net.output.columns.is_some()
-        {
+        let mut parts = [layer, Some(&net.output)].into_iter().flatten();
+        let is_combined = parts.any(|it| it.multiply.or(it.add).or(it.subtract).is_some());
+        if is_combined || net.output.columns.is_some() {
             continue;
         }
         let taken = net.inputs_of_layer(net.head.len());

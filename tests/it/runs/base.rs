@@ -135,6 +135,13 @@ fn of_zeros(folder: &Workdir, name: &str, inputs: &str, hidden: usize) -> String
     folder.write(&format!("{name}.bin"), vec![0; (2 * numbers).next_multiple_of(64)])
 }
 
+/// The last weights of a run in the folder `out`.
+fn trained(folder: &Workdir, text: &str) -> Weights {
+    let out = folder.path("out");
+    said(train(&folder.write("run.toml", text), &out).arg("--overwrite"));
+    checkpoint(&out, "last.safetensors").weights
+}
+
 const NET: &str = "nets/quickstart-32.bin";
 
 /// A run, its best checkpoint and its net are one base. A run continues with it and the sum itself.
@@ -144,12 +151,8 @@ fn run_or_its_net_as_base() {
     let below = folder.path("below");
     let alone = config("x", "wdl = 0.3", 2).replace("base = \"x\"\n", "");
     said(&mut train(&folder.write("run.toml", &alone), &below));
-    let weights = ["", "best.safetensors", "net.bin"].map(|name| {
-        let (base, out) = (below.join(name), folder.path("out"));
-        let text = config(&base.to_string_lossy(), "wdl = 0.3", 2);
-        said(train(&folder.write("run.toml", &text), &out).arg("--overwrite"));
-        checkpoint(&out, "last.safetensors").weights
-    });
+    let weights = ["", "best.safetensors", "net.bin"]
+        .map(|name| trained(&folder, &config(&below.join(name).to_string_lossy(), "wdl = 0.3", 2)));
     assert!(weights[0] == weights[1] && weights[0] == weights[2]);
 
     let (sum, again) = (folder.path("out"), folder.path("again"));
@@ -194,11 +197,7 @@ fn zeros_as_a_base() {
         // Else a net on a base begins with another output.
         let on = on.replace("hidden = 8", "hidden = 32\nstart = \"nets/quickstart-32.bin\"");
         let line = on.lines().find(|line| line.starts_with("base = ")).unwrap().to_string();
-        let weights = [on.clone(), on.replace(&line, "")].map(|text| {
-            let out = folder.path("out");
-            said(train(&folder.write("run.toml", &text), &out).arg("--overwrite"));
-            checkpoint(&out, "last.safetensors").weights
-        });
+        let weights = [&on, &on.replace(&line, "")].map(|text| trained(&folder, text));
         assert!(weights[0] == weights[1], "{target}");
     }
 }

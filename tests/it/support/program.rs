@@ -19,6 +19,12 @@ pub fn said(command: &mut Command) -> [String; 2] {
     [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned())
 }
 
+/// All that a command says, whether it succeeds or not.
+pub fn all_said(command: &mut Command) -> String {
+    let output = command.output().expect("it runs");
+    String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+}
+
 pub fn json(command: &mut Command) -> serde_json::Value {
     serde_json::from_str(&said(command)[0]).expect("JSON")
 }
