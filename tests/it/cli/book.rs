@@ -261,7 +261,7 @@ fn guides_run() {
         let some: Vec<&str> = whole.lines().step_by(4).collect();
         fs::write(data.join(name), some.join("\n")).expect("a file");
         let games = data.join("selfplay-sf15.vf").to_string_lossy().into_owned();
-        let sample = ["sample", "data/selfplay-sf15.vf", "--share", "0.2", "-o"];
+        let sample = ["sample", GAMES, "--share", "0.2", "-o"];
         crate::formats::tools::fine(&[&sample[..], &[&games]].concat());
         assert_eq!(run_page(page, folder.root_path()), (1, scripts), "{page}");
         for made in made {

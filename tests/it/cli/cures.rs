@@ -261,10 +261,10 @@ fn kit_folder() -> Workdir {
     let kit = Workdir::empty();
     let folder = kit.root_path();
     for (from, to) in [
-        ("data/selfplay_sf151_200games.pgn", "games.pgn"),
-        ("data/selfplay_sf151_quiet.epd", "quiet.epd"),
-        ("data/selfplay_sf151_scored.txt", "scored.txt"),
-        ("nets/quickstart-32.bin", "quickstart-32.bin"),
+        (NOTATED, "games.pgn"),
+        (QUIET, "quiet.epd"),
+        (SCORED, "scored.txt"),
+        (QUICKSTART, "quickstart-32.bin"),
         ("nets/quickstart-32.json", "quickstart-32.json"),
     ] {
         fs::copy(from, folder.join(to)).unwrap();

@@ -31,8 +31,6 @@ fn lists_and_arguments_evaluate_alike() {
     assert!(out == lines.concat() && said.contains("list.txt, line 17"), "{said}");
 }
 
-const NET: &str = "nets/quickstart-32.bin";
-
 #[test]
 fn lines_of_many_kinds() {
     let whole = "4k3/8/8/8/8/8/4P3/4K3 w - - 3 40";
@@ -47,11 +45,11 @@ fn lines_of_many_kinds() {
         (format!("{four} 3 [0.5]"), four),
         (format!("{whole} bm e4;"), whole),
     ] {
-        let [out, _] = output(&["eval", NET, "--fens", "-"], &line, true);
+        let [out, _] = output(&["eval", QUICKSTART, "--fens", "-"], &line, true);
         assert_eq!(out.split_once(';').unwrap().0, read);
     }
     for none in ["", "\n  \n"] {
-        output(&["eval", NET, "--fens", "-"], none, false);
+        output(&["eval", QUICKSTART, "--fens", "-"], none, false);
     }
 }
 
@@ -66,12 +64,12 @@ fn eval_and_compare_have_same_values() {
     let [tables, sampled] = ["tables", "some.txt"].map(|name| folder.name(name));
     let few = ["--set", "data.limit=20000", "--set", "schedule.epochs=1"];
     said(nnuance().args(["train", "configs/hce-pst.toml", "--out", &tables]).args(few));
-    let sample = ["data", "sample", "data/selfplay-sf15.vf", "--share", "0.002", "-o", &sampled];
+    let sample = ["data", "sample", GAMES, "--share", "0.002", "-o", &sampled];
     said(nnuance().args(sample));
     let lines = fs::read_to_string(&sampled).unwrap();
     let best = format!("{tables}/best.safetensors");
     for (evaluation, exact) in [
-        (NET, true),
+        (QUICKSTART, true),
         ("material", true),
         ("nets/quickstart-32.safetensors", false),
         ("tests/it/fixtures/pesto.json", false),

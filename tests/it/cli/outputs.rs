@@ -14,7 +14,7 @@ fn fails(folder: &Workdir, words: &str) -> String {
 
 fn folder() -> Workdir {
     let folder = Workdir::empty();
-    let text = fs::read_to_string("data/selfplay_sf151_scored.txt").unwrap();
+    let text = fs::read_to_string(SCORED).unwrap();
     let lines: Vec<&str> = text.lines().take(2000).collect();
     folder.write("a.txt", lines.join("\n") + "\n");
     folder
@@ -51,7 +51,7 @@ fn closed_and_full_streams() {
     }
     // Results that cannot be written are an error, except to a closed pipe.
     folder.write("fen.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1");
-    let net = absolute("nets/quickstart-32.bin");
+    let net = absolute(QUICKSTART);
     let (verify, eval) = (format!("verify {net}"), format!("eval {net} --fens fen.epd"));
     for words in ["--help", "keys", "data stats a.txt", &verify, &eval] {
         for (stdout, code) in [(full(), 1), (unread(), 0)] {
@@ -84,7 +84,7 @@ fn two_names_of_one_file() {
 #[test]
 fn nothing_is_replaced_unasked() {
     let folder = folder();
-    let net = absolute("nets/quickstart-32.bin");
+    let net = absolute(QUICKSTART);
     folder.write("t.json", HceWeights::material_only().to_json());
     let export = format!("export {net} -o x.bin");
     let snippet = format!("export {net} --snippet c -o nnue.h");
@@ -136,7 +136,7 @@ fn devices_and_pipes_stay() {
     }
     fine(&folder, "data convert a.txt --to epd -o /dev/null");
     pipe(&folder, "net.bin");
-    let net = absolute("nets/quickstart-32.bin");
+    let net = absolute(QUICKSTART);
     fails(&folder, &format!("export {net} -o net.bin --overwrite"));
     assert!(is_pipe(&folder.path("net.bin")) && is_pipe(&path));
 
@@ -159,7 +159,7 @@ fn dash_is_standard_output() {
     let ended = folder.command("data shuffle plain.bf --to bulletformat -o -").output().unwrap();
     assert_eq!(ended.stdout.len() as u64, fs::metadata(folder.path("plain.bf")).unwrap().len());
     assert!(fails(&folder, "data convert a.txt -o -").contains("--to"));
-    let net = absolute("nets/quickstart-32.bin");
+    let net = absolute(QUICKSTART);
     for words in [
         "data sample a.txt --share 0.5 --to epd -o b.epd --rest -",
         "data label a.txt --to epd --nodes 9 --engine absent -o -",

@@ -112,7 +112,7 @@ fn guide_engine_traces_its_evaluation() {
     let own = EngineTerms::read(&list).unwrap();
     let weights: Vec<[f64; 2]> = own.list.terms.iter().map(|term| term.start).collect();
     let (mut safe, mut scaled, mut crossed, mut all) = (0, 0, 0, 0);
-    let data = ["data/selfplay_sf151_quiet.epd", "data/selfplay_sf151_scored.txt"].map(Path::new);
+    let data = [QUIET, SCORED].map(Path::new);
     for lines in [random.as_path()].into_iter().chain(data) {
         let trace = folder.path("positions.trace");
         fs::write(&trace, run("--trace", lines)).unwrap();

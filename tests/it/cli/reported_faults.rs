@@ -502,7 +502,7 @@ fn tar(magic: &[u8], content: &[u8]) -> Vec<u8> {
 #[test]
 fn archives_are_named() {
     let work = Workdir::empty();
-    let games = fs::read("data/selfplay-sf15.vf").unwrap()[..40_000].to_vec();
+    let games = fs::read(GAMES).unwrap()[..40_000].to_vec();
     let pgn = game("1. e4 e5").into_bytes();
     let zst = |bytes: &[u8]| zstd::encode_all(bytes, 3).unwrap();
     let tars = [tar(b"ustar\x0000", &pgn), tar(b"ustar  \0", &games), tar(b"", &games)];
@@ -534,7 +534,7 @@ fn archives_are_named() {
 
 #[test]
 fn one_sound_game_recognises_nothing() {
-    let sound = fs::read("data/selfplay-sf15.vf").unwrap();
+    let sound = fs::read(GAMES).unwrap();
     let end = sound[32..].chunks(4).position(|word| word == [0; 4]).unwrap() * 4 + 36;
     let mut bytes = vec![1; 400];
     bytes.extend([0; 4]);
@@ -588,7 +588,7 @@ fn text_of_other_encodings() {
     }
     // The mark of UTF-8 is no part of a text.
     let json = work.write("terms.json", format!("\u{feff}{weights}"));
-    let net = work.write("n.bin", fs::read("nets/quickstart-32.bin").unwrap());
+    let net = work.write("n.bin", fs::read(QUICKSTART).unwrap());
     let manifest = fs::read_to_string("nets/quickstart-32.json").unwrap();
     work.write("n.json", wide(&manifest, 2, true, true));
     assert!(complaint(nnuance().args(["eval", &net, "--fens", &json])).contains("UTF-16"));

@@ -59,7 +59,7 @@ fn nets_and_configs_alike() {
     let folder = Workdir::empty();
     let rows =
         |path: &str, more: &[&str]| said(nnuance().args(["rows", path, FEN]).args(more))[0].clone();
-    let net = rows("nets/quickstart-32.bin", &[]);
+    let net = rows(QUICKSTART, &[]);
     assert_eq!(printed(&net)[0].len(), 2);
     assert_eq!(rows("nets/quickstart-32.safetensors", &[]), net);
     let path = folder.write("run.toml", config(&["pieces"]));
@@ -88,6 +88,6 @@ fn page_shows_output() {
 fn terms_have_no_rows() {
     let said = complaint(nnuance().args(["rows", "configs/hce-pst.toml", FEN]));
     assert!(said.contains("hce-pst.toml"), "{said}");
-    complaint(nnuance().args(["rows", "nets/quickstart-32.bin", "no position"]));
+    complaint(nnuance().args(["rows", QUICKSTART, "no position"]));
     complaint(nnuance().args(["rows", "configs/none.toml", FEN]));
 }

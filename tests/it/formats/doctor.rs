@@ -2,13 +2,13 @@
 
 use nnuance::data::doctor::Keys;
 
-use crate::formats::registry::{BULLET, GAMES, QUIET, SCORED, read};
+use crate::formats::registry::{BULLET, read};
 use crate::support::kit::*;
 
 /// Files with their format, and the point of view of their scores.
 const FILES: [(&str, &str, &str); 12] = [
     (GAMES, "viriformat", "white"),
-    ("data/selfplay_sf151_200games.pgn", "pgn", "side-to-move"),
+    (NOTATED, "pgn", "side-to-move"),
     (SCORED, "text", "white"),
     (QUIET, "epd", "white"),
     (BULLET, "bulletformat", "side-to-move"),

@@ -25,7 +25,7 @@ fn in_pieces(path: &Path, format: &'static Format) -> (Vec<Sample>, Vec<String>,
 #[test]
 fn all_pieces_are_the_file() {
     let folder = Workdir::empty();
-    let games = first("data/selfplay-sf15.vf", 60_000);
+    let games = first(GAMES, 60_000);
     let cut = format::ALL.into_iter().filter(|format| format.cut.is_some());
     for format in cut {
         let once = write(format, &games).unwrap();

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use nnuance::format::book;
 
-use crate::formats::registry::{QUIET, START, gz, hex, read, read_bytes, scratch};
+use crate::formats::registry::{START, gz, hex, read, read_bytes, scratch};
 use crate::support::kit::*;
 
 fn line() -> String {

@@ -9,8 +9,6 @@ use crate::formats::registry::{
 };
 use crate::support::kit::*;
 
-const NOTATED: &str = "data/selfplay_sf151_200games.pgn";
-
 /// Games, plies, positions with White to move, castles, promotions, en passant, checks and scores.
 type Counts = [usize; 8];
 
@@ -231,7 +229,7 @@ fn endless_game_takes_little_memory() {
 
 #[test]
 fn written_lines_are_short() {
-    let text = write(&FORMAT, &first("data/selfplay-sf15.vf", 100_000)).unwrap();
+    let text = write(&FORMAT, &first(GAMES, 100_000)).unwrap();
     assert!(text.split(|&byte| byte == b'\n').all(|line| line.len() <= 80));
 }
 

@@ -13,10 +13,6 @@ use zip::write::{SimpleFileOptions, ZipWriter};
 use crate::support::kit::*;
 
 pub use crate::formats::fuzz::targets::read as exhaust;
-
-pub const GAMES: &str = "data/selfplay-sf15.vf";
-pub const SCORED: &str = "data/selfplay_sf151_scored.txt";
-pub const QUIET: &str = "data/selfplay_sf151_quiet.epd";
 pub const BULLET: &str = "../shared/data/formats/bullet_batch.bf";
 
 pub fn open(path: &Path) -> Result<SampleSource, ReadError> {

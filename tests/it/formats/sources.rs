@@ -5,9 +5,6 @@ use nnuance::train::target::{SourceTarget, blend_targets};
 
 use crate::support::kit::*;
 
-const GAMES: &str = "data/selfplay-sf15.vf";
-const SCORED: &str = "data/selfplay_sf151_scored.txt";
-
 fn source(file: &str, limit: u64) -> DataSource {
     let reading = ReadOptions { limit: Some(limit), ..ReadOptions::default() };
     DataSource { files: vec![file.into()], reading }

@@ -5,9 +5,7 @@ use nnuance::format::{
     view::{ViewCheck, measure_view},
 };
 
-use crate::formats::registry::{
-    BULLET, GAMES, QUIET, SCORED, read, read_bytes, read_source, scratch, write,
-};
+use crate::formats::registry::{BULLET, read, read_bytes, read_source, scratch, write};
 use crate::support::kit::*;
 
 const FILES: [&str; 7] = [

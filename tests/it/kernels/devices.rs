@@ -53,7 +53,7 @@ fn nets_beyond_a_gpu_are_refused() {
 }
 
 fn bench(words: &[&str]) -> Value {
-    let data = ["--data", "data/selfplay_sf151_scored.txt"];
+    let data = ["--data", SCORED];
     json(nnuance().args(["bench", "--json"]).args(words).args(data))
 }
 

@@ -222,7 +222,7 @@ fn bench_has_stages() {
     }
     let mut bench = nnuance();
     bench.args(["bench", "--device", "wgpu", "--hidden", "32", "--batch", "128", "--json"]);
-    bench.args(["--seconds", "0.1", "--data", "data/selfplay_sf151_scored.txt"]);
+    bench.args(["--seconds", "0.1", "--data", SCORED]);
     let net = &json(&mut bench)["nets"][0];
     let stages = net["stages"].as_array().expect("stages");
     let times = stages.iter().map(|stage| stage[1].as_f64().expect("milliseconds"));

@@ -15,8 +15,7 @@ const BATCHES: usize = 4;
 
 fn batches(net: &Architecture, pairs: usize, passes: usize) -> Vec<Batch> {
     let positions = BATCHES * BATCH - CHUNK / 2;
-    let read =
-        ReadPlan::new(vec!["data/selfplay_sf151_scored.txt".into()]).with_limit(positions as u64);
+    let read = ReadPlan::new(vec![SCORED.into()]).with_limit(positions as u64);
     let order = PassOrder { batch: BATCH, chunk: CHUNK, ..PassOrder::default() };
     let layout =
         InputLayout::CachedPlans { max_bytes: MAX_PLAN_BYTES, max_pairs: pairs, inverted: false };

@@ -90,7 +90,7 @@ fn by_hand(sample: &Sample) -> f64 {
 
 fn plan() -> ReadPlan {
     let weighing = weighing();
-    ReadPlan { weighing, ..ReadPlan::new(vec!["data/selfplay-sf15.vf".into()]).with_limit(20_000) }
+    ReadPlan { weighing, ..ReadPlan::new(vec![GAMES.into()]).with_limit(20_000) }
 }
 
 #[test]

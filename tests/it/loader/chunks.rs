@@ -12,7 +12,7 @@ const BATCH: usize = 350;
 const BATCHES: usize = 3 * POSITIONS / BATCH;
 
 fn read_plan() -> ReadPlan {
-    ReadPlan::new(vec!["data/selfplay_sf151_scored.txt".into()]).with_limit(POSITIONS as u64)
+    ReadPlan::new(vec![SCORED.into()]).with_limit(POSITIONS as u64)
 }
 
 fn plan(chunk: usize, layout: InputLayout) -> StreamPlan {

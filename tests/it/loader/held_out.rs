@@ -6,8 +6,6 @@ use nnuance::sketch::Sketch;
 
 use crate::formats::registry::{first, read};
 use crate::support::kit::*;
-
-const GAMES: &str = "data/selfplay-sf15.vf";
 const SPLIT: Split = Split { share: 0.25, seed: 0 };
 
 const CONFIG: &str = r#"

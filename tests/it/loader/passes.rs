@@ -130,7 +130,7 @@ fn cut_end_is_found_before_training() {
     let folder = Workdir::empty();
     let start = folder.path("start.bf");
     write_all(&start, &bulletformat::FORMAT, &games::samples(1000, 1)).expect("a file");
-    let games = Path::new("data/selfplay-sf15.vf");
+    let games = Path::new(GAMES);
     for (format, source, times, message) in [
         (&bulletformat::FORMAT, start.as_path(), 3000, "record 2998273: the file ends after 5 of"),
         (&viriformat::FORMAT, games, 5, "the file ends within the game"),

@@ -368,7 +368,7 @@ fn export_overwrites_no_source() {
 
 #[test]
 fn book_lists_all_fields() {
-    let net = export::load_net(Path::new("nets/quickstart-32.bin")).unwrap();
+    let net = export::load_net(Path::new(QUICKSTART)).unwrap();
     let fields = serde_json::to_value(net.manifest.unwrap()).unwrap();
     let mut fields: Vec<String> = fields.as_object().unwrap().keys().cloned().collect();
     let page = fs::read_to_string("docs/nets.md").unwrap();
@@ -384,7 +384,7 @@ fn book_lists_all_fields() {
 
 #[test]
 fn fitted_scale_minimises_the_loss() {
-    let net = export::load_net(Path::new("nets/quickstart-32.bin")).unwrap().net;
+    let net = export::load_net(Path::new(QUICKSTART)).unwrap().net;
     let samples = games::recorded(20_000);
     let value = |position: &Position| net.evaluate(position);
     let fitted = export::fitted_scale(value, &samples, "the first games").unwrap();

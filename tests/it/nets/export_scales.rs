@@ -7,7 +7,6 @@ use nnuance::report::{MatchedScale, match_scale};
 use crate::support::kit::*;
 
 const NET: &str = "nets/quickstart-32.safetensors";
-const DATA: &str = "data/selfplay-sf15.vf";
 
 fn export(args: &[&str], output: &Path) -> Command {
     let mut command = nnuance();
@@ -44,19 +43,19 @@ fn scales_are_chosen_and_matched() {
     let folder = Workdir::empty();
     let [usual, finest, loud, same] =
         ["usual.bin", "finest.bin", "loud.bin", "same.bin"].map(|name| folder.path(name));
-    said(&mut export(&[NET, "--data", DATA, "--scale", "400"], &usual));
-    let best = [NET, "--data", DATA, "--scale", "400", "--largest-scales"];
+    said(&mut export(&[NET, "--data", GAMES, "--scale", "400"], &usual));
+    let best = [NET, "--data", GAMES, "--scale", "400", "--largest-scales"];
     said(&mut export(&best, &finest));
     let error = |net: &Path| manifest(net)["float_error"]["mean_cp"].as_f64().unwrap();
     assert!(error(&finest) < error(&usual), "{} {}", error(&finest), error(&usual));
     assert!(manifest(&finest)["scales"]["qa"].as_i64().unwrap() <= 255);
 
     // The same net with another SCALE gets the old one again.
-    said(&mut export(&[NET, "--data", DATA, "--scale", "700"], &loud));
+    said(&mut export(&[NET, "--data", GAMES, "--scale", "700"], &loud));
     let fitted = |net: &Path| manifest(net)["fitted_scale"]["centipawns"].as_f64().unwrap();
     assert!((fitted(&loud) / fitted(&usual) - 1.75).abs() < 0.01);
     let old = usual.to_str().unwrap();
-    said(&mut export(&[loud.to_str().unwrap(), "--data", DATA, "--match-scale", old], &same));
+    said(&mut export(&[loud.to_str().unwrap(), "--data", GAMES, "--match-scale", old], &same));
     let matched = manifest(&same);
     assert!((matched["scales"]["scale"].as_i64().unwrap() - 400).abs() <= 1);
     assert_eq!(matched["matched"]["sha256"], manifest(&usual)["sha256"]);

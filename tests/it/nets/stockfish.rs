@@ -313,7 +313,7 @@ fn only_bytes_are_clipped() {
 fn other_nets_are_refused() {
     let work = Workdir::empty();
     let to = work.path("net.nnue");
-    let said = complaint(&mut export(Path::new("nets/quickstart-32.bin"), &to));
+    let said = complaint(&mut export(Path::new(QUICKSTART), &to));
     assert!(said.contains("it is no net of Stockfish") && said.contains("`net.format"), "{said}");
     assert!(!to.exists());
 }

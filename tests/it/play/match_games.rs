@@ -8,8 +8,6 @@ use nnuance::score::Score;
 use crate::formats::registry as formats;
 use crate::support::fake_engine::with_fake;
 use crate::support::kit::*;
-
-const NET: &str = "nets/quickstart-32.bin";
 const TERMS: &str = "tests/it/fixtures/pesto.json";
 
 fn command(arguments: &[&str], pgn: &Path) -> Command {
@@ -75,7 +73,7 @@ fn written_games_are_read_back() {
 fn games_are_results_and_data() {
     let folder = Workdir::empty();
     let pgn = folder.path("match.pgn");
-    let arguments = [NET, "material", "--pairs", "8", "--nodes", "60", "--json"];
+    let arguments = [QUICKSTART, "material", "--pairs", "8", "--nodes", "60", "--json"];
     let summary = json(&mut command(&arguments, &pgn));
     let read = played::read_matches(std::slice::from_ref(&pgn)).unwrap();
     assert!(read.notes.is_empty(), "{:?}", read.notes);
@@ -84,7 +82,7 @@ fn games_are_results_and_data() {
     assert_eq!(read.played.names, ["quickstart-32.bin", "material"]);
 
     let text = fs::read_to_string(&pgn).unwrap();
-    let digest = digest::short_of_file(Path::new(NET)).unwrap();
+    let digest = digest::short_of_file(Path::new(QUICKSTART)).unwrap();
     assert_eq!(text.matches(&digest).count(), 16);
     // Each move is a position with a score and a game.
     let samples = formats::read(&pgn).unwrap();
@@ -122,9 +120,9 @@ fn killed(arguments: &[&str], pgn: &Path) -> (String, u64) {
 #[test]
 fn killed_and_resumed() {
     for arguments in [
-        &[NET, "material", "--pairs", "70", "--nodes", "150"][..],
-        &[NET, "material", TERMS, "--pairs", "20", "--nodes", "150"],
-        &[NET, TERMS, "--sprt", "0,60", "--pairs", "400", "--nodes", "150"],
+        &[QUICKSTART, "material", "--pairs", "70", "--nodes", "150"][..],
+        &[QUICKSTART, "material", TERMS, "--pairs", "20", "--nodes", "150"],
+        &[QUICKSTART, TERMS, "--sprt", "0,60", "--pairs", "400", "--nodes", "150"],
     ] {
         let folder = Workdir::empty();
         let [whole, parts] = ["a.pgn", "b.pgn"].map(|name| folder.path(name));
@@ -142,9 +140,12 @@ fn a_complete_match_prints_its_result_again() {
     let folder = Workdir::empty();
     let pgn = folder.path("match.pgn");
     for (name, arguments) in [
-        ("two.pgn", &[NET, "material", "--pairs", "5", "--nodes", "40"][..]),
-        ("three.pgn", &[NET, "material", TERMS, "--pairs", "3", "--nodes", "40"]),
-        ("sprt.pgn", &[NET, "material", "--pairs", "90", "--nodes", "60", "--sprt", "0,200"]),
+        ("two.pgn", &[QUICKSTART, "material", "--pairs", "5", "--nodes", "40"][..]),
+        ("three.pgn", &[QUICKSTART, "material", TERMS, "--pairs", "3", "--nodes", "40"]),
+        (
+            "sprt.pgn",
+            &[QUICKSTART, "material", "--pairs", "90", "--nodes", "60", "--sprt", "0,200"],
+        ),
     ] {
         let pgn = pgn.with_file_name(name);
         let [once, _] = said(&mut command(arguments, &pgn));
@@ -163,7 +164,7 @@ fn a_complete_match_prints_its_result_again() {
 #[test]
 fn parts_equal_the_whole() {
     let folder = Workdir::empty();
-    let arguments = [NET, "material", TERMS, "--pairs", "5", "--nodes", "60", "--json"];
+    let arguments = [QUICKSTART, "material", TERMS, "--pairs", "5", "--nodes", "60", "--json"];
     let played = |part: &str| {
         let pgn = folder.path(format!("{}.pgn", part.replace('/', "-")));
         let summary = json(command(&arguments, &pgn).args(["--part", part]));
@@ -181,7 +182,7 @@ fn parts_equal_the_whole() {
 fn only_the_same_match_is_resumed() {
     let folder = Workdir::empty();
     let pgn = folder.path("match.pgn");
-    let arguments = [NET, "material", "--pairs", "4000", "--nodes", "60"];
+    let arguments = [QUICKSTART, "material", "--pairs", "4000", "--nodes", "60"];
     let mut child = command(&arguments, &pgn).stdout(Stdio::null()).spawn().unwrap();
     let journal = path_of(&pgn);
     let begun = || fs::read_to_string(&journal).is_ok_and(|text| text.contains("\"bytes\""));
@@ -192,7 +193,7 @@ fn only_the_same_match_is_resumed() {
     complaint(&mut command(&arguments, &pgn));
     child.kill().unwrap();
     child.wait().unwrap();
-    let other = [NET, "material", "--pairs", "4000", "--nodes", "61"];
+    let other = [QUICKSTART, "material", "--pairs", "4000", "--nodes", "61"];
     assert!(complaint(&mut command(&other, &pgn)).contains("Nodes"));
 }
 
@@ -209,8 +210,8 @@ const SHORT: [&str; 5] = ["--pairs", "32", "--nodes", "100", "--json"];
 
 #[test]
 fn same_match_for_any_threads() {
-    let once = summary(&[&[NET, "material", "--threads", "1"], &SHORT[..]].concat());
-    let again = summary(&[&[NET, "material", "--threads", "3"], &SHORT[..]].concat());
+    let once = summary(&[&[QUICKSTART, "material", "--threads", "1"], &SHORT[..]].concat());
+    let again = summary(&[&[QUICKSTART, "material", "--threads", "3"], &SHORT[..]].concat());
     assert_eq!(once, again);
     let verdict = &once["verdicts"][0];
     assert_eq!(verdict["decided"], true, "{once}");
@@ -249,7 +250,7 @@ fn finished_positions_of_a_book_are_left_out() {
         Position::from_chess(&chess).to_fen()
     });
     fs::write(&book, [MATE, &starts[0], &starts[1], kings, &starts[2]].join("\n")).unwrap();
-    let mut arguments = vec![NET, "material", "--nodes", "20", "--pairs", "3"];
+    let mut arguments = vec![QUICKSTART, "material", "--nodes", "20", "--pairs", "3"];
     let play = |arguments: &[&str]| {
         let mut play = command(arguments, &pgn);
         play.arg("--book").arg(&book);
@@ -262,7 +263,7 @@ fn finished_positions_of_a_book_are_left_out() {
     let mate = folder.path("mate.epd");
     fs::write(&mate, MATE).unwrap();
     let [none, random] = [&["--pairs", "1"][..], &["--random-plies", "2"]].map(|more| {
-        complaint(nnuance().args(["match", NET, "material", "--book"]).arg(&mate).args(more))
+        complaint(nnuance().args(["match", QUICKSTART, "material", "--book"]).arg(&mate).args(more))
     });
     assert!(none.contains("finished positions alone, 1 of them; give another book"), "{none}");
     assert_eq!(none, random);
@@ -276,7 +277,7 @@ fn books_are_played_as_they_are() {
     let folder = Workdir::empty();
     let [book, pgn] = ["book.epd", "match.pgn"].map(|name| folder.path(name));
     fs::write(&book, QUEEN_UP).unwrap();
-    let arguments = [NET, "material", "--nodes", "20", "--pairs", "1"];
+    let arguments = [QUICKSTART, "material", "--nodes", "20", "--pairs", "1"];
     let play = |more: &[&str]| {
         let mut play = command(&arguments, &pgn);
         play.arg("--book").arg(&book).args(more).arg("--overwrite");

@@ -8,8 +8,6 @@ use nnuance::run::played::{self, Match};
 
 use crate::formats::registry::START;
 use crate::support::kit::*;
-
-const NET: &str = "nets/quickstart-32.bin";
 const TERMS: &str = "tests/it/fixtures/pesto.json";
 
 /// A game as tournament programs write it, with these tags after those of players and result.
@@ -124,10 +122,11 @@ fn ladder(digest: &str) -> String {
 #[test]
 fn comparisons_have_elo() {
     let folder = Workdir::empty();
-    let digest = digest::short_of_file(Path::new(NET)).unwrap();
+    let digest = digest::short_of_file(Path::new(QUICKSTART)).unwrap();
     let pgn = written(folder.root_path(), &ladder(&digest));
-    let data = ["--data", "data/selfplay-sf15.vf", "--json", "--pgn"];
-    let report = json(nnuance().args(["compare", "material", NET, TERMS]).args(data).arg(&pgn));
+    let data = ["--data", GAMES, "--json", "--pgn"];
+    let report =
+        json(nnuance().args(["compare", "material", QUICKSTART, TERMS]).args(data).arg(&pgn));
     let row = |name: &str| {
         let all = report["evaluations"].as_array().unwrap();
         all.iter().find(|it| it["name"] == name).unwrap()["elo"].clone()

@@ -27,11 +27,9 @@ fn timeless(said: &[String]) -> Vec<[String; 2]> {
     said.iter().filter(|line| line.starts_with("info depth")).map(of).collect()
 }
 
-const NET: &str = "nets/quickstart-32.bin";
-
 #[test]
 fn identification() {
-    let said = talk(NET, &["uci", "isready", "quit"]);
+    let said = talk(QUICKSTART, &["uci", "isready", "quit"]);
     assert!(said[0].starts_with("id name nnuance "), "{said:?}");
     assert_eq!(said[said.len() - 2..], ["uciok", "readyok"]);
 }
@@ -46,13 +44,13 @@ fn nodes_of_known_searches() {
     ] {
         let position = format!("position fen {fen}");
         let twice = [&position, "go depth 9", "ucinewgame", &position, "go depth 9"];
-        for evaluation in [NET, "material"] {
+        for evaluation in [QUICKSTART, "material"] {
             let depths = timeless(&talk(evaluation, &twice));
             let (once, again) = depths.split_at(depths.len() / 2);
             assert_eq!(once, again);
             let [last, _] = again.last().expect("a depth");
             let known = last.ends_with(&format!(" nodes {nodes}"));
-            assert!(known || evaluation == NET, "{last}");
+            assert!(known || evaluation == QUICKSTART, "{last}");
         }
     }
 }
@@ -63,7 +61,7 @@ fn best_move_is_last_pv() {
     let position = "position fen r1bq1rk1/pp2bppp/2n1pn2/3p4/2PP4/2N2N2/PP2BPPP/R1BQ1RK1 w - - 0 9";
     let mut changed = 0;
     for nodes in (50..3000).step_by(61) {
-        let said = talk(NET, &[position, &format!("go nodes {nodes}")]);
+        let said = talk(QUICKSTART, &[position, &format!("go nodes {nodes}")]);
         let lines = said.iter().filter_map(|line| line.split_once(" pv "));
         let moves: Vec<&str> = lines.map(|(_, pv)| pv.split(' ').next().unwrap()).collect();
         assert_eq!(moves.last(), bests(&said).first(), "{said:?}");
@@ -91,7 +89,7 @@ fn clocks_and_stops_end_a_search() {
         &["go infinite"],
         &["go infinite", "quit"],
     ] {
-        assert_eq!(bests(&talk(NET, lines)).len(), 1);
+        assert_eq!(bests(&talk(QUICKSTART, lines)).len(), 1);
     }
 }
 

@@ -207,8 +207,8 @@ fn quickstart_net_values_pieces_in_order() {
     let page = folder.path("net.html");
     let command = || {
         let mut command = nnuance();
-        command.args(["inspect", "nets/quickstart-32.bin", "--positions", "4000"]);
-        command.args(["--data", "data/selfplay-sf15.vf"]);
+        command.args(["inspect", QUICKSTART, "--positions", "4000"]);
+        command.args(["--data", GAMES]);
         command
     };
     let [text, _] = said(command().arg("-o").arg(&page));

@@ -1,6 +1,5 @@
 //! Independent slow evaluation, training and comparison, from FENs and the bytes of files alone.
 
-use crate::formats::registry::SCORED;
 use crate::runs::golden::{SEED, losses_on};
 use crate::support::kit::*;
 

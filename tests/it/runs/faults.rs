@@ -86,7 +86,7 @@ fn disks() {
 #[test]
 fn input_changes() {
     let case = chosen(&["train on a stream"]).next().unwrap();
-    let bytes = fs::read("data/selfplay_sf151_scored.txt").unwrap();
+    let bytes = fs::read(SCORED).unwrap();
     let work = Workdir::empty();
     let input = work.path("input.txt");
     let of = |folder: &Path| {

@@ -43,7 +43,7 @@ fn run_folders_are_checked() {
     let own = fs::read_to_string(run.join("report.html")).unwrap();
     assert!(own.contains("Content-Security-Policy") && own.contains("default-src 'none'"));
     assert!(!own.contains("<script"));
-    for path in ["/dev/zero", "/", "data/selfplay_sf151_quiet.epd"] {
+    for path in ["/dev/zero", "/", QUIET] {
         let bytes = fs::read(run.join("best.safetensors")).unwrap();
         let mut packed = Weights::from_bytes(&bytes).unwrap();
         let mut data: Value = serde_json::from_str(&packed.facts["data"]).unwrap();

@@ -103,7 +103,7 @@ fn quickstart_lays_out_its_files() {
     let folder = Workdir::empty();
     begun(folder.root_path());
     let laid = folder.path("nnuance-quickstart");
-    let files = ["data/selfplay-sf15.vf", "configs/hce-pst.toml", "configs/net-2-mirrored.toml"];
+    let files = [GAMES, "configs/hce-pst.toml", "configs/net-2-mirrored.toml"];
     for name in files {
         assert_eq!(fs::read(laid.join(name)).unwrap(), fs::read(name).unwrap(), "{name}");
     }

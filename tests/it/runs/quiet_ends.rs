@@ -31,7 +31,7 @@ fn slowly(chess: &Chess, value: &mut dyn FnMut(&Position) -> i32) -> Option<i32>
 }
 
 fn positions() -> Vec<Position> {
-    let samples = collect_samples(&ReadPlan::new(vec![GAMES.into()]), None, &|_| ()).unwrap();
+    let samples = collect_samples(&ReadPlan::new(vec![NOTATED.into()]), None, &|_| ()).unwrap();
     let real = samples.iter().step_by(29).map(|sample| sample.position);
     real.chain(playouts::positions(2000, 9).into_iter().step_by(5)).collect()
 }
@@ -65,7 +65,7 @@ fn scores_are_those_of_leaves() {
     let evaluator = HceEvaluator::new(&weights);
     let mut value = |position: &Position| evaluator.evaluate(position).round() as i32;
     ends_are_right(&mut SearchTerms::new(evaluator.clone()), &mut value);
-    let net = export::load_net("nets/quickstart-32.bin".as_ref()).unwrap().net;
+    let net = export::load_net(QUICKSTART.as_ref()).unwrap().net;
     let start = Position::from_chess(&Chess::new());
     ends_are_right(&mut Accumulator::new(&net, &start), &mut |position| net.evaluate(position));
 }
@@ -80,13 +80,10 @@ fn capture_explosion_is_bounded() {
     assert!(end.is_none_or(|end| end.score.abs() < INFINITE));
 }
 
-const POSITIONS: &str = "data/selfplay-sf15.vf";
-const GAMES: &str = "data/selfplay_sf151_200games.pgn";
-
 fn config(model: &str, wdl: f64, rest: &str) -> String {
     format!(
         "version = 3\nseed = 3\n\
-         [data]\nfiles = [\"{POSITIONS}\"]\nlimit = 6000\nheld_out = 0.2\n\
+         [data]\nfiles = [\"{GAMES}\"]\nlimit = 6000\nheld_out = 0.2\n\
          {model}\n\
          [target]\nscale = 160\nwdl = {wdl:?}\nlearn = \"quiescence\"\n\
          {rest}\n"
@@ -112,7 +109,7 @@ fn round_equals_a_run_on_leaves() {
     assert_eq!(round.state.step, 0);
     let ends = QuietEnds(QuietSearcher::from_weights(&recipe, &round.weights).unwrap());
 
-    let plan = ReadPlan::new(vec![POSITIONS.into()]).with_limit(6000);
+    let plan = ReadPlan::new(vec![GAMES.into()]).with_limit(6000);
     let samples = collect_samples(&plan, None, &|_| ()).unwrap();
     let end = |(sample, rows): (&Sample, Vec<(Position, f64)>)| {
         let (position, _) = rows[0];
@@ -132,7 +129,7 @@ fn round_equals_a_run_on_leaves() {
     fs::write(&file, quiet.iter().map(line).collect::<String>()).unwrap();
 
     let given = text.replace("learn = \"quiescence\"", "");
-    let given = given.replace(POSITIONS, file.to_str().unwrap());
+    let given = given.replace(GAMES, file.to_str().unwrap());
     let other = folder.path("given");
     said(&mut train(&folder.write("run.toml", &given), &other));
     let weights = |out: &Path| checkpoint(out, "last.safetensors").weights;

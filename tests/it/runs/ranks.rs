@@ -109,14 +109,12 @@ fn first_differing_rank_is_found() {
     }
 }
 
-const POSITIONS: &str = "data/selfplay_sf151_scored.txt";
-
 #[test]
 fn shares_make_up_the_batch() {
     let net = drawn::net(3, 16);
     for (chunk, window) in [(0, 1000), (64, 1000), (0, 300)] {
         let plan = |of_rank| {
-            let read = ReadPlan::new(vec![POSITIONS.into()]).with_limit(1000);
+            let read = ReadPlan::new(vec![SCORED.into()]).with_limit(1000);
             let order = PassOrder { batch: 700, window, chunk, of_rank, ..PassOrder::default() };
             let layout = InputLayout::CachedPlans {
                 max_bytes: MAX_PLAN_BYTES,
@@ -212,7 +210,7 @@ pub fn last(out: &Path) -> Vec<u8> {
 
 pub fn config(data: &str, model: &str, rest: &str) -> String {
     format!(
-        "version = 3\nseed = 5\n[data]\nfiles = [\"{POSITIONS}\"]\nlimit = 6000\n{data}\n\
+        "version = 3\nseed = 5\n[data]\nfiles = [\"{SCORED}\"]\nlimit = 6000\n{data}\n\
          {model}\n[schedule]\nvalidations = 10\n{rest}\n"
     )
 }

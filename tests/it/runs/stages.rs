@@ -3,11 +3,9 @@
 use crate::runs::kills::{Case, left_behind, require_same};
 use crate::support::kit::*;
 
-const DATA: &str = "data/selfplay_sf151_scored.txt";
-
 /// `[data]`, `[target]` and `[schedule]` of a config with stages; `own` are the other lines.
 fn config(own: &str) -> String {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(DATA);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCORED);
     format!(
         "version = 3\nseed = 5\n\
          [data]\nfiles = [{file:?}]\nheld_out = 0.2\nlimit = 6000\n\
@@ -133,11 +131,11 @@ fn kills_at_boundaries_change_nothing() {
 
 #[test]
 fn held_out_games_stay_held_out() {
-    const VF: &str = "data/selfplay-sf15.vf";
-    let own = format!("[[stage]]\n[[stage]]\ndata = {{ files = [{VF:?}], filter.min_ply = 30 }}\n");
+    let own =
+        format!("[[stage]]\n[[stage]]\ndata = {{ files = [{GAMES:?}], filter.min_ply = 30 }}\n");
     let text = config(&own).replace("KEYS", "").replace("6000", "30000");
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(DATA);
-    let text = text.replace(&format!("{file:?}"), &format!("{VF:?}"));
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCORED);
+    let text = text.replace(&format!("{file:?}"), &format!("{GAMES:?}"));
     let stages = Config::parse_text(&text, "stages", &[]).expect("a config").list_stages();
     assert_eq!(stages.len(), 2);
     let groups = |stage: &Config, subset| -> BTreeSet<u64> {

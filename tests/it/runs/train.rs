@@ -191,25 +191,24 @@ fn with(from: &str, to: &str) -> String {
 
 #[test]
 fn mistakes_are_refused() {
-    let data = "data/selfplay_sf151_scored.txt";
     let work = Workdir::empty();
     let file = |name: &str, bytes: &[u8]| work.write(name, bytes);
-    let games = fs::read("data/selfplay-sf15.vf").unwrap();
-    let text = fs::read_to_string(data).unwrap();
+    let games = fs::read(GAMES).unwrap();
+    let text = fs::read_to_string(SCORED).unwrap();
     let mut lines: Vec<&str> = text.lines().take(100).collect();
     let few = file("few.txt", lines[..3].join("\n").as_bytes());
-    let few = with(data, &few).replace("window =", "held_out = 0.001\nwindow =");
+    let few = with(SCORED, &few).replace("window =", "held_out = 0.001\nwindow =");
     lines[41] = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 | 12 | 3.0";
     for (text, word) in [
         (with("hidden", "hiden"), "`hidden`"),
         (with("hidden = 8", "hidden = 0"), "net.hidden"),
         (with("shape = \"cosine\"", "shape = \"cosin\""), "cosine"),
         (with("positions = 400000", "positions = 400000\nepochs = 2"), "superbatches"),
-        (with(data, "data/no-such-file.vf"), "no-such-file.vf"),
-        (with(data, &file("cut.vf", &games[..10_001])), "cut.vf"),
-        (with(data, &file("empty.vf", &[])), "empty.vf"),
-        (with(data, &file("wrong.txt", lines.join("\n").as_bytes())), "line 42"),
-        (with(data, "data/selfplay_sf151_quiet.epd"), "target.wdl"),
+        (with(SCORED, "data/no-such-file.vf"), "no-such-file.vf"),
+        (with(SCORED, &file("cut.vf", &games[..10_001])), "cut.vf"),
+        (with(SCORED, &file("empty.vf", &[])), "empty.vf"),
+        (with(SCORED, &file("wrong.txt", lines.join("\n").as_bytes())), "line 42"),
+        (with(SCORED, QUIET), "target.wdl"),
         (few, "data.held_out"),
         (with("[net]", "filter = { min_pieces = 33 }\n[net]"), "no positions are left"),
         (with("[net]", "filter = { min_ply = 16 }\n[net]"), "min_ply"),

@@ -5,8 +5,6 @@ use nnuance::report::{Predictions, compare};
 use crate::cli::own_engine::{ENGINE, compiled, printed};
 use crate::support::kit::*;
 
-const LINES: &str = "data/selfplay_sf151_quiet.epd";
-
 struct Engine {
     folder: Workdir,
     list: PathBuf,
@@ -18,8 +16,8 @@ impl Engine {
         let folder = Workdir::empty();
         let program = compiled(folder.root_path(), &fs::read_to_string(ENGINE).unwrap(), &[])?;
         let [list, trace] = ["terms.txt", "positions.trace"].map(|name| folder.path(name));
-        fs::write(&list, printed(&program, "--terms", LINES.as_ref())).unwrap();
-        fs::write(&trace, printed(&program, "--trace", LINES.as_ref())).unwrap();
+        fs::write(&list, printed(&program, "--terms", QUIET.as_ref())).unwrap();
+        fs::write(&trace, printed(&program, "--trace", QUIET.as_ref())).unwrap();
         Some(Self { folder, list, trace })
     }
 
@@ -66,7 +64,7 @@ fn engine_values(engine: &Engine, weights: &HceWeights, samples: &[Sample]) -> V
         source.replace("#define TEMPO 12\n", &format!("#define TEMPO ({:?})\n", weights.tempo));
     let folder = engine.folder.path("tuned");
     fs::create_dir(&folder).unwrap();
-    let values = printed(&compiled(&folder, &source, &[]).unwrap(), "--eval", LINES.as_ref());
+    let values = printed(&compiled(&folder, &source, &[]).unwrap(), "--eval", QUIET.as_ref());
     let values = String::from_utf8(values).unwrap();
     let values: Vec<f64> = values.lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!(values.len(), samples.len());
@@ -94,7 +92,7 @@ fn comparison_equals_the_tuned_engine() {
     let expected = serde_json::to_value(&expected).unwrap();
 
     let mut command = nnuance();
-    command.args(["compare", "material", "nets/quickstart-32.bin", "--all", "--json"]);
+    command.args(["compare", "material", QUICKSTART, "--all", "--json"]);
     let found = json(command.arg(&run.out).arg("--data").arg(&engine.trace));
     assert_eq!(found["measured_on"]["positions"], samples.len());
     let all = found["evaluations"].as_array().unwrap();

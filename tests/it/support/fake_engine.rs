@@ -178,7 +178,7 @@ pub fn folder_of_positions(count: usize) -> (Workdir, PathBuf, Vec<Sample>) {
 }
 
 pub fn games_in(folder: &Workdir, bytes: usize) -> (PathBuf, Vec<Sample>) {
-    let all = fs::read("data/selfplay-sf15.vf").unwrap();
+    let all = fs::read(GAMES).unwrap();
     let mut whole = 0;
     while whole < bytes {
         let moves = all[whole + 32..].chunks(4).position(|entry| entry == [0; 4]).unwrap();

@@ -54,7 +54,7 @@ pub fn all_terms() -> Encoder {
 }
 
 pub fn recorded(count: u64) -> Vec<Sample> {
-    let plan = ReadPlan::new(vec!["data/selfplay-sf15.vf".into()]).with_limit(count);
+    let plan = ReadPlan::new(vec![GAMES.into()]).with_limit(count);
     collect_samples(&plan, None, &|_| ()).unwrap()
 }
 

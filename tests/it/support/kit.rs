@@ -1,4 +1,4 @@
-//! Imports of most tests, and helpers for numbers of threads and models.
+//! Imports of most tests, files of the repository, and helpers for numbers of threads and models.
 
 pub use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 pub use std::fs::{self, File};
@@ -61,6 +61,12 @@ pub(crate) use crate::{
     support::games, support::listed_rows as listed, support::need, support::playouts,
     support::program, support::random_nets as drawn,
 };
+
+pub const GAMES: &str = "data/selfplay-sf15.vf";
+pub const NOTATED: &str = "data/selfplay_sf151_200games.pgn";
+pub const QUIET: &str = "data/selfplay_sf151_quiet.epd";
+pub const SCORED: &str = "data/selfplay_sf151_scored.txt";
+pub const QUICKSTART: &str = "nets/quickstart-32.bin";
 
 /// Activations that accumulators may have: one number a neuron.
 pub fn of_accumulators() -> impl Iterator<Item = Activation> {

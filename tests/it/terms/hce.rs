@@ -12,7 +12,7 @@ use crate::support::kit::*;
 pub const PESTO: &str = include_str!("../fixtures/pesto.json");
 
 fn positions() -> Vec<Position> {
-    let text = fs::read_to_string("data/selfplay_sf151_quiet.epd").unwrap();
+    let text = fs::read_to_string(QUIET).unwrap();
     let quiet = text.lines().step_by(3);
     let quiet = quiet.map(|line| Position::from_fen(line.split_once(" c9 ").unwrap().0).unwrap());
     quiet.chain(games::positions(3000, 1)).collect()
