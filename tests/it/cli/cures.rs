@@ -18,6 +18,7 @@ use rayon::prelude::*;
 use syn::Lit;
 
 use crate::cli::tidy::files;
+use crate::support::games::changed_lines;
 use crate::support::kit::*;
 
 const TABLE: &str = include_str!("cures.txt");
@@ -282,38 +283,31 @@ fn kit_folder() -> Workdir {
         ("bad.txt", few + "nonsense | 1 | 2\n"),
         (
             "won.txt",
-            lines_of(&scored, |_, fen, score, result| {
-                (fen.contains(" w ") && result == "1.0").then(|| (score, result.into()))
+            changed_lines(|_, fen, score, result| {
+                (fen.contains(" w ") && result == 1.0).then_some((score, result))
             }),
         ),
-        ("same.txt", lines_of(&scored, |_, _, _, result| Some((0, result.into())))),
+        ("same.txt", changed_lines(|_, _, _, result| Some((0, result)))),
         (
             "noise.txt",
-            lines_of(&scored, |line, _, _, result| {
-                Some(((line * 7919 % 401) as i32 - 200, result.into()))
-            }),
+            changed_lines(|line, _, _, result| Some(((line * 7919 % 401) as i32 - 200, result))),
         ),
         (
             "tenfold.txt",
-            lines_of(&scored, |_, _, score, result| {
-                Some(((10 * score).clamp(-30_000, 30_000), result.into()))
+            changed_lines(|_, _, score, result| {
+                Some(((10 * score).clamp(-30_000, 30_000), result))
             }),
         ),
         (
             "drawn.txt",
-            lines_of(&scored, |line, _, score, result| {
-                Some((score, if line % 10 == 0 { result.into() } else { "0.5".into() }))
+            changed_lines(|line, _, score, result| {
+                Some((score, if line % 10 == 0 { result } else { 0.5 }))
             }),
         ),
         (
             "turned.txt",
-            lines_of(&scored, |_, fen, score, result| {
-                let turned = 1.0 - result.parse::<f32>().unwrap();
-                Some(if fen.contains(" b ") {
-                    (-score, format!("{turned:.1}"))
-                } else {
-                    (score, result.into())
-                })
+            changed_lines(|_, fen, score, result| {
+                Some(if fen.contains(" b ") { (-score, 1.0 - result) } else { (score, result) })
             }),
         ),
     ] {
@@ -374,21 +368,6 @@ fn with_comments(games: &str) -> String {
         _ => format!("{{+35}}{}", part.split_once('}').expect("an end").1),
     });
     parts.collect()
-}
-
-/// Lines of FEN, score and result with other scores and results; None leaves a line out.
-fn lines_of(
-    scored: &str,
-    change: impl Fn(usize, &str, i32, &str) -> Option<(i32, String)>,
-) -> String {
-    let lines = scored.lines().enumerate().filter_map(|(number, line)| {
-        let [fen, score, result] = line.split(" | ").collect::<Vec<_>>()[..] else {
-            panic!("{line}")
-        };
-        let (score, result) = change(number, fen, score.parse().unwrap(), result)?;
-        Some(format!("{fen} | {score} | {result}\n"))
-    });
-    lines.collect()
 }
 
 /// A net of eight neurons as bullet's `weights.bin` and `raw.bin`.

@@ -98,20 +98,6 @@ fn too_little_is_not_judged() {
     }
 }
 
-/// Lines of `FEN | score | result`, the score or result of some lines changed.
-fn lines(change: impl Fn(bool, &str, &str) -> (String, String)) -> String {
-    let text = fs::read_to_string(SCORED).expect("the sample is in the repository");
-    let mut out = String::new();
-    for line in text.lines().take(12_000) {
-        let [fen, score, result] = line.split(" | ").collect::<Vec<_>>()[..] else {
-            panic!("{line}");
-        };
-        let (score, result) = change(fen.contains(" b "), score, result);
-        out += &format!("{fen} | {score} | {result}\n");
-    }
-    out
-}
-
 /// Trains on a file of a section; returns whether it succeeded, and standard error.
 fn train_on(data: &Path, section: &str, more: &str) -> (bool, String) {
     let work = Workdir::new(&format!(
@@ -126,14 +112,12 @@ fn train_on(data: &Path, section: &str, more: &str) -> (bool, String) {
 
 #[test]
 fn wrong_point_of_view_is_refused() {
-    let result = |text: &str| format!("{:.1}", 1.0 - text.parse::<f64>().expect("a number"));
-    let score = |text: &str| (-text.parse::<i32>().expect("a number")).to_string();
     let turned = |scores: bool, results: bool, white: bool| {
-        lines(|black, own_score, own_result| {
-            let turn = black || white;
-            let score = if scores && turn { score(own_score) } else { own_score.into() };
-            let result = if results && turn { result(own_result) } else { own_result.into() };
-            (score, result)
+        games::changed_lines(|line, fen, score, result| {
+            let turn = white || fen.contains(" b ");
+            let score = if scores && turn { -score } else { score };
+            let result = if results && turn { 1.0 - result } else { result };
+            (line < 12_000).then_some((score, result))
         })
     };
     let (sound, side) = (turned(false, false, false), turned(true, true, false));
@@ -269,9 +253,10 @@ fn cures_end_complaints_about_comments() {
 
 #[test]
 fn keys_of_a_source_are_named() {
-    let result = |text: &str| format!("{:.1}", 1.0 - text.parse::<f64>().expect("a number"));
-    let text =
-        lines(|black, score, own| (score.into(), if black { result(own) } else { own.into() }));
+    let text = games::changed_lines(|line, fen, score, result| {
+        let result = if fen.contains(" b ") { 1.0 - result } else { result };
+        (line < 12_000).then_some((score, result))
+    });
     let data = scratch("positions.txt", text.as_bytes());
     let train = |more: &str| train_on(&data.path, "[[data.source]]", more).1;
     let said = train("");

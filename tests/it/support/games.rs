@@ -58,6 +58,20 @@ pub fn recorded(count: u64) -> Vec<Sample> {
     collect_samples(&plan, None, &|_| ()).unwrap()
 }
 
+/// Lines of FEN, score and result with other scores and results; None leaves a line out.
+pub fn changed_lines(change: impl Fn(usize, &str, i32, f32) -> Option<(i32, f32)>) -> String {
+    let text = fs::read_to_string(SCORED).expect("it is in the repository");
+    let lines = text.lines().enumerate().filter_map(|(number, line)| {
+        let [fen, score, result] = line.split(" | ").collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        let [score, result] = [score, result].map(|it| it.parse::<f32>().expect(line));
+        let (score, result) = change(number, fen, score as i32, result)?;
+        Some(format!("{fen} | {score} | {result:.1}\n"))
+    });
+    lines.collect()
+}
+
 /// Targets from 0 to 1 in turn.
 pub fn eighths(positions: usize) -> Vec<f32> {
     (0..positions).map(|it| (it % 9) as f32 / 8.0).collect()
