@@ -15,7 +15,7 @@ pub const LOSSES: [(u32, [u32; 10]); 3] = [
 ];
 
 /// The first losses of a test are bullet's, up to `apart`; skipped without its files.
-pub fn check((test, right): (u32, [u32; 10]), (backend, compute): (Backend, Compute), apart: f64) {
+pub fn check((test, right): (u32, [u32; 10]), place: (Backend, Compute), apart: f64) {
     let path = format!("../shared/data/parity/bullet_test{test}.wgts");
     if !need::shared(&path) || !need::shared(DATA) {
         return;
@@ -24,13 +24,25 @@ pub fn check((test, right): (u32, [u32; 10]), (backend, compute): (Backend, Comp
     let bytes = fs::read(&path).expect("it is there");
     let source = import_weights(&bytes, &Hints { net: net.clone(), ..Hints::default() });
     let weights = source.expect("bullet's weights are read").weights;
+    let right = right.map(|loss| f64::from(loss) / 1e6);
+    check_losses(&format!("test{test}"), (&net, weights), place, &right, apart);
+}
+
+/// The losses of ten steps on all positions are these, up to `apart`.
+pub fn check_losses(
+    what: &str,
+    model: (&Architecture, Weights),
+    place: (Backend, Compute),
+    right: &[f64],
+    apart: f64,
+) {
     let order = PassOrder { window: POSITIONS, batch: POSITIONS, ..PassOrder::default() };
     let plan = StreamPlan::new(ReadPlan::new(vec![DATA.into()]), order);
-    let found = losses_of(plan, (&net, weights), (backend, compute), false);
+    let found = losses_of(plan, model, place, false);
     assert_eq!(found.len(), right.len());
-    for (found, right) in found.iter().zip(right.map(|loss| f64::from(loss) / 1e6)) {
+    for (found, right) in found.iter().zip(right) {
         let error = (found - right).abs();
-        assert!(error < apart, "test{test}, {compute:?}: {found:.7}, bullet has {right}");
+        assert!(error < apart, "{what}, {:?}: {found:.7}, expected {right:.7}", place.1);
     }
 }
 

@@ -1,11 +1,11 @@
 //! Ten losses of a net of pieces and threats, computed here in f64 from the rows of the sets alone.
 
 use nnuance::architecture::NetArray;
-use nnuance::loader;
 use rayon::prelude::*;
 
 use crate::runs::by_hand::{Entry, train_slowly};
-use crate::runs::golden::{DATA, losses_of};
+use crate::runs::golden::DATA;
+use crate::runs::parity::check_losses;
 use crate::support::kit::*;
 
 const N: usize = 16;
@@ -44,7 +44,7 @@ fn ten_losses_with_threats() {
     let rows = net.inputs.row_count();
     let mut plan = ReadPlan::new(vec![DATA.into()]);
     plan.reading.scores = true;
-    let samples = loader::collect_samples(&plan, None, &|_| ()).unwrap();
+    let samples = collect_samples(&plan, None, &|_| ()).unwrap();
     assert_eq!(samples.len(), 16_273);
     let entry = |sample: &Sample| {
         let lists = net.inputs.active_rows(&sample.position);
@@ -74,14 +74,7 @@ pub fn check(backend: Backend, compute: Compute, apart: f64) {
         let values = left.split_off(..array.len()).expect("a number each");
         weights.insert(name, shape, values.iter().map(|value| *value as f32).collect());
     }
-    let window = 16_273;
-    let order = PassOrder { window, batch: window, ..PassOrder::default() };
-    let plan = StreamPlan::new(ReadPlan::new(vec![DATA.into()]), order);
-    let found = losses_of(plan, (&net, weights), (backend, compute), false);
-    assert_eq!(found.len(), LOSSES.len());
-    for (found, right) in found.iter().zip(LOSSES) {
-        assert!((found - right).abs() < apart, "{compute:?}: {found:.7}, expected {right:.7}");
-    }
+    check_losses("threats", (&net, weights), (backend, compute), &LOSSES, apart);
 }
 
 #[test]
