@@ -20,10 +20,6 @@ fn folder() -> Workdir {
     folder
 }
 
-fn absolute(path: &str) -> String {
-    fs::canonicalize(path).unwrap().to_string_lossy().into_owned()
-}
-
 fn unread() -> Stdio {
     std::io::pipe().unwrap().1.into()
 }

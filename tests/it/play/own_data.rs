@@ -3,10 +3,8 @@
 use crate::support::fake_engine::*;
 use crate::support::kit::*;
 
-const NET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/nets/quickstart-32.bin");
-
 fn data(folder: &Workdir, words: &str) -> Command {
-    folder.command(&format!("data {words} --with {NET}"))
+    folder.command(&format!("data {words} --with {}", absolute(QUICKSTART)))
 }
 
 #[test]
@@ -65,15 +63,14 @@ fn static_labels_equal_eval() {
     let (folder, _, samples) = folder_of_positions(300);
     said(&mut data(&folder, "label in.txt --static -o out.txt"));
     let labelled = read(&folder.path("out.txt"));
-    let net = nnuance::export::load_net(NET.as_ref()).unwrap().net;
+    let net = nnuance::export::load_net(QUICKSTART.as_ref()).unwrap().net;
     assert_eq!(labelled.len(), samples.len());
     for (before, after) in samples.iter().zip(&labelled) {
         let score = i16::try_from(net.evaluate_slowly(&before.position)).ok();
         assert_eq!((after.position, after.score), (before.position, score));
     }
-    let games = concat!(env!("CARGO_MANIFEST_DIR"), "/data/selfplay-sf15.vf");
-    said(&mut data(&folder, &format!("label {games} --static -o games.vf.zst")));
-    let (before, after) = (read(games.as_ref()), read(&folder.path("games.vf.zst")));
+    said(&mut data(&folder, &format!("label {} --static -o games.vf.zst", absolute(GAMES))));
+    let (before, after) = (read(GAMES.as_ref()), read(&folder.path("games.vf.zst")));
     assert_eq!(before.len(), after.len());
     for (before, after) in before.iter().zip(&after) {
         let score = i16::try_from(net.evaluate(&before.position)).ok();

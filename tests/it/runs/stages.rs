@@ -5,7 +5,7 @@ use crate::support::kit::*;
 
 /// `[data]`, `[target]` and `[schedule]` of a config with stages; `own` are the other lines.
 fn config(own: &str) -> String {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCORED);
+    let file = absolute(SCORED);
     format!(
         "version = 3\nseed = 5\n\
          [data]\nfiles = [{file:?}]\nheld_out = 0.2\nlimit = 6000\n\
@@ -134,7 +134,7 @@ fn held_out_games_stay_held_out() {
     let own =
         format!("[[stage]]\n[[stage]]\ndata = {{ files = [{GAMES:?}], filter.min_ply = 30 }}\n");
     let text = config(&own).replace("KEYS", "").replace("6000", "30000");
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCORED);
+    let file = absolute(SCORED);
     let text = text.replace(&format!("{file:?}"), &format!("{GAMES:?}"));
     let stages = Config::parse_text(&text, "stages", &[]).expect("a config").list_stages();
     assert_eq!(stages.len(), 2);

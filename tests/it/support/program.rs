@@ -12,6 +12,11 @@ pub fn nnuance() -> Command {
     Command::new(env!("CARGO_BIN_EXE_nnuance"))
 }
 
+/// The whole name of a file of the repository, for commands in other folders.
+pub fn absolute(path: &str) -> String {
+    format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))
+}
+
 /// Standard output and standard error of a command that succeeds.
 pub fn said(command: &mut Command) -> [String; 2] {
     let assert = command.assert().success();
