@@ -63,10 +63,10 @@ fn train(folder: &Workdir, games: &Path, out: &str, more: &[&str]) -> PathBuf {
     out
 }
 
-fn assert_same_checkpoints(runs: [&Path; 2], names: &[&str]) {
+fn assert_same_checkpoints(runs: [&Path; 2], names: &[&str], what: &str) {
     for name in names {
         let [first, second] = runs.map(|run| checkpoint(run, name));
-        assert!(first.weights == second.weights && first.state == second.state, "{name}");
+        assert!(first.weights == second.weights && first.state == second.state, "{what}: {name}");
     }
 }
 
@@ -163,7 +163,8 @@ fn training_ignores_the_test() {
     });
     assert_eq!(log(&runs[0]), log(&runs[1]));
     assert_ne!(log(&runs[0]), log(&runs[2]), "the log shows the validation loss");
-    assert_same_checkpoints([&runs[0], &runs[1]], &["best.safetensors", "last.safetensors"]);
+    let files = ["best.safetensors", "last.safetensors"];
+    assert_same_checkpoints([&runs[0], &runs[1]], &files, "another test");
     let read = |run: &Path, name: &str| fs::read(run.join(name)).expect("a file");
     assert!(read(&runs[0], "net.bin") == read(&runs[1], "net.bin"));
     // And the test changes with them.
@@ -278,12 +279,9 @@ fn unscored_positions_are_skipped() {
         assert!(fine, "{said}");
         // The order of streamed data depends on the blocks of their files.
         if !window.starts_with("window") {
-            assert_eq!(log(&with), log(&without), "{model} {window}");
-            let [first, second] = [&with, &without].map(|out| checkpoint(out, "last.safetensors"));
-            assert!(
-                first.weights == second.weights && first.state == second.state,
-                "{model} {window}"
-            );
+            let what = format!("{model} {window}");
+            assert_eq!(log(&with), log(&without), "{what}");
+            assert_same_checkpoints([&with, &without], &["last.safetensors"], &what);
         }
         // Results alone need no scores.
         let (fine, said, _) = run(&sparse, model, window, "1.0", "results");
@@ -356,7 +354,8 @@ fn own_files_validate_like_drawn_games() {
     let drawn = train(&folder, &whole, "drawn", &[]);
     let separate = train(&folder, &rest, "own", &["--set", &validated_by(&validation)]);
     assert_eq!(log(&separate), log(&drawn));
-    assert_same_checkpoints([&separate, &drawn], &["best.safetensors", "last.safetensors"]);
+    let files = ["best.safetensors", "last.safetensors"];
+    assert_same_checkpoints([&separate, &drawn], &files, "own files");
     let [first, second] = [&drawn, &separate].map(|run| compared(&[], run));
     assert_eq!(first["measured_on"], second["measured_on"]);
     assert_eq!(first["evaluations"][0], second["evaluations"][0]);

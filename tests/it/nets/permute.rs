@@ -73,14 +73,12 @@ fn permuted_nets_are_the_same_nets() {
 #[test]
 fn export_permutes_and_verifies() {
     let folder = Workdir::empty();
-    let root = env!("CARGO_MANIFEST_DIR");
-    let from = format!("{root}/nets/quickstart-32.safetensors");
-    let on = format!("--data {root}/data/selfplay_sf151_scored.txt");
-    let words = format!("export {from} -o mine.bin --permute {on}");
+    let (from, data) = (absolute("nets/quickstart-32.safetensors"), absolute(SCORED));
+    let words = format!("export {from} -o mine.bin --permute --data {data}");
     let [table, _] = said(&mut folder.command(&words));
     assert!(table.contains("zero blocks"), "{table}");
     said(&mut folder.command("verify mine.bin"));
-    let [net, old] = [folder.path("mine.bin"), format!("{root}/nets/quickstart-32.bin").into()]
+    let [net, old] = [folder.path("mine.bin"), QUICKSTART.into()]
         .map(|path| nnuance::export::load_net(&path).unwrap());
     let found = net.manifest.unwrap().zero_blocks.unwrap();
     assert!(found.after >= found.before && found.positions > 1000, "{found:?}");
@@ -92,11 +90,11 @@ fn export_permutes_and_verifies() {
 #[test]
 fn raw_floats_are_read_again() {
     let folder = Workdir::empty();
-    let from = concat!(env!("CARGO_MANIFEST_DIR"), "/nets/quickstart-32.safetensors");
+    let from = absolute("nets/quickstart-32.safetensors");
     said(&mut folder.command(&format!("export {from} --raw -o raw.bin")));
     let bytes = folder.bytes("raw.bin");
     let read = |bytes: &[u8]| nnuance::export::import_weights(bytes, &Hints::default()).unwrap();
-    let source = read(&fs::read(from).unwrap());
+    let source = read(&fs::read(&from).unwrap());
     assert_eq!(read(&bytes).weights, source.weights);
     let Contents::Floats { write: Some(write), .. } = RAW_BIN.contents else { panic!("unwritten") };
     assert_eq!(bytes, write(&source.weights, &source.architecture).unwrap());

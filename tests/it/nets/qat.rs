@@ -93,10 +93,9 @@ fn gradients_of_rounded_weights_step_the_weights() {
 #[test]
 fn killed_and_resumed_with_rounded_weights() {
     let config = format!(
-        "version = 3\nseed = 4\n[data]\nfiles = [{:?}]\nlimit = 6000\nheld_out = 0.1\n\
+        "version = 3\nseed = 4\n[data]\nfiles = [{GAMES:?}]\nlimit = 6000\nheld_out = 0.1\n\
          [net]\ninputs = \"perspective\"\nhidden = 16\nqat = 0.4\n[target]\nwdl = 0.3\n\
-         [schedule]\nepochs = 4\nbatch = 512\nlearning_rate = 0.004\n",
-        concat!(env!("CARGO_MANIFEST_DIR"), "/data/selfplay-sf15.vf")
+         [schedule]\nepochs = 4\nbatch = 512\nlearning_rate = 0.004\n"
     );
     killed_and_resumed(&config, 2);
 }
