@@ -250,9 +250,9 @@ impl Uci {
         sent.map_err(|error| {
             match error.kind() {
                 io::ErrorKind::BrokenPipe => {
-                    // Its last lines are in the pipe.
-                    while self.read_line(Deadline::after_milliseconds(EXIT_TIME), command).is_ok() {
-                    }
+                    // Its last lines are in the pipe. One that only closed its input may go on writing.
+                    let deadline = Deadline::after_milliseconds(EXIT_TIME);
+                    while self.read_line(deadline, command).is_ok() {}
                     self.describe_exit(command)
                 }
                 _ => self.describe_fault(command, &format!("cannot be written to ({error})")),
@@ -356,6 +356,9 @@ struct Messages(Mutex<VecDeque<String>>);
 
 impl Messages {
     fn keep_line(&self, line: &str) {
+        if line.is_empty() {
+            return;
+        }
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         lines.push_back(line.chars().take(MESSAGE_LENGTH).collect());
         if lines.len() > MESSAGES {
