@@ -99,7 +99,8 @@ impl Config {
                 ConfigFile::deserialize(table).map_err(|error| {
                     let is_unknown =
                         |key: &str| error.message().contains(&format!("unknown field `{key}`"));
-                    let mut keys = overrides.iter().filter_map(|set| set.split('=').next());
+                    let mut keys =
+                        overrides.iter().filter_map(|set| set.split('=').next()).map(str::trim);
                     let hint = if keys.any(is_unknown) { TABLE_HINT } else { "" };
                     config_error(toml_reason(&error) + hint)
                 })?

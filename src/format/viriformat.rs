@@ -130,7 +130,7 @@ impl ViriReader {
             let legal = legal.map_err(|reason| Fault::Skipped(bad(moves, reason)))?;
             out.push(Sample {
                 result: fields::flip_result(result, turn),
-                score: fields::flip_score(white_score, turn).ok(),
+                score: (white_score != NO_SCORE).then(|| turn.fold_wb(white_score, -white_score)),
                 ..game.play_move(legal)
             });
         }
