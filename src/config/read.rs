@@ -104,13 +104,7 @@ impl Config {
                 check(&table)?;
                 stockfish::complete_config(&mut table)
                     .map_err(|reason| config_error(ConfigError::for_key("net.format", reason).0))?;
-                ConfigFile::deserialize(table).map_err(|error| {
-                    let is_unknown =
-                        |key: &str| error.message().contains(&format!("unknown field `{key}`"));
-                    let mut keys = overrides.iter().filter_map(|set| set.split('=').next());
-                    let hint = if keys.any(is_unknown) { TABLE_HINT } else { "" };
-                    config_error(toml_reason(&error) + hint)
-                })?
+                ConfigFile::deserialize(table).map_err(|error| config_error(toml_reason(&error)))?
             }
         };
         Self::resolve_file(file).map_err(|error| config_error(error.0))
@@ -150,13 +144,14 @@ fn suggest_name(text: &str, message: &str) -> Option<String> {
     let near = find_nearest(unknown, known.split('`').skip(1).step_by(2));
     let rest = match near.filter(|near| strsim::jaro(near, unknown) > LIKE) {
         Some(near) => format!("; did you mean `{near}`?"),
+        // The key stands outside of all tables.
+        None if known.contains("`version`") => {
+            format!("{known}; write the table with a key, as `net.hidden`")
+        }
         None => known.to_string(),
     };
     Some(text.replace(message, &format!("unknown {kind} `{unknown}`{rest}")))
 }
-
-/// The remedy for an unknown key without a table.
-const TABLE_HINT: &str = "; write the table with a key, as `net.hidden`";
 
 /// The similarity, by Jaro, above which a known name is meant by a misspelt one.
 const LIKE: f64 = 0.8;

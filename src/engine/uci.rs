@@ -163,15 +163,25 @@ impl Uci {
         let mut child = started.map_err(|error| EngineError::Start { program, error })?;
         let input = child.stdin.take();
         let output = child.stdout.take().expect("the output was piped");
-        let mut errors = child.stderr.take().expect("errors were piped");
+        let errors = child.stderr.take().expect("errors were piped");
         let (sender, lines) = sync_channel(WAITING);
-        thread::spawn(move || read_lines(output, |line| sender.send(line).is_ok()));
+        thread::spawn(move || {
+            read_lines(output, |line| {
+                let is_whole = line.is_ok();
+                sender.send(line).is_ok() && is_whole
+            });
+        });
         let messages = Arc::new(Messages::default());
         let kept = messages.clone();
         let errors = thread::spawn(move || {
-            read_lines(&mut errors, |line| line.map(|line| kept.keep_line(&line)).is_ok());
-            // A full pipe would block the engine.
-            let _ = io::copy(&mut errors, &mut io::sink());
+            // Read to its end: a full pipe would block the engine, and the last lines count.
+            read_lines(errors, |line| match line {
+                Ok(line) => {
+                    kept.keep_line(&line);
+                    true
+                }
+                Err(error) => error.kind() == io::ErrorKind::InvalidData,
+            });
         });
         let mut engine = Self {
             child,
@@ -250,9 +260,9 @@ impl Uci {
         sent.map_err(|error| {
             match error.kind() {
                 io::ErrorKind::BrokenPipe => {
-                    // Its last lines are in the pipe.
-                    while self.read_line(Deadline::after_milliseconds(EXIT_TIME), command).is_ok() {
-                    }
+                    // Its last lines are in the pipe; if it only closed its input, it may write on.
+                    let deadline = Deadline::after_milliseconds(EXIT_TIME);
+                    while self.read_line(deadline, command).is_ok() {}
                     self.describe_exit(command)
                 }
                 _ => self.describe_fault(command, &format!("cannot be written to ({error})")),
@@ -356,6 +366,9 @@ struct Messages(Mutex<VecDeque<String>>);
 
 impl Messages {
     fn keep_line(&self, line: &str) {
+        if line.is_empty() {
+            return;
+        }
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         lines.push_back(line.chars().take(MESSAGE_LENGTH).collect());
         if lines.len() > MESSAGES {
@@ -369,7 +382,8 @@ impl Messages {
     }
 }
 
-/// Passes on lines until the program closes its output, or nobody takes them.
+/// Passes on lines until the program closes its output, or `take_line` returns false. The parts of
+/// a line that is too long are errors of [`io::ErrorKind::InvalidData`], but for the last one.
 fn read_lines(output: impl Read, mut take_line: impl FnMut(io::Result<String>) -> bool) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
@@ -387,8 +401,7 @@ fn read_lines(output: impl Read, mut take_line: impl FnMut(io::Result<String>) -
             }
             Err(error) => Err(error),
         };
-        let broken = read.is_err();
-        if !take_line(read) || broken {
+        if !take_line(read) {
             return;
         }
     }

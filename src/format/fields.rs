@@ -99,8 +99,8 @@ pub fn parse_share(text: &str) -> Option<f32> {
 
 /// Formats a number from 0 to 1 with at most six decimals, or as `1.0`, `0.5` or `0.0`.
 pub fn share_text(share: f32) -> Result<String, RecordError> {
-    if let Ok(text) = result_text(share) {
-        return Ok(text.to_string());
+    if [0.0, 0.5, 1.0].contains(&share) {
+        return result_text(share).map(str::to_string);
     }
     if !(0.0..=1.0).contains(&share) {
         return Err(format!("result {share}, expected 0 to 1").into());

@@ -143,8 +143,7 @@ impl ViriReader {
             let white_score = i16::from_le_bytes([entry[2], entry[3]]);
             out.push(Sample {
                 result: fields::flip_result(white_result, turn),
-                // `NO_SCORE` has no negative.
-                score: fields::flip_score(white_score, turn).ok(),
+                score: (white_score != NO_SCORE).then(|| turn.fold_wb(white_score, -white_score)),
                 ..game.play_move(legal)
             });
         }

@@ -109,9 +109,9 @@ impl<'a> Climb<'a> {
                     serde_json::to_string_pretty(&ClimbGeneration { best, against_best })? + "\n";
                 output::write_file(&file, text.as_bytes())?;
             }
-            let text = input::read_text(&file, input::TEXT)?;
-            let generation: ClimbGeneration =
-                serde_json::from_str(&text).with_context(|| file.display().to_string())?;
+            let name = || file.display().to_string();
+            let text = input::read_text(&file, input::TEXT).with_context(name)?;
+            let generation: ClimbGeneration = serde_json::from_str(&text).with_context(name)?;
             self.context.listener.report_remark(&format!(
                 "generation {number} of {}: {}, {} above {}",
                 self.settings.generations,

@@ -176,6 +176,8 @@ struct Jacobian {
     work: Vec<u64>,
     /// Entries of the current row, unsorted.
     row_entries: Vec<Entry>,
+    /// For moves: entries of the rows of one position, and their ends.
+    rows: (Vec<Entry>, Vec<usize>),
 }
 
 type Entry = (u32, [f64; 2]);
@@ -264,19 +266,24 @@ impl Jacobian {
         if rows.len() < 3 {
             return;
         }
+        let (mut entries, mut ends) = std::mem::take(&mut self.rows);
+        entries.clear();
+        ends.clear();
+        ends.push(0);
         let mut values = Vec::with_capacity(rows.len());
-        let mut entries: Vec<Vec<Entry>> = Vec::with_capacity(rows.len());
-        for row in rows {
+        for row in rows.clone() {
             values.push(self.collect_entries(terms, row, point));
-            entries.push(self.row_entries.clone());
+            entries.append(&mut self.row_entries);
+            ends.push(entries.len());
         }
+        let entries_of = |row: usize| &entries[ends[row]..ends[row + 1]];
         let ChoiceLoss { loss, gradients, curvatures } =
             choices.position_loss(position, &values, 1.0);
         self.loss += loss;
         let signs = &choices.signs[choices.move_rows(position)];
         let signed = |row: usize, share: f64| {
             let sign = share * f64::from(signs[row]);
-            entries[row].iter().map(move |(term, [mg, eg])| (*term, [sign * mg, sign * eg]))
+            entries_of(row).iter().map(move |(term, [mg, eg])| (*term, [sign * mg, sign * eg]))
         };
         let base = values.len() - 1;
         for row in 0..base {
@@ -295,6 +302,7 @@ impl Jacobian {
             }
             self.add(Cost { loss: 0.0, derivative: 0.0, curvature: -1.0 / squared });
         }
+        self.rows = (entries, ends);
     }
 
     fn clear(&mut self, terms: usize) {

@@ -208,8 +208,8 @@ fn deep_config_has_bullets_size() {
     let config: toml::Table = config.parse().expect("TOML");
     let mut net = config["net"].as_table().expect("a net").clone();
     net.remove("start_size");
-    let folder = tempfile::tempdir().expect("a folder");
-    let [bin, described] = ["net.bin", "net.toml"].map(|name| folder.path().join(name));
+    let folder = Workdir::empty();
+    let [bin, described] = ["net.bin", "net.toml"].map(|name| folder.path(name));
     fs::write(described, net.to_string()).expect("a file");
     for (bytes, fits) in [(15_880_768, true), (15_880_704, false)] {
         fs::write(&bin, vec![0; bytes]).expect("a file");
@@ -253,19 +253,19 @@ fn guides_run() {
     for (page, scripts, made) in
         [("docs/pgn-to-engine.md", 6, &net[..]), ("docs/tuning.md", 1, &["terms.h"])]
     {
-        let folder = tempfile::tempdir().expect("a folder");
-        let data = folder.path().join("data");
+        let folder = Workdir::empty();
+        let data = folder.path("data");
         fs::create_dir(&data).expect("a folder");
         let name = "selfplay_sf151_quiet.epd";
         let whole = text(&Path::new("data").join(name));
         let some: Vec<&str> = whole.lines().step_by(4).collect();
         fs::write(data.join(name), some.join("\n")).expect("a file");
         let games = data.join("selfplay-sf15.vf").to_string_lossy().into_owned();
-        let sample = ["sample", "data/selfplay-sf15.vf", "--share", "0.2", "-o"];
+        let sample = ["sample", GAMES, "--share", "0.2", "-o"];
         crate::formats::tools::fine(&[&sample[..], &[&games]].concat());
-        assert_eq!(run_page(page, folder.path()), (1, scripts), "{page}");
+        assert_eq!(run_page(page, folder.root_path()), (1, scripts), "{page}");
         for made in made {
-            assert!(folder.path().join(made).exists(), "{made}");
+            assert!(folder.path(made).exists(), "{made}");
         }
     }
 }

@@ -18,6 +18,7 @@ use rayon::prelude::*;
 use syn::Lit;
 
 use crate::cli::tidy::files;
+use crate::support::games::changed_lines;
 use crate::support::kit::*;
 
 const TABLE: &str = include_str!("cures.txt");
@@ -53,7 +54,7 @@ fn unprovoked() -> impl Iterator<Item = &'static str> {
 fn cures_end_the_complaint() {
     let kit = kit_folder();
     let failed: Vec<String> =
-        cases().par_iter().filter_map(|case| case.failure(kit.path())).collect();
+        cases().par_iter().filter_map(|case| case.failure(kit.root_path())).collect();
     assert!(failed.is_empty(), "{} cures:\n{}", failed.len(), failed.join("\n"));
 }
 
@@ -81,18 +82,18 @@ fn messages_with_a_remedy_are_in_the_table() {
 impl Case {
     /// Why the cure does not end the complaint, if so.
     fn failure(&self, kit: &Path) -> Option<String> {
-        let folder = tempfile::tempdir().unwrap();
-        copy_all(kit, folder.path());
+        let folder = Workdir::empty();
+        copy_all(kit, folder.root_path());
         let mut outputs = Vec::new();
         for step in &self.steps {
             match step.split_once(' ').expect("a step") {
-                ("$", arguments) => outputs.push(call(folder.path(), arguments)),
+                ("$", arguments) => outputs.push(call(folder.root_path(), arguments)),
                 (">", arguments) => {
-                    let (succeeds, text) = call(folder.path(), arguments);
+                    let (succeeds, text) = call(folder.root_path(), arguments);
                     assert!(succeeds, "{}: {arguments}: {text}", self.message);
                 }
-                ("%", words) => change_files(folder.path(), words),
-                _ => write_file(folder.path(), step),
+                ("%", words) => change_files(folder.root_path(), words),
+                _ => write_file(folder.root_path(), step),
             }
         }
         let [first, .., last] = &outputs[..] else { panic!("{}: two calls", self.message) };
@@ -180,10 +181,6 @@ fn copy_all(from: &Path, to: &Path) {
     }
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// Whether an output has the words of a message around its placeholders, in order.
 fn contains_message(output: &str, message: &str) -> bool {
     let message = one_line(message).replace("{{", "\u{1}").replace("}}", "\u{2}");
@@ -261,27 +258,24 @@ fn names_remedy(text: &str) -> bool {
 }
 
 /// Files that the cases begin with.
-fn kit_folder() -> TempDir {
-    let kit = tempfile::tempdir().unwrap();
-    let folder = kit.path();
+fn kit_folder() -> Workdir {
+    let kit = Workdir::empty();
+    let folder = kit.root_path();
     for (from, to) in [
-        ("data/selfplay_sf151_200games.pgn", "games.pgn"),
-        ("data/selfplay_sf151_quiet.epd", "quiet.epd"),
-        ("data/selfplay_sf151_scored.txt", "scored.txt"),
-        ("nets/quickstart-32.bin", "quickstart-32.bin"),
+        (NOTATED, "games.pgn"),
+        (QUIET, "quiet.epd"),
+        (SCORED, "scored.txt"),
+        (QUICKSTART, "quickstart-32.bin"),
         ("nets/quickstart-32.json", "quickstart-32.json"),
     ] {
         fs::copy(from, folder.join(to)).unwrap();
     }
+    copy_all(Path::new("tests/it/fixtures/cures"), folder);
     let [games, quiet, scored] = ["games.pgn", "quiet.epd", "scored.txt"]
         .map(|name| fs::read_to_string(folder.join(name)).unwrap());
     let few: String = scored.split_inclusive('\n').take(40).collect();
     let forfeits = games.replacen("[Result ", "[Termination \"time forfeit\"]\n[Result ", 20);
     for (name, text) in [
-        ("net.toml", NET.to_string()),
-        ("terms.toml", TERMS_OF_PIECES.to_string()),
-        ("traces.toml", TRACES.to_string()),
-        ("terms.txt", LIST.to_string()),
         ("traces.txt", material_traces(&quiet)),
         ("forfeits.pgn", forfeits),
         ("comments.pgn", with_comments(&games)),
@@ -289,38 +283,31 @@ fn kit_folder() -> TempDir {
         ("bad.txt", few + "nonsense | 1 | 2\n"),
         (
             "won.txt",
-            lines_of(&scored, |_, fen, score, result| {
-                (fen.contains(" w ") && result == "1.0").then(|| (score, result.into()))
+            changed_lines(|_, fen, score, result| {
+                (fen.contains(" w ") && result == 1.0).then_some((score, result))
             }),
         ),
-        ("same.txt", lines_of(&scored, |_, _, _, result| Some((0, result.into())))),
+        ("same.txt", changed_lines(|_, _, _, result| Some((0, result)))),
         (
             "noise.txt",
-            lines_of(&scored, |line, _, _, result| {
-                Some(((line * 7919 % 401) as i32 - 200, result.into()))
-            }),
+            changed_lines(|line, _, _, result| Some(((line * 7919 % 401) as i32 - 200, result))),
         ),
         (
             "tenfold.txt",
-            lines_of(&scored, |_, _, score, result| {
-                Some(((10 * score).clamp(-30_000, 30_000), result.into()))
+            changed_lines(|_, _, score, result| {
+                Some(((10 * score).clamp(-30_000, 30_000), result))
             }),
         ),
         (
             "drawn.txt",
-            lines_of(&scored, |line, _, score, result| {
-                Some((score, if line % 10 == 0 { result.into() } else { "0.5".into() }))
+            changed_lines(|line, _, score, result| {
+                Some((score, if line % 10 == 0 { result } else { 0.5 }))
             }),
         ),
         (
             "turned.txt",
-            lines_of(&scored, |_, fen, score, result| {
-                let turned = 1.0 - result.parse::<f32>().unwrap();
-                Some(if fen.contains(" b ") {
-                    (-score, format!("{turned:.1}"))
-                } else {
-                    (score, result.into())
-                })
+            changed_lines(|_, fen, score, result| {
+                Some(if fen.contains(" b ") { (-score, 1.0 - result) } else { (score, result) })
             }),
         ),
     ] {
@@ -338,59 +325,10 @@ fn kit_folder() -> TempDir {
         "train traces.toml --out tr",
         "train net.toml --out sum --set net.base=material",
     ] {
-        said(&mut in_folder(folder, arguments));
+        said(&mut kit.command(arguments));
     }
     kit
 }
-
-const NET: &str = "\
-version = 3
-data.files = [\"scored.txt\"]
-[net]
-inputs = \"perspective\"
-hidden = 8
-[target]
-score_scale = 136.0
-wdl = 0.1
-[schedule]
-epochs = 4
-batch = 512
-learning_rate = 0.02
-";
-
-const TERMS_OF_PIECES: &str = "\
-version = 3
-data.files = [\"games.pgn\"]
-[terms]
-use = [\"material\", \"psqt\"]
-tune = [\"material\"]
-[target]
-wdl = 1.0
-[optimizer]
-name = \"gauss-newton\"
-";
-
-const TRACES: &str = "\
-version = 3
-data.files = [\"traces.txt\"]
-[traces]
-list = \"terms.txt\"
-[target]
-wdl = 1.0
-[optimizer]
-name = \"gauss-newton\"
-";
-
-const LIST: &str = "\
-phase 24
-scale 128
-tempo 12
-material.pawn normal 100 100
-material.knight normal 320 320
-material.bishop normal 330 330
-material.rook normal 500 500
-material.queen normal 900 900
-";
 
 /// Traces of material, from lines of EPD.
 fn material_traces(epd: &str) -> String {
@@ -430,21 +368,6 @@ fn with_comments(games: &str) -> String {
         _ => format!("{{+35}}{}", part.split_once('}').expect("an end").1),
     });
     parts.collect()
-}
-
-/// Lines of FEN, score and result with other scores and results; None leaves a line out.
-fn lines_of(
-    scored: &str,
-    change: impl Fn(usize, &str, i32, &str) -> Option<(i32, String)>,
-) -> String {
-    let lines = scored.lines().enumerate().filter_map(|(number, line)| {
-        let [fen, score, result] = line.split(" | ").collect::<Vec<_>>()[..] else {
-            panic!("{line}")
-        };
-        let (score, result) = change(number, fen, score.parse().unwrap(), result)?;
-        Some(format!("{fen} | {score} | {result}\n"))
-    });
-    lines.collect()
 }
 
 /// A net of eight neurons as bullet's `weights.bin` and `raw.bin`.

@@ -1,13 +1,13 @@
 //! `nnuance eval`.
 
-use assert_cmd::Command;
 use nnuance::export::GOLDEN_FENS;
 
 use crate::nets::files::random;
 use crate::support::kit::*;
 
-fn output(command: &mut Command, success: bool) -> [String; 2] {
-    let output = command.output().unwrap();
+/// Runs `nnuance` with standard input; its output and errors.
+fn output(words: &[&str], input: &str, success: bool) -> [String; 2] {
+    let output = feed_command(nnuance().args(words), input.as_bytes());
     let text = [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap());
     assert_eq!(output.status.success(), success, "{text:?}");
     text
@@ -21,24 +21,15 @@ fn lists_and_arguments_evaluate_alike() {
     let fens = GOLDEN_FENS.map(|fen| format!("{fen};something;else\n")).concat();
     let lines = GOLDEN_FENS
         .map(|fen| format!("{fen};{}\n", net.evaluate(&Position::from_fen(fen).unwrap())));
-    let eval = || nnuance(&["eval", &path]);
-    let [out, _] = output(eval().args(GOLDEN_FENS), true);
+    let [out, _] = output(&[&["eval", &path], &GOLDEN_FENS[..]].concat(), "", true);
     assert_eq!(out, lines.concat());
-    let [out, _] = output(eval().args(["--fens", "-"]).write_stdin(fens.clone()), true);
+    let [out, _] = output(&["eval", &path, "--fens", "-"], &fens, true);
     assert_eq!(out, lines.concat());
 
     let list = work.write("list.txt", fens + "no position\n");
-    let [out, said] = output(eval().args(["--fens", &list]), false);
+    let [out, said] = output(&["eval", &path, "--fens", &list], "", false);
     assert!(out == lines.concat() && said.contains("list.txt, line 17"), "{said}");
 }
-
-fn nnuance(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    command.args(args);
-    command
-}
-
-const NET: &str = "nets/quickstart-32.bin";
 
 #[test]
 fn lines_of_many_kinds() {
@@ -54,32 +45,31 @@ fn lines_of_many_kinds() {
         (format!("{four} 3 [0.5]"), four),
         (format!("{whole} bm e4;"), whole),
     ] {
-        let [out, _] = output(nnuance(&["eval", NET, "--fens", "-"]).write_stdin(line), true);
+        let [out, _] = output(&["eval", QUICKSTART, "--fens", "-"], &line, true);
         assert_eq!(out.split_once(';').unwrap().0, read);
     }
     for none in ["", "\n  \n"] {
-        output(nnuance(&["eval", NET, "--fens", "-"]).write_stdin(none), false);
+        output(&["eval", QUICKSTART, "--fens", "-"], none, false);
     }
 }
 
 fn centipawns(evaluation: &str, fens: &str) -> Vec<i64> {
-    let [out, _] = output(nnuance(&["eval", evaluation, "--fens", "-"]).write_stdin(fens), true);
+    let [out, _] = output(&["eval", evaluation, "--fens", "-"], fens, true);
     out.lines().map(|line| line.rsplit_once(';').unwrap().1.parse().unwrap()).collect()
 }
 
 #[test]
 fn eval_and_compare_have_same_values() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
-    let [tables, sampled] = ["tables", "some.txt"].map(path);
+    let folder = Workdir::empty();
+    let [tables, sampled] = ["tables", "some.txt"].map(|name| folder.name(name));
     let few = ["--set", "data.limit=20000", "--set", "schedule.epochs=1"];
-    nnuance(&["train", "configs/hce-pst.toml", "--out", &tables]).args(few).assert().success();
-    let sample = ["data", "sample", "data/selfplay-sf15.vf", "--share", "0.002", "-o", &sampled];
-    nnuance(&sample).assert().success();
+    said(nnuance().args(["train", "configs/hce-pst.toml", "--out", &tables]).args(few));
+    let sample = ["data", "sample", GAMES, "--share", "0.002", "-o", &sampled];
+    said(nnuance().args(sample));
     let lines = fs::read_to_string(&sampled).unwrap();
     let best = format!("{tables}/best.safetensors");
     for (evaluation, exact) in [
-        (NET, true),
+        (QUICKSTART, true),
         ("material", true),
         ("nets/quickstart-32.safetensors", false),
         ("tests/it/fixtures/pesto.json", false),
@@ -98,11 +88,10 @@ fn eval_and_compare_have_same_values() {
                 format!("{} | {white} | {}\n", parts[0], parts[2])
             })
             .collect();
-        let file = path("scored.txt");
+        let file = folder.name("scored.txt");
         fs::write(&file, scored).unwrap();
         let args = ["compare", "--all", "--json", "--data", &file, "--", evaluation, "score"];
-        let [out, _] = output(&mut nnuance(&args), true);
-        let json: Value = serde_json::from_str(&out).unwrap();
+        let json = json(nnuance().args(args));
         let loss = |i: usize| json["evaluations"][i]["loss"]["mean"].as_f64().unwrap();
         let apart = (loss(0) - loss(1)).abs();
         // Half a centipawn of rounding moves no loss by more.
@@ -132,7 +121,7 @@ fn long_files_up_to_the_error() {
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\n".repeat(3000);
     let evaluate = |text: &str| {
         let path = work.write("many.epd.gz", crate::formats::registry::gz(text.as_bytes()));
-        output(&mut nnuance(&["eval", "material", "--fens", &path]), false)
+        output(&["eval", "material", "--fens", &path], "", false)
     };
     let [out, said] = evaluate(&format!("{lines}no position\n4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\n"));
     assert!(said.contains("line 3001"), "{said}");
@@ -144,8 +133,8 @@ const FEN: &str = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R b KQk
 
 #[test]
 fn unusable_evaluations_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let empty = folder.path().to_str().unwrap();
+    let folder = Workdir::empty();
+    let empty = folder.root_path().to_str().unwrap();
     for (args, word) in [
         (&["score", FEN][..], "score"),
         (&["constant", FEN], "constant"),
@@ -153,7 +142,7 @@ fn unusable_evaluations_are_refused() {
         (&[empty, FEN], empty),
         (&["nets/none.bin", FEN], "nets/none.bin"),
     ] {
-        let [_, said] = output(nnuance(&["eval"]).args(args), false);
+        let said = complaint(nnuance().arg("eval").args(args));
         assert!(said.contains(word), "{args:?}: {said}");
     }
 }

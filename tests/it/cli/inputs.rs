@@ -7,8 +7,6 @@ use crate::support::kit::*;
 fn fails(args: &[&str]) -> String {
     failure(nnuance().args(args).stdin(Stdio::null()))
 }
-
-const NET: &str = "nets/quickstart-32.bin";
 const FEN: &str = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
 
 #[cfg(unix)]
@@ -21,7 +19,6 @@ fn devices_and_pipes_are_refused() {
     let traces = work.write("traces.toml", text);
     for path in ["/dev/zero", &pipe] {
         let terms = "train configs/hce-pst.toml --out OUT --set";
-        let quiet = "data/selfplay_sf151_quiet.epd";
         for command in [
             "train PATH --out OUT",
             &format!("{terms} data.files=[\"PATH\"]"),
@@ -30,7 +27,7 @@ fn devices_and_pipes_are_refused() {
             &format!("eval PATH {FEN}"),
             "verify PATH",
             "export PATH -o OUT",
-            &format!("compare PATH material --data {quiet}"),
+            &format!("compare PATH material --data {QUIET}"),
         ] {
             let whole = command.replace(FEN, "FEN");
             let words: Vec<String> = whole
@@ -48,19 +45,19 @@ fn devices_and_pipes_are_refused() {
         ..Default::default()
     };
     nnuance::engine::opening::Opener::new(&book, 1, 1).unwrap_err();
-    fails(&["eval", NET, "--fens", "/dev/zero"]);
+    fails(&["eval", QUICKSTART, "--fens", "/dev/zero"]);
 }
 
 #[test]
 fn files_have_a_limit() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a");
+    let folder = Workdir::empty();
+    let path = folder.path("a");
     fs::write(&path, b"12345").unwrap();
     assert_eq!(input::read_bytes(&path, 5).unwrap(), b"12345");
     input::read_bytes(&path, 4).unwrap_err();
     fs::write(&path, b"ok\nno\xff\n").unwrap();
     assert!(input::read_text(&path, 99).unwrap_err().to_string().contains("line 2"));
-    assert!(input::read_bytes(folder.path(), 9).is_err());
+    assert!(input::read_bytes(folder.root_path(), 9).is_err());
     assert_eq!(
         input::require_regular(Path::new("no/such")).unwrap_err().kind(),
         std::io::ErrorKind::NotFound
@@ -73,7 +70,7 @@ fn missing_files_are_errors() {
         &["train", "configs/nosuch.toml"][..],
         &["eval", "nets/nosuch.bin", FEN],
         &["data", "stats", "nosuch/selfplay-sf15.vf"],
-        &["eval", NET, "--fens", "nosuch.md"],
+        &["eval", QUICKSTART, "--fens", "nosuch.md"],
     ] {
         assert!(fails(command).contains("nosuch"), "{command:?}");
     }
@@ -112,10 +109,7 @@ fn weights_that_are_no_numbers() {
         let path = floats(&work, |weights| {
             weights.0.get_mut("output.weight").unwrap().values[7] = value;
         });
-        for args in [
-            &["eval", &path, FEN][..],
-            &["compare", &path, "material", "--data", "data/selfplay_sf151_quiet.epd"],
-        ] {
+        for args in [&["eval", &path, FEN][..], &["compare", &path, "material", "--data", QUIET]] {
             let said = fails(args);
             assert!(said.contains(&format!("output.weight[7] is {value}")), "{said}");
         }
@@ -147,11 +141,10 @@ fn nets_without_neurons() {
             weights.insert(name, &shape, Vec::new());
         }
     });
-    let quiet = "data/selfplay_sf151_quiet.epd";
     for args in [
-        &["compare", &name, "material", "--data", quiet][..],
+        &["compare", &name, "material", "--data", QUIET][..],
         &["eval", &name, FEN],
-        &["inspect", &name, "--data", quiet],
+        &["inspect", &name, "--data", QUIET],
     ] {
         fails(args);
     }
@@ -165,13 +158,13 @@ fn nets_without_neurons() {
 
 #[test]
 fn windows_of_zstd_are_bounded() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = fs::read("data/selfplay_sf151_quiet.epd").unwrap();
+    let folder = Workdir::empty();
+    let text = fs::read(QUIET).unwrap();
     let read = |log: u32| {
         let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
         encoder.window_log(log).unwrap();
         std::io::copy(&mut Cursor::new(&text), &mut encoder).unwrap();
-        let path = folder.path().join(format!("{log}.epd.zst"));
+        let path = folder.path(format!("{log}.epd.zst"));
         fs::write(&path, encoder.finish().unwrap()).unwrap();
         let mut source = SampleSource::open_file(&path, None, 0)?;
         source.next_block(&mut Vec::new())

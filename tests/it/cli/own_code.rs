@@ -82,11 +82,10 @@ fn nets_have_own_inputs() {
 #[test]
 fn filters_leave_positions_out() {
     let folder = Workdir::new(RUN);
-    let data = "data/selfplay_sf151_200games.pgn";
     let some = folder.name("some.epd");
-    let words = ["data", "filter", data, "--own", "no-early-draws", "-o", &some];
+    let words = ["data", "filter", NOTATED, "--own", "no-early-draws", "-o", &some];
     said(&mut example("own_filter", &words));
-    let samples = read(data).expect("samples");
+    let samples = read(NOTATED).expect("samples");
     let early = samples.iter().filter(|it| it.result == 0.5 && it.ply.is_some_and(|ply| ply < 40));
     let (early, all) = (early.count(), samples.len());
     let left = json(nnuance().args(["data", "stats", "--json", &some]));
@@ -96,8 +95,8 @@ fn filters_leave_positions_out() {
 
 #[test]
 fn library_trains_and_evaluates() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let out = folder.path().join("run");
+    let folder = Workdir::empty();
+    let out = folder.path("run");
     let mut train = example("train_from_code", &[]);
     let [values, _] = said(train.arg(&out).args(["data.limit=20000", "schedule.epochs=1"]));
     let net = nnuance::export::load_net(&out.join("net.bin")).expect("a net").net;
@@ -168,7 +167,7 @@ fn formats_are_read() {
 fn weights_beyond_one_are_refused() {
     install();
     let weighing: PositionWeights = toml::from_str("own = 'test-heavy'").expect("a weight");
-    let files = vec!["data/selfplay_sf151_quiet.epd".into()];
+    let files = vec![QUIET.into()];
     let plan = ReadPlan { weighing, ..ReadPlan::new(files) };
     let scanned: Result<Scan, _> = scan(&plan, 0, &|_| ());
     let why = scanned.expect_err("a weight of 2").to_string();

@@ -98,20 +98,20 @@ fn guide_shows_its_engine() {
 
 #[test]
 fn guide_engine_traces_its_evaluation() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let (source, flags) = (fs::read_to_string(ENGINE).unwrap(), "-Wall -Wextra -Werror");
     let flags: Vec<&str> = flags.split(' ').chain(["-pedantic"]).collect();
-    let Some(program) = compiled(folder.path(), &source, &flags) else { return };
+    let Some(program) = compiled(folder.root_path(), &source, &flags) else { return };
     let run = |what: &str, lines: &Path| printed(&program, what, lines);
-    let random = folder.path().join("random.epd");
+    let random = folder.path("random.epd");
     let samples = games::samples(2000, 5);
     write_all(&random, format::Format::named("epd").unwrap(), &samples).unwrap();
     let own = list(&String::from_utf8(run("--terms", &random)).unwrap()).unwrap();
     let weights: Vec<[f64; 2]> = own.list.terms.iter().map(|term| term.start).collect();
     let (mut safe, mut scaled, mut crossed, mut all) = (0, 0, 0, 0);
-    let data = ["data/selfplay_sf151_quiet.epd", "data/selfplay_sf151_scored.txt"].map(Path::new);
+    let data = [QUIET, SCORED].map(Path::new);
     for lines in [random.as_path()].into_iter().chain(data) {
-        let trace = folder.path().join("positions.trace");
+        let trace = folder.path("positions.trace");
         fs::write(&trace, run("--trace", lines)).unwrap();
         let values = String::from_utf8(run("--eval", lines)).unwrap();
         let mut traces = Vec::new();

@@ -10,7 +10,7 @@ use crate::formats::registry::{
     gz, read, read_as, read_bytes, read_source, scratch, writable, write,
 };
 use crate::formats::text::read_seen_by;
-use crate::support::fake_engine::{FAKE, Quiet, crew, fake, selfplay_job};
+use crate::support::fake_engine::{Quiet, crew, fake, selfplay_job, with_fake};
 use crate::support::kit::*;
 
 const BISHOP: &str = "rnbqkb1r/pp2pppp/3p1n2/8/3NP3/8/PPP2PPP/RNBQKB1R w KQkq -";
@@ -66,9 +66,7 @@ fn scores_of_other_dialects() {
     // Commands name them.
     let file = scratch("games.pgn", game("1. e4 {+63/9} e5 {-44/9} 2. Nf3").as_bytes());
     for command in ["stats", "doctor"] {
-        let output = nnuance().args(["data", command]).arg(&file.path).output().unwrap();
-        let all = [output.stdout, output.stderr].concat();
-        let all = String::from_utf8(all).unwrap();
+        let all = all_said(nnuance().args(["data", command]).arg(&file.path));
         assert!(all.contains("2 comments") && all.contains("+63/9"), "{all}");
     }
     let work = Workdir::new(&format!(
@@ -89,91 +87,52 @@ fn signs_of_a_game_tell_whose_scores_it_has() {
         samples.iter().map(|sample| sample.score).collect::<Vec<_>>()
     };
     let [white, mover] = [PointOfView::White, PointOfView::SideToMove].map(Some);
-    let none = [None; 4];
-    // Moves with comments, how many are not read, and scores without a key and with either.
-    for (comments, unread, usual, by_white, by_mover) in [
+    for row in [
         // OpenBench: the mover's, before the move.
-        (
-            ["+0.35", "-0.10", "0.00", "-0.20"],
-            0,
-            [Some(35), Some(-10), Some(0), Some(-20)],
-            [Some(35), Some(10), Some(0), Some(20)],
-            [Some(35), Some(-10), Some(0), Some(-20)],
-        ),
+        "+0.35; -0.10; 0.00; -0.20 | 0 | 35 -10 0 -20 | 35 10 0 20 | 35 -10 0 -20",
         // pgn-extract: White's, after the move.
-        (
-            ["0.35", "-0.10", "0.00", "-0.20"],
-            0,
-            [None, Some(-35), Some(-10), Some(0)],
-            [None, Some(-35), Some(-10), Some(0)],
-            [None, Some(-35), Some(10), Some(0)],
-        ),
+        "0.35; -0.10; 0.00; -0.20 | 0 | - -35 -10 0 | - -35 -10 0 | - -35 10 0",
         // Neither has shown itself.
-        (
-            ["-0.35", "-0.10", "0.00", "-0.20"],
-            4,
-            none,
-            [None, Some(35), Some(-10), Some(0)],
-            [Some(-35), Some(-10), Some(0), Some(-20)],
-        ),
+        "-0.35; -0.10; 0.00; -0.20 | 4 | - - - - | - 35 -10 0 | -35 -10 0 -20",
         // Both have.
-        (
-            ["0.35", "-0.10", "+0.10", "-0.20"],
-            4,
-            none,
-            [None, Some(-35), Some(-10), Some(-10)],
-            [Some(35), Some(-10), Some(10), Some(-20)],
-        ),
+        "0.35; -0.10; +0.10; -0.20 | 4 | - - - - | - -35 -10 -10 | 35 -10 10 -20",
         // Zero has no sign in either.
-        (
-            ["0.00/9", "-0.10/9", "-M4/9", "-0.20/9"],
-            0,
-            [Some(0), Some(-10), Some(-31_996), Some(-20)],
-            [Some(0), Some(10), Some(-31_996), Some(20)],
-            [Some(0), Some(-10), Some(-31_996), Some(-20)],
-        ),
+        "0.00/9; -0.10/9; -M4/9; -0.20/9 \
+         | 0 | 0 -10 -31996 -20 | 0 10 -31996 20 | 0 -10 -31996 -20",
         // Not its programs, but others that write no `+`, have a depth.
-        (
-            ["0.35", "-0.10/9", "0.00", "book"],
-            1,
-            [None, Some(-35), None, Some(0)],
-            [None, Some(-35), Some(-10), Some(0)],
-            [None, Some(-10), None, Some(0)],
-        ),
+        "0.35; -0.10/9; 0.00; book | 1 | - -35 - 0 | - -35 -10 0 | - -10 - 0",
         // A depth makes it the mover's, if `+` occurs.
-        (
-            ["0.35", "-0.10/9", "+0.20/9", "-0.20"],
-            2,
-            [None, Some(-10), Some(20), None],
-            [None, Some(10), Some(20), None],
-            [Some(35), Some(-10), Some(20), Some(-20)],
-        ),
+        "0.35; -0.10/9; +0.20/9; -0.20 | 2 | - -10 20 - | - 10 20 - | 35 -10 20 -20",
         // Forms that say what they are only change sides.
-        (
-            ["[%eval 0.35]", "20:-0.10", "d=9, wv=0.40,", "X 1.0: 12:+M2"],
-            0,
-            [None, Some(-35), Some(40), None],
-            [None, Some(-35), Some(40), None],
-            [None, Some(-35), Some(40), None],
-        ),
+        "[%eval 0.35]; 20:-0.10; d=9, wv=0.40,; X 1.0: 12:+M2 \
+         | 0 | - -35 40 - | - -35 40 - | - -35 40 -",
     ] {
-        let [first, second, third, fourth] = comments;
+        // Comments, how many are not read, and scores without a key and with either.
+        let [comments, unread, usual, by_white, by_mover] =
+            row.split(" | ").collect::<Vec<_>>()[..]
+        else {
+            panic!("{row}")
+        };
+        let comments: Vec<&str> = comments.split("; ").collect();
+        let [first, second, third, fourth] = comments[..] else { panic!("{row}") };
+        let listed = |scores: &str| -> Vec<Option<i16>> {
+            let score = |text: &str| (text != "-").then(|| text.parse().unwrap());
+            scores.split(' ').map(score).collect()
+        };
         let moves =
             format!("1. e4 {{{first}}} e5 {{{second}}} 2. Nf3 {{{third}}} Nc6 {{{fourth}}}");
         let (found, notice) = scores(&moves);
-        let found: Vec<_> = found.into_iter().collect();
-        assert_eq!(found, usual, "{moves}");
-        assert_eq!(read(&moves, white), by_white, "{moves}");
-        assert_eq!(read(&moves, mover), by_mover, "{moves}");
-        let count = notice.map_or(0, |it| it.split(' ').next().unwrap().parse().unwrap());
+        assert_eq!(found, listed(usual), "{moves}");
+        assert_eq!(read(&moves, white), listed(by_white), "{moves}");
+        assert_eq!(read(&moves, mover), listed(by_mover), "{moves}");
+        let count = notice.as_ref().map_or("0", |it| it.split(' ').next().unwrap());
         assert_eq!(count, unread, "{moves}");
     }
     // The key ends the notice that names it.
     let file = scratch("games.pgn", game("1. e4 {-0.35} e5 {-0.10} 2. Nf3").as_bytes());
     let convert = |more: &[&str]| {
-        let mut command = nnuance();
-        command.args(["data", "convert", "-o", "-", "--to", "epd"]).arg(&file.path).args(more);
-        said(&mut command)[1].clone()
+        let words = ["data", "convert", "-o", "-", "--to", "epd"];
+        said(nnuance().args(words).arg(&file.path).args(more))[1].clone()
     };
     let notice = convert(&[]);
     assert!(notice.contains("2 comments") && notice.contains("--score-view"), "{notice}");
@@ -543,7 +502,7 @@ fn tar(magic: &[u8], content: &[u8]) -> Vec<u8> {
 #[test]
 fn archives_are_named() {
     let work = Workdir::empty();
-    let games = fs::read("data/selfplay-sf15.vf").unwrap()[..40_000].to_vec();
+    let games = fs::read(GAMES).unwrap()[..40_000].to_vec();
     let pgn = game("1. e4 e5").into_bytes();
     let zst = |bytes: &[u8]| zstd::encode_all(bytes, 3).unwrap();
     let tars = [tar(b"ustar\x0000", &pgn), tar(b"ustar  \0", &games), tar(b"", &games)];
@@ -575,7 +534,7 @@ fn archives_are_named() {
 
 #[test]
 fn one_sound_game_recognises_nothing() {
-    let sound = fs::read("data/selfplay-sf15.vf").unwrap();
+    let sound = fs::read(GAMES).unwrap();
     let end = sound[32..].chunks(4).position(|word| word == [0; 4]).unwrap() * 4 + 36;
     let mut bytes = vec![1; 400];
     bytes.extend([0; 4]);
@@ -629,7 +588,7 @@ fn text_of_other_encodings() {
     }
     // The mark of UTF-8 is no part of a text.
     let json = work.write("terms.json", format!("\u{feff}{weights}"));
-    let net = work.write("n.bin", fs::read("nets/quickstart-32.bin").unwrap());
+    let net = work.write("n.bin", fs::read(QUICKSTART).unwrap());
     let manifest = fs::read_to_string("nets/quickstart-32.json").unwrap();
     work.write("n.json", wide(&manifest, 2, true, true));
     assert!(complaint(nnuance().args(["eval", &net, "--fens", &json])).contains("UTF-16"));
@@ -745,7 +704,7 @@ fn unknown_games_beside_known_ones() {
     let stats = said(nnuance().args(["data", "stats"]).arg(&file.path))[0].clone();
     let doctor = nnuance().args(["data", "doctor"]).arg(&file.path).output().unwrap().stdout;
     for text in [stats, String::from_utf8(doctor).unwrap()] {
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = one_line(&text);
         assert!(
             text.contains("12 positions of 1 game, and 5 positions of unknown games"),
             "{text}"
@@ -792,13 +751,13 @@ fn windows_paths_in_configs() {
 
 #[test]
 fn moves_without_a_score() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     // On every second position the engine gives no exact score.
     let players = crew(fake(&[("Bound", "2".into())]), 2);
     for (name, format) in
         [("a.vf", &viriformat::FORMAT), ("a.pgn", &PGN), ("a.binpack", &binpack::FORMAT)]
     {
-        let job = selfplay_job(folder.path(), name, format, players.clone());
+        let job = selfplay_job(folder.root_path(), name, format, players.clone());
         let openings = Openings { start: StartPosition::Standard, ..job.openings };
         let job = SelfplayJob { openings, ..job };
         let report = play_games(&job, &Quiet).unwrap();
@@ -808,24 +767,7 @@ fn moves_without_a_score() {
         assert!(unscored > 0 && unscored < samples.len(), "{unscored}");
     }
     // They are no failures in a match, to whose programs arguments are passed.
-    let program = std::env::current_exe().unwrap();
     let mut command = nnuance();
     command.args(["match", "material", "--pairs", "3", "--nodes", "30", "--json"]);
-    command.args(["--option", "Bound=1", "--engine"]).arg(program);
-    command.args(FAKE.map(|text| format!("--argument={text}")));
-    assert_eq!(json(&mut command)["forfeits"], 0);
-}
-
-#[test]
-fn searchmoves_are_the_only_ones() {
-    for moves in ["a2a3", "h2h4 b1a3", "a2a3 e2e5"] {
-        let text = format!("position startpos\ngo depth 3 searchmoves {moves}\ngo depth 2\nquit\n");
-        let file = scratch("commands", text.as_bytes());
-        let input = fs::File::open(&file.path).unwrap();
-        let [said, _] = said(nnuance().args(["uci", "material"]).stdin(input));
-        let best: Vec<&str> =
-            said.lines().filter_map(|line| line.strip_prefix("bestmove ")).collect();
-        assert!(moves.contains(best[0]), "{said}");
-        assert_eq!(best.len(), 2);
-    }
+    assert_eq!(json(with_fake(&mut command).args(["--option", "Bound=1"]))["forfeits"], 0);
 }

@@ -1,6 +1,6 @@
 //! `nnuance rows`.
 
-use crate::nets::sets::{LISTED, LISTS, mirrored_squares, row_of_stockfish};
+use crate::nets::sets::{LISTED, LISTS, row_of_stockfish};
 use crate::support::kit::*;
 
 fn printed(text: &str) -> Vec<BTreeMap<String, Vec<u32>>> {
@@ -30,9 +30,9 @@ fn rows_are_those_of_stockfish() {
     if !need::shared(LISTS) {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let buckets = format!("king_buckets = {:?}\nsets", mirrored_squares().bucket_numbers());
-    let path = written(&folder, &config(&LISTED).replace("sets", &buckets));
+    let folder = Workdir::empty();
+    let buckets = format!("king_buckets = {:?}\nsets", kings_in_turn(true, 32).bucket_numbers());
+    let path = folder.write("run.toml", config(&LISTED).replace("sets", &buckets));
     let [out, _] = said(nnuance().args(["rows", &path, "--fens", LISTS]));
     assert!(out.lines().all(|line| line.chars().count() <= 80));
     let (printed, text) = (printed(&out), fs::read_to_string(LISTS).unwrap());
@@ -56,18 +56,18 @@ const FEN: &str = "3k4/8/8/8/8/8/4P3/3K4 w - - 0 1";
 
 #[test]
 fn nets_and_configs_alike() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let rows =
         |path: &str, more: &[&str]| said(nnuance().args(["rows", path, FEN]).args(more))[0].clone();
-    let net = rows("nets/quickstart-32.bin", &[]);
+    let net = rows(QUICKSTART, &[]);
     assert_eq!(printed(&net)[0].len(), 2);
     assert_eq!(rows("nets/quickstart-32.safetensors", &[]), net);
-    let path = written(&folder, &config(&["pieces"]));
+    let path = folder.write("run.toml", config(&["pieces"]));
     assert_eq!(rows(&path, &[]), net);
-    fs::rename(&path, folder.path().join("config.toml")).unwrap();
-    assert_eq!(rows(folder.path().to_str().unwrap(), &[]), net);
+    fs::rename(&path, folder.path("config.toml")).unwrap();
+    assert_eq!(rows(folder.root_path().to_str().unwrap(), &[]), net);
 
-    let path = written(&folder, &config(&["pieces", "attack-counts"]));
+    let path = folder.write("run.toml", config(&["pieces", "attack-counts"]));
     let words = rows(&path, &["--words"]);
     assert!(words.contains("768 to 803"), "{words}");
     assert!(words.contains("      5  mobility of own kings, 5 times"), "{words}");
@@ -76,8 +76,8 @@ fn nets_and_configs_alike() {
 
 #[test]
 fn page_shows_output() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = written(&folder, &config(&["threats"]));
+    let folder = Workdir::empty();
+    let path = folder.write("run.toml", config(&["threats"]));
     let fen = "4k3/8/8/3p4/8/2N5/2PP4/6K1 w - - 0 1";
     let [out, _] = said(nnuance().args(["rows", &path, fen, "--words"]));
     let page = fs::read_to_string("docs/own-code.md").unwrap();
@@ -88,6 +88,6 @@ fn page_shows_output() {
 fn terms_have_no_rows() {
     let said = complaint(nnuance().args(["rows", "configs/hce-pst.toml", FEN]));
     assert!(said.contains("hce-pst.toml"), "{said}");
-    complaint(nnuance().args(["rows", "nets/quickstart-32.bin", "no position"]));
+    complaint(nnuance().args(["rows", QUICKSTART, "no position"]));
     complaint(nnuance().args(["rows", "configs/none.toml", FEN]));
 }

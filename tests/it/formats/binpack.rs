@@ -4,7 +4,7 @@ use nnuance::format::{binpack, viriformat};
 use sfbinpack::chess::r#move::MoveType;
 use sfbinpack::{CompressedTrainingDataEntryReader, TrainingDataEntry};
 
-use crate::formats::registry::{GAMES, exhaust, first, read, read_as, read_bytes, samples, write};
+use crate::formats::registry::{exhaust, first, read, read_as, read_bytes, samples, write};
 use crate::support::kit::*;
 
 const SMALL: &str = "../shared/data/formats/nnue-pytorch_small.binpack";

@@ -2,13 +2,13 @@
 
 use nnuance::data::doctor::Keys;
 
-use crate::formats::registry::{BULLET, GAMES, QUIET, SCORED, read};
+use crate::formats::registry::{BULLET, read};
 use crate::support::kit::*;
 
 /// Files with their format, and the point of view of their scores.
 const FILES: [(&str, &str, &str); 12] = [
     (GAMES, "viriformat", "white"),
-    ("data/selfplay_sf151_200games.pgn", "pgn", "side-to-move"),
+    (NOTATED, "pgn", "side-to-move"),
     (SCORED, "text", "white"),
     (QUIET, "epd", "white"),
     (BULLET, "bulletformat", "side-to-move"),
@@ -47,12 +47,6 @@ fn samples(path: &str, count: usize) -> Vec<Sample> {
     let mut samples = read(path).unwrap();
     samples.truncate(count);
     samples
-}
-
-fn file(folder: &TempDir, name: &str, format: &str, samples: &[Sample]) -> String {
-    let path = folder.path().join(name);
-    write_all(&path, Format::named(format).unwrap(), samples).unwrap();
-    path.to_string_lossy().into_owned()
 }
 
 fn turned(sample: &Sample) -> Sample {
@@ -108,13 +102,13 @@ fn counts_equal_a_slow_pass() {
 
 #[test]
 fn turned_results_are_found() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let right = samples(SCORED, 30_000);
     let all: Vec<_> = right.iter().map(turned).collect();
     let black = |it: &Sample| if it.position.turn().is_black() { turned(it) } else { *it };
     let black: Vec<_> = right.iter().map(black).collect();
     for (name, samples) in [("turned.txt", all), ("black.txt", black)] {
-        let (file, fit) = json(&[&file(&folder, name, "text", &samples)]);
+        let (file, fit) = json(&[&folder.write_samples(name, "text", &samples)]);
         assert!(!fit && finding(&file, "view, results") == "problem");
         // The scores are as good as before.
         assert_eq!(finding(&file, "view, scores"), "ok");
@@ -125,28 +119,29 @@ fn turned_results_are_found() {
 
 #[test]
 fn repeats_and_leaks_are_found() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let all = samples(SCORED, 30_000);
     let doubled = [&all[..10_000], &all[..10_000]].concat();
-    let (one, _) = json(&[&file(&folder, "doubled.txt", "text", &doubled)]);
+    let (one, _) = json(&[&folder.write_samples("doubled.txt", "text", &doubled)]);
     assert_eq!(finding(&one, "repeats"), "note");
     assert!(one["diagnosis"]["repeats"]["records"].as_f64() > Some(0.5));
 
-    let other = file(&folder, "other.txt", "text", &all[20_000..]);
+    let other = folder.write_samples("other.txt", "text", &all[20_000..]);
     let leaky = [&all[..10_000], &all[20_000..20_500]].concat();
-    let leaky = file(&folder, "leaky.txt", "text", &leaky);
+    let leaky = folder.write_samples("leaky.txt", "text", &leaky);
     let (one, fit) = json(&[&leaky, "--against", &other]);
     assert!(!fit && finding(&one, "leakage") == "problem");
 
     let games = samples(GAMES, 40_000);
     let cut = games[..20_000].iter().rposition(|it| it.game != games[20_000].game).unwrap() + 1;
-    let first = file(&folder, "first.vf", "viriformat", &games[..cut]);
-    let second = file(&folder, "second.vf", "viriformat", &games[cut..]);
+    let first = folder.write_samples("first.vf", "viriformat", &games[..cut]);
+    let second = folder.write_samples("second.vf", "viriformat", &games[cut..]);
     let (one, fit) = json(&[&first, "--against", &second]);
     assert!(fit && one["diagnosis"]["against"]["games"] == 0.0);
     let (one, fit) = json(&[&first, "--against", &second, &first]);
     assert!(!fit && one["diagnosis"]["against"]["games"] == 1.0);
-    let twice = file(&folder, "twice.vf", "viriformat", &[&games[..cut], &games[..cut]].concat());
+    let twice =
+        folder.write_samples("twice.vf", "viriformat", &[&games[..cut], &games[..cut]].concat());
     let (one, _) = json(&[&twice]);
     assert_eq!(one["diagnosis"]["repeats"]["games"], 0.5);
 }

@@ -6,8 +6,6 @@ use crate::formats::registry::read;
 use crate::formats::tools::{fails, fine};
 use crate::support::kit::*;
 
-const GAMES: &str = "data/selfplay_sf151_200games.pgn";
-
 fn extract(per_game: usize, seed: u64, samples: &[Sample]) -> Vec<Sample> {
     let (mut extract, mut drawn) = (Extract::new(Some(per_game), seed), Vec::new());
     samples.iter().for_each(|sample| extract.push(sample, &mut drawn));
@@ -30,15 +28,14 @@ fn counts_of_python_chess() {
     let out = folder.name("out.epd");
     let text = fine(&[&["filter", path, "-o", &out], &rules[..]].concat());
     assert!(text.contains("43,495") && text.contains("2,640") && text.contains("28,904"), "{text}");
-    let text = "data/selfplay_sf151_scored.txt";
     for rule in [&["--per-game", "5"][..], &["--skip-captures"]] {
-        fails(&[&["filter", text, "-o", &out, "--overwrite"], rule].concat());
+        fails(&[&["filter", SCORED, "-o", &out, "--overwrite"], rule].concat());
     }
 }
 
 #[test]
 fn draws_spread_over_the_game() {
-    let games = read(GAMES).unwrap();
+    let games = read(NOTATED).unwrap();
     let drawn = extract(8, 1, &games);
     let (mut sum, mut count, mut equal, mut first) = ([0.0; 8], 0.0, 0.0, 0.0);
     for (all, drawn) in
@@ -65,7 +62,7 @@ fn draws_spread_over_the_game() {
 
 #[test]
 fn draws_depend_on_seed_and_game() {
-    let games = read(GAMES).unwrap();
+    let games = read(NOTATED).unwrap();
     let mut drawn = extract(3, 1, &games);
     assert_ne!(extract(3, 2, &games), drawn);
     let mut turned: Vec<_> = games.chunk_by(|a, b| a.game == b.game).collect();

@@ -14,7 +14,7 @@ fn assert_same(fen: &str) {
 }
 
 static FENS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let lines = fs::read_to_string("data/selfplay_sf151_scored.txt").unwrap();
+    let lines = fs::read_to_string(SCORED).unwrap();
     lines.lines().map(|line| line.split('|').next().unwrap().trim().to_string()).collect()
 });
 

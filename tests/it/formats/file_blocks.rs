@@ -24,14 +24,14 @@ fn in_pieces(path: &Path, format: &'static Format) -> (Vec<Sample>, Vec<String>,
 
 #[test]
 fn all_pieces_are_the_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let games = first("data/selfplay-sf15.vf", 60_000);
+    let folder = Workdir::empty();
+    let games = first(GAMES, 60_000);
     let cut = format::ALL.into_iter().filter(|format| format.cut.is_some());
     for format in cut {
         let once = write(format, &games).unwrap();
         let size = format.cut.map_or(0, |cut| cut.bytes as usize);
         let bytes = once.repeat((3 * size).div_ceil(once.len()));
-        let path = folder.path().join(format.name);
+        let path = folder.path(format.name);
         // Damage of every kind: bytes in the middle, four zeros, and the end.
         for damage in 0..4 {
             let mut bytes = bytes.clone();

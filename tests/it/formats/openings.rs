@@ -42,8 +42,8 @@ fn lines_and_games_packed_or_not() {
 
 #[test]
 fn faults_name_their_place() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("book");
+    let folder = Workdir::empty();
+    let path = folder.path("book");
     for (content, expected) in [
         (&b""[..], "no positions"),
         (b"\n# nothing\n", "no positions"),
@@ -55,5 +55,5 @@ fn faults_name_their_place() {
         let said = read_book(&path).unwrap_err().to_string();
         assert!(said.contains(expected), "{said}");
     }
-    assert!(read_book(&folder.path().join("none")).is_err());
+    assert!(read_book(&folder.path("none")).is_err());
 }

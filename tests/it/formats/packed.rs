@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use nnuance::format::book;
 
-use crate::formats::registry::{QUIET, START, gz, hex, read, read_bytes, scratch};
+use crate::formats::registry::{START, gz, hex, read, read_bytes, scratch};
 use crate::support::kit::*;
 
 fn line() -> String {
@@ -36,15 +36,9 @@ fn as_a_child() {
 
 /// Output of a child process that reads these bytes, and its peak memory in kilobytes, if known.
 fn in_child(bytes: &[u8]) -> (String, Option<u64>) {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["formats::packed::as_a_child", "--ignored", "--exact", "--nocapture"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // It may stop reading early.
-    let _ = child.stdin.take().unwrap().write_all(bytes);
-    let output = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["formats::packed::as_a_child", "--ignored", "--exact", "--nocapture"]);
+    let output = String::from_utf8(feed_command(&mut child, bytes).stdout).unwrap();
     let after = |word| output.split(word).nth(1).unwrap().lines().next().unwrap().to_string();
     (after("read "), after("peak ").parse().ok())
 }

@@ -5,9 +5,6 @@ use nnuance::train::target::blend_targets;
 
 use crate::support::kit::*;
 
-const GAMES: &str = "data/selfplay-sf15.vf";
-const SCORED: &str = "data/selfplay_sf151_scored.txt";
-
 fn source(file: &str, limit: u64) -> DataSource {
     let reading = ReadOptions { limit: Some(limit), ..ReadOptions::default() };
     DataSource { files: vec![file.into()], reading }
@@ -44,7 +41,7 @@ fn streams_resume_anywhere() {
 /// Records kept by the scan have the order in which they would be read again.
 #[test]
 fn cached_positions_equal_streamed() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let format = Format::named("marlinformat").unwrap();
     let all = games::samples(52_000, 2);
     // More files than are read side by side, of none to several blocks.
@@ -54,7 +51,7 @@ fn cached_positions_equal_streamed() {
     {
         let (own, left) = rest.split_at(*size);
         rest = left;
-        files.push(folder.path().join(format!("{number}.bin")));
+        files.push(folder.path(format!("{number}.bin")));
         write_all(&files[number], format, own).unwrap();
     }
     let split = Split { share: 0.2, seed: 3 };
@@ -147,31 +144,7 @@ fn plain_sources_equal_files() {
 }
 
 /// Games with scores, and games of which only the results count.
-const TWO: &str = r#"version = 3
-[data]
-held_out = 0.2
-[[data.source]]
-files = ["data/selfplay_sf151_scored.txt"]
-limit = 3000
-score_scale = 126
-[[data.source]]
-files = ["data/selfplay_sf151_200games.pgn"]
-limit = 2000
-wdl = 1
-filter = { min_ply = 16 }
-[net]
-inputs = "perspective"
-mirror = false
-start_size = 1.0
-hidden = 8
-[target]
-wdl = 0.3
-score_scale = 300
-[schedule]
-epochs = 6
-batch = 100
-learning_rate = 0.01
-"#;
+const TWO: &str = include_str!("../fixtures/configs/two-sources.toml");
 
 #[test]
 fn killed_and_resumed_on_several_sources() {

@@ -7,9 +7,6 @@ use nnuance::loader::Filter;
 use crate::formats::registry::read;
 use crate::support::kit::*;
 
-const GAMES: &str = "data/selfplay_sf151_200games.pgn";
-const TEXT: &str = "data/selfplay_sf151_scored.txt";
-
 pub fn data(args: &[&str]) -> Command {
     let mut command = nnuance();
     command.arg("data").args(args);
@@ -25,10 +22,6 @@ pub fn fails(args: &[&str]) -> String {
     failure(&mut data(args))
 }
 
-fn write(path: &Path, format: &str, samples: &[Sample]) {
-    write_all(path, Format::named(format).unwrap(), samples).unwrap();
-}
-
 /// Records of bulletformat that differ: the score counts them.
 fn numbered(count: i16) -> Vec<Sample> {
     let position = Position::from_fen("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1").unwrap();
@@ -37,8 +30,8 @@ fn numbered(count: i16) -> Vec<Sample> {
 }
 
 fn buckets<const N: usize>(records: &[[u8; N]], seed: u64, memory: u64) -> Vec<Vec<[u8; N]>> {
-    let folder = tempfile::tempdir().unwrap();
-    let mut shuffle = Shuffle::new(seed, memory, folder.path());
+    let folder = Workdir::empty();
+    let mut shuffle = Shuffle::new(seed, memory, folder.root_path());
     for piece in records.chunks(777) {
         shuffle.push(piece).unwrap();
     }
@@ -112,8 +105,8 @@ fn orders_in_buckets_are_equally_likely() {
 fn shuffles_of_files() {
     let folder = Workdir::empty();
     let samples = numbered(30_000);
-    write(&folder.path("a.bf"), "bulletformat", &samples);
-    write(&folder.path("a.bf.gz"), "bulletformat", &samples);
+    folder.write_samples("a.bf", "bulletformat", &samples);
+    folder.write_samples("a.bf.gz", "bulletformat", &samples);
     let shuffle = |from: &str, to: &str, more: &[&str]| {
         let (from, to) = (folder.name(from), folder.name(to));
         fine(&[&["shuffle", &from, "-o", &to, "--seed"], more].concat());
@@ -134,9 +127,9 @@ fn shuffles_of_files() {
 #[test]
 fn shuffle_refuses_cut_files_and_inputs() {
     let folder = Workdir::empty();
-    write(&folder.path("a.bf"), "bulletformat", &numbered(100));
+    folder.write_samples("a.bf", "bulletformat", &numbered(100));
     let bytes = folder.bytes("a.bf");
-    fs::write(folder.path("cut.bf"), &bytes[..100 * 32 - 5]).unwrap();
+    folder.write("cut.bf", &bytes[..100 * 32 - 5]);
     let (a, cut, out) = (folder.name("a.bf"), folder.name("cut.bf"), folder.name("out.bf"));
     assert!(fails(&["shuffle", &a, &cut, "-o", &out]).contains("cut.bf"));
     assert!(!folder.path("out.bf").exists());
@@ -150,7 +143,7 @@ fn shuffle_refuses_cut_files_and_inputs() {
 
 #[test]
 fn temporary_records_drop_the_game_alone() {
-    for path in ["data/selfplay_sf151_quiet.epd", TEXT, GAMES] {
+    for path in [QUIET, SCORED, NOTATED] {
         for sample in read(path).unwrap().into_iter().step_by(7) {
             let back = unpack_sample(&pack_sample(&sample)).unwrap();
             assert_eq!(back, Sample { game: None, ..sample });
@@ -161,13 +154,13 @@ fn temporary_records_drop_the_game_alone() {
 #[test]
 fn unfit_samples_of_convert() {
     let folder = Workdir::empty();
-    let [_, warning] = said(&mut data(&["convert", TEXT, "-o", &folder.name("a.bf")]));
+    let [_, warning] = said(&mut data(&["convert", SCORED, "-o", &folder.name("a.bf")]));
     assert!(warning.contains("castling rights"));
     assert_eq!(folder.bytes("a.bf").len(), 30_000 * 32);
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0] 50\n\
                  4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 [0.5]\n\
                  4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 [0.25] -7\n";
-    fs::write(folder.path("lines.epd"), lines).unwrap();
+    folder.write("lines.epd", lines);
     let (lines, bf) = (folder.name("lines.epd"), folder.name("lines.bf"));
     assert!(fails(&["convert", &lines, "-o", &bf]).contains("--skip-unfit"));
     assert!(!folder.path("lines.bf").exists());
@@ -179,7 +172,7 @@ fn unfit_samples_of_convert() {
     let scores: Vec<_> = folder.samples("turned.epd").iter().map(|it| it.score).collect();
     assert_eq!(scores, [Some(50), None, Some(-7)]);
     assert!(fails(&["convert", &lines, "-o", &folder.name("what.ever")]).contains("--to"));
-    fs::write(folder.path("bad.txt"), "8/8/8/4k3/8/8/8/4K3 w - - 0 1 | 0 | 0.5\nbad\n").unwrap();
+    folder.write("bad.txt", "8/8/8/4k3/8/8/8/4K3 w - - 0 1 | 0 | 0.5\nbad\n");
     let error = fails(&["convert", &folder.name("bad.txt"), "-o", &folder.name("bad.bf")]);
     assert!(error.contains("line 2") && error.contains("--bad-records"), "{error}");
 }
@@ -192,7 +185,7 @@ fn filters_equal_those_of_training() {
                    --skip-promotions --skip-castling --skip-zero-scores --max-miss 300 \
                    --random-skip 0.1";
     let filters: Vec<&str> = filters.split(' ').collect();
-    fine(&[&["filter", GAMES, "-o", &out], &filters[..]].concat());
+    fine(&[&["filter", NOTATED, "-o", &out], &filters[..]].concat());
     let filter = Filter {
         min_ply: Some(16),
         min_pieces: Some(4),
@@ -206,7 +199,7 @@ fn filters_equal_those_of_training() {
         random_skip: Some(0.1),
         ..Filter::default()
     };
-    let games = read(GAMES).unwrap();
+    let games = read(NOTATED).unwrap();
     let kept: Vec<_> = games
         .iter()
         .filter(|it| filter.rejecting_key(it).is_none())
@@ -214,7 +207,7 @@ fn filters_equal_those_of_training() {
         .collect();
     let found: Vec<_> = folder.samples("quiet.epd").iter().map(|it| it.position).collect();
     assert!(kept.len() > 1000 && kept == found);
-    let error = fails(&["filter", TEXT, "-o", &folder.name("x.txt"), "--min-ply", "16"]);
+    let error = fails(&["filter", SCORED, "-o", &folder.name("x.txt"), "--min-ply", "16"]);
     assert!(error.contains("min_ply"), "{error}");
 }
 
@@ -260,7 +253,7 @@ fn misses_are_scores_against_the_result() {
 /// What is drawn depends on the position and its game alone, and has the shares asked for.
 #[test]
 fn random_filters_keep_their_shares() {
-    let games = read(GAMES).unwrap();
+    let games = read(NOTATED).unwrap();
     let passed = |filter: Filter| {
         let passes = games.iter().filter(|it| filter.rejecting_key(it).is_none());
         passes.count() as f64 / games.len() as f64
@@ -278,10 +271,10 @@ fn random_filters_keep_their_shares() {
 fn samples_equal_splits_of_training() {
     let folder = Workdir::empty();
     let (drawn, rest) = (folder.name("drawn.pgn"), folder.name("rest.pgn"));
-    let sample = ["sample", GAMES, "-o", &drawn, "--rest", &rest, "--share", "0.3"];
+    let sample = ["sample", NOTATED, "-o", &drawn, "--rest", &rest, "--share", "0.3"];
     fine(&[&sample[..], &["--seed", "5"]].concat());
     let rule = Split { share: 0.3, seed: 5 };
-    let games = read(GAMES).unwrap();
+    let games = read(NOTATED).unwrap();
     let (held, others): (Vec<_>, Vec<_>) =
         games.iter().partition(|it| rule.holds_out(it.split_group()));
     assert_eq!(folder.samples("drawn.pgn"), held);
@@ -294,10 +287,10 @@ fn samples_equal_splits_of_training() {
     };
     let whole = lengths(&games);
     assert!(lengths(&held).iter().all(|(game, length)| whole[game] == *length));
-    fine(&["sample", TEXT, "-o", &folder.name("some.txt"), "--share", "0.1"]);
+    fine(&["sample", SCORED, "-o", &folder.name("some.txt"), "--share", "0.1"]);
     assert!(folder.samples("some.txt").len().abs_diff(3000) < 300);
-    fails(&["sample", GAMES, "-o", &rest, "--rest", &rest, "--share", "0.3"]);
-    write(&folder.path("few.bf"), "bulletformat", &numbered(1));
+    fails(&["sample", NOTATED, "-o", &rest, "--rest", &rest, "--share", "0.3"]);
+    folder.write_samples("few.bf", "bulletformat", &numbered(1));
     let [few, x, y] = ["few.bf", "x.bf", "y.bf"].map(|name| folder.name(name));
     fails(&["sample", &few, "-o", &x, "--rest", &y, "--share", "0.5"]);
     assert!(!folder.path("x.bf").exists() && !folder.path("y.bf").exists());
@@ -313,18 +306,18 @@ fn dedup_keeps_the_first() {
                  r3k3/8/8/8/8/8/8/4K3 w q - 0 1 [0.5]\n\
                  r3k3/8/8/8/8/8/8/4K3 w - - 0 1 [0.5]\n\
                  4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0]\n";
-    fs::write(folder.path("a.epd"), lines).unwrap();
+    folder.write("a.epd", lines);
     fine(&["dedup", &folder.name("a.epd"), "-o", &folder.name("f.epd")]);
     let all = folder.samples("a.epd");
     assert_eq!(folder.samples("f.epd"), [all[0], all[1], all[3], all[4], all[5]]);
     // By the FENs of a real file.
-    fine(&["dedup", GAMES, "-o", &folder.name("real.epd")]);
+    fine(&["dedup", NOTATED, "-o", &folder.name("real.epd")]);
     let mut seen = HashSet::new();
     let bare = |it: &Sample| {
         let fen = it.position.to_fen();
         fen.split(' ').take(4).collect::<Vec<_>>().join(" ")
     };
-    let games = read(GAMES).unwrap();
+    let games = read(NOTATED).unwrap();
     let expected: Vec<_> = games.iter().map(bare).filter(|it| seen.insert(it.clone())).collect();
     let found: Vec<_> = folder.samples("real.epd").iter().map(bare).collect();
     assert!(expected.len() < games.len() && found == expected);
@@ -332,8 +325,8 @@ fn dedup_keeps_the_first() {
 
 #[test]
 fn stats_count() {
-    let json = json(&mut data(&["stats", GAMES, "--json"]));
-    let games = read(GAMES).unwrap();
+    let json = json(&mut data(&["stats", NOTATED, "--json"]));
+    let games = read(NOTATED).unwrap();
     let count = |holds: &dyn Fn(&Sample) -> bool| games.iter().filter(|it| holds(it)).count();
     assert_eq!(json["positions"], games.len());
     assert_eq!(json["games"], 200);
@@ -342,5 +335,5 @@ fn stats_count() {
     assert_eq!(json["pieces"][30], count(&|it| it.position.piece_count() == 32));
     let close = |it: &Sample| it.score.is_some_and(|score| (26..=50).contains(&score.abs()));
     assert_eq!(json["scores"][1], count(&close));
-    fine(&["stats", GAMES]);
+    fine(&["stats", NOTATED]);
 }

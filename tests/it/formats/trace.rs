@@ -118,20 +118,6 @@ proptest! {
     }
 
     #[test]
-    fn changed_bytes_never_panic(
-        traces in prop::collection::vec(traced(), 0..4),
-        more in prop::collection::vec(any::<u8>(), 0..200),
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
-    ) {
-        let mut bytes = [text(&traces).as_bytes(), &more].concat();
-        read(&bytes, Some(&own()));
-        for (place, byte) in &changes {
-            *place.get_mut(&mut bytes) = *byte;
-        }
-        read(&bytes, Some(&own()));
-    }
-
-    #[test]
     fn rows_hold_what_the_trace_says(traces in prop::collection::vec(traced(), 1..6)) {
         let (own, mut terms) = (own(), TermBatch::default());
         traces.iter().for_each(|traced| push(traced, &own, &mut terms));

@@ -5,7 +5,7 @@ use nnuance::format::{
     view::{ViewCheck, measure_view},
 };
 
-use crate::formats::registry::{BULLET, GAMES, QUIET, SCORED, read_source, scratch, write};
+use crate::formats::registry::{BULLET, read, read_bytes, read_source, scratch, write};
 use crate::support::kit::*;
 
 const FILES: [&str; 7] = [
@@ -98,27 +98,11 @@ fn too_little_is_not_judged() {
     }
 }
 
-/// Lines of `FEN | score | result`, the score or result of some lines changed.
-fn lines(change: impl Fn(bool, &str, &str) -> (String, String)) -> String {
-    let text = fs::read_to_string(SCORED).expect("the sample is in the repository");
-    let mut out = String::new();
-    for line in text.lines().take(12_000) {
-        let [fen, score, result] = line.split(" | ").collect::<Vec<_>>()[..] else {
-            panic!("{line}");
-        };
-        let (score, result) = change(fen.contains(" b "), score, result);
-        out += &format!("{fen} | {score} | {result}\n");
-    }
-    out
-}
-
-/// Trains on a file; returns whether it succeeded, and standard error.
-fn train(text: &str, more: &str) -> (bool, String) {
-    let data = scratch("positions.txt", text.as_bytes());
+/// Trains on a file of a section; returns whether it succeeded, and standard error.
+fn train_on(data: &Path, section: &str, more: &str) -> (bool, String) {
     let work = Workdir::new(&format!(
-        "version = 3\n[data]\nfiles = [{:?}]\n{more}\n[terms]\nuse = [\"material\"]\n[target]\n\
-         wdl = 1.0\n[optimizer]\nname = \"gauss-newton\"\n[schedule]\nepochs = 1\n",
-        data.path
+        "version = 3\n{section}\nfiles = [{data:?}]\n{more}\n[terms]\nuse = [\"material\"]\n\
+         [target]\nwdl = 1.0\n[optimizer]\nname = \"gauss-newton\"\n[schedule]\nepochs = 1\n"
     ));
     let output = work.train("run", &[]).output().expect("it runs");
     let done = output.status.success();
@@ -128,14 +112,12 @@ fn train(text: &str, more: &str) -> (bool, String) {
 
 #[test]
 fn wrong_point_of_view_is_refused() {
-    let result = |text: &str| format!("{:.1}", 1.0 - text.parse::<f64>().expect("a number"));
-    let score = |text: &str| (-text.parse::<i32>().expect("a number")).to_string();
     let turned = |scores: bool, results: bool, white: bool| {
-        lines(|black, own_score, own_result| {
-            let turn = black || white;
-            let score = if scores && turn { score(own_score) } else { own_score.into() };
-            let result = if results && turn { result(own_result) } else { own_result.into() };
-            (score, result)
+        games::changed_lines(|line, fen, score, result| {
+            let turn = white || fen.contains(" b ");
+            let score = if scores && turn { -score } else { score };
+            let result = if results && turn { 1.0 - result } else { result };
+            (line < 12_000).then_some((score, result))
         })
     };
     let (sound, side) = (turned(false, false, false), turned(true, true, false));
@@ -160,15 +142,15 @@ fn wrong_point_of_view_is_refused() {
             "it is now `score_view` for scores and `result_view`",
         ),
     ] {
-        let (done, said) = train(text, more);
+        let data = scratch("positions.txt", text.as_bytes());
+        let (done, said) = train_on(&data.path, "[data]", more);
         assert!(done == word.is_empty() && said.contains(word), "{word}: {said}");
     }
 }
 
 /// The finding of the doctor about a view, if it is a problem.
 fn problem(path: &Path, kind: LabelKind, more: &[&str]) -> Option<String> {
-    let mut command = nnuance();
-    let output = command.args(["data", "doctor", "--json"]).arg(path).args(more).output();
+    let output = nnuance().args(["data", "doctor", "--json"]).arg(path).args(more).output();
     let files: Value = serde_json::from_slice(&output.expect("it runs").stdout).expect("JSON");
     let findings = files[0]["diagnosis"]["findings"].as_array().expect("findings");
     let about = format!("view, {}", kind.name());
@@ -216,12 +198,10 @@ fn cures_end_complaints_in_every_format() {
     for name in ["text", "epd", "plain", "marlinformat", "binpack"] {
         let format = Format::named(name).expect("a format");
         let right = write(format, &lines).expect("fit");
-        let right = read_source(
-            &mut SampleSource::open_file(&scratch("right", &right).path, None, 0).unwrap(),
-        );
+        let right = read_bytes(&right).expect("samples");
         for kind in LabelKind::ALL {
             let bytes = write(format, &seen_otherwise(&lines, kind)).expect("fit");
-            assert_eq!(&cure(format, &bytes, kind), right.as_ref().expect("samples"), "{name}");
+            assert_eq!(cure(format, &bytes, kind), right, "{name}");
         }
     }
     for name in ["viriformat", "binpack"] {
@@ -262,11 +242,10 @@ fn cures_end_complaints_about_comments() {
             text.replace('{', before).replace("/0}", behind)
         };
         let right = scratch("right.pgn", pgn(false).as_bytes());
-        let samples =
-            read_source(&mut SampleSource::open_file(&right.path, None, 0).expect("games"));
+        let samples = read(&right.path).expect("samples");
         assert_eq!(problem(&right.path, LabelKind::Score, &[]), None, "{before}");
         let cured = cure(format, pgn(true).as_bytes(), LabelKind::Score);
-        assert_eq!(cured, samples.expect("samples"), "{before}");
+        assert_eq!(cured, samples, "{before}");
         let scored = |it: &&Sample| it.score.is_some();
         assert!(cured.iter().filter(scored).count() > 9000, "{before}");
     }
@@ -274,19 +253,12 @@ fn cures_end_complaints_about_comments() {
 
 #[test]
 fn keys_of_a_source_are_named() {
-    let result = |text: &str| format!("{:.1}", 1.0 - text.parse::<f64>().expect("a number"));
-    let text =
-        lines(|black, score, own| (score.into(), if black { result(own) } else { own.into() }));
+    let text = games::changed_lines(|line, fen, score, result| {
+        let result = if fen.contains(" b ") { 1.0 - result } else { result };
+        (line < 12_000).then_some((score, result))
+    });
     let data = scratch("positions.txt", text.as_bytes());
-    let train = |more: &str| {
-        let work = Workdir::new(&format!(
-            "version = 3\n[[data.source]]\nfiles = [{:?}]\n{more}\n[terms]\nuse = [\"material\"]\n\
-             [target]\nwdl = 1.0\n[optimizer]\nname = \"gauss-newton\"\n[schedule]\nepochs = 1\n",
-            data.path
-        ));
-        let output = work.train("run", &[]).output().expect("it runs");
-        String::from_utf8_lossy(&output.stderr).into_owned()
-    };
+    let train = |more: &str| train_on(&data.path, "[[data.source]]", more).1;
     let said = train("");
     assert!(
         said.contains("set data.source.result_view or --result-view to side-to-move"),
@@ -296,17 +268,10 @@ fn keys_of_a_source_are_named() {
     assert!(!said.contains("result_view"), "{said}");
     // So does a comparison.
     let compare = |more: &[&str]| {
-        let mut command = nnuance();
-        command.args(["compare", "material", "score", "--data"]).arg(&data.path).args(more);
-        said_by(&mut command)
+        let words = ["compare", "material", "score", "--data"];
+        all_said(nnuance().args(words).arg(&data.path).args(more))
     };
     let key = "set data.result_view or --result-view to side-to-move";
-    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words(compare(&[])).contains(key));
-    assert!(!words(compare(&["--result-view", "side-to-move"])).contains("result_view"));
-}
-
-fn said_by(command: &mut Command) -> String {
-    let output = command.output().expect("it runs");
-    String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    assert!(one_line(&compare(&[])).contains(key));
+    assert!(!one_line(&compare(&["--result-view", "side-to-move"])).contains("result_view"));
 }

@@ -9,7 +9,7 @@ use crate::formats::tools::{data, fails, fine};
 use crate::support::kit::*;
 
 pub fn games() -> Vec<Sample> {
-    let mut samples = first("data/selfplay-sf15.vf", 1);
+    let mut samples = first(GAMES, 1);
     let far = |sample: &Sample| sample.score.is_some_and(|score| score.unsigned_abs() > 31_000);
     let far: HashSet<_> = samples.iter().filter(|it| far(it)).map(|it| it.game).collect();
     samples.retain(|sample| !far.contains(&sample.game));

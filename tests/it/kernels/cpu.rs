@@ -1,6 +1,5 @@
 //! The kernels on plain slices against a slow and obvious reference in f64.
 
-use nnuance::architecture::Inputs;
 use nnuance::batch::{ActiveRows, ChunkPlan, InputPairs, OneHot, Planner};
 use nnuance::model::ops::cpu::{
     Kernel, Precision, Scratch, SimdLevel, SliceGradients, SliceWeights, compute_logits,
@@ -223,7 +222,7 @@ fn nets(precision: Precision) -> impl Iterator<Item = Kernel> {
     let sizes = [1, 3, 8, 16, 31, 32, 64, 100, 128, 256, 257, 512];
     SimdLevel::list_available().into_iter().flat_map(move |level| {
         sizes.into_iter().flat_map(move |hidden| {
-            let nets = crate::support::kit::of_accumulators().flat_map(move |activation| {
+            let nets = of_accumulators().flat_map(move |activation| {
                 [1, 2].map(|perspectives| net(perspectives, hidden, activation))
             });
             let nets =
@@ -363,10 +362,7 @@ fn nets_of_many_rows() {
     for level in SimdLevel::list_available() {
         for (precision, tolerance) in [(Precision::F32, 1e-5), (Precision::Mixed, 3e-3)] {
             for buckets in [10, 11, 64] {
-                let table = std::array::from_fn::<u8, 64, _>(|square| square as u8 % buckets);
-                let kings = Kings::new(false, &table).expect("every bucket has a square");
-                let inputs = Inputs::of_pieces(Perspectives::Perspective, kings, false);
-                let net = Architecture { inputs, ..net(2, 5, Activation::SCReLU) };
+                let net = net_of_kings(kings_in_turn(false, buckets), 5);
                 let kernel = Kernel::new(&net, precision, level);
                 let rows = kernel.net.row_count() as u16;
                 let mut case = Case::random(&kernel, 40, 9);
@@ -383,23 +379,6 @@ fn nets_of_many_rows() {
             }
         }
     }
-}
-
-#[test]
-fn lists_of_other_lengths() {
-    const FEW: usize = 5;
-    let is_wanted = |it: &Kernel| it.net.hidden == 100 && it.net.perspective_count() == 2;
-    let kernel = nets(Precision::F32).find(is_wanted).unwrap();
-    let mut case = Case::random(&kernel, 700, 4);
-    let mut short = vec![];
-    for list in near_mut(&mut case.lists).chunks_exact_mut(WIDTH) {
-        list[FEW..].fill(ROWS as u16);
-        short.extend_from_slice(&list[..FEW]);
-    }
-    let mut scratch = Scratch::default();
-    let long = case.logits(&mut scratch);
-    case.lists = listed::active(&kernel.net, short, FEW);
-    assert_eq!(case.logits(&mut scratch), long);
 }
 
 /// Equal to the last bit if the chunks are the same, and within rounding if they differ.

@@ -52,26 +52,26 @@ fn nets_beyond_a_gpu_are_refused() {
     check_memory(&config(4096, 16_384), DEFAULT_BUDGET, None).unwrap();
 }
 
+fn bench(words: &[&str]) -> Value {
+    let data = ["--data", SCORED];
+    json(nnuance().args(["bench", "--json"]).args(words).args(data))
+}
+
 /// A net in the form of an engine, whose scale is not the bench's.
 #[test]
 fn nets_with_a_format_are_measured() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("net.toml");
-    let text = "version = 3\ndata.files = [\"games.vf\"]\n\
-                net = { format = \"stockfish-15.1\", hidden = 8 }\n\
-                schedule = { epochs = 1, learning_rate = 0.001 }\n";
-    fs::write(&path, text).unwrap();
-    let mut command = nnuance();
-    command.args(["bench", "--seconds", "0.1", "--batch", "256", "--json", "--net"]).arg(path);
-    let figures = json(command.args(["--data", "data/selfplay_sf151_scored.txt"]));
+    let folder = Workdir::new(
+        "version = 3\ndata.files = [\"games.vf\"]\n\
+         net = { format = \"stockfish-15.1\", hidden = 8 }\n\
+         schedule = { epochs = 1, learning_rate = 0.001 }\n",
+    );
+    let figures = bench(&["--net", &folder.name("run.toml"), "--seconds", "0.1", "--batch", "256"]);
     assert_eq!(figures["nets"][0]["hidden"], 8);
 }
 
 #[test]
 fn figures_are_positive() {
-    let mut command = nnuance();
-    command.args(["bench", "--hidden", "8", "--seconds", "0.3", "--batch", "2048", "--json"]);
-    let figures = json(command.args(["--data", "data/selfplay_sf151_scored.txt"]));
+    let figures = bench(&["--hidden", "8", "--seconds", "0.3", "--batch", "2048"]);
     assert_eq!(figures["positions"], 30_000);
     let text = figures.to_string();
     let speeds = text.split("positions_per_second\":").skip(1);

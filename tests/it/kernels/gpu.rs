@@ -1,7 +1,6 @@
 //! The fused operations of GPUs against the plain ones of the CPU: values, gradients, training,
 //! bits. On a machine without a GPU, a software emulation will do.
 
-use nnuance::architecture;
 use nnuance::batch::{ActiveRows, BatchInputs, Indices};
 use nnuance::model::DEFAULT_BUDGET;
 
@@ -20,11 +19,11 @@ pub fn gpu() -> Option<Device> {
     need::found("gpu", &what, device.is_ok()).then(|| device.expect("it is there"))
 }
 
-pub fn net(views: Perspectives, hidden: usize, activation: Activation) -> (ModelKind, Weights) {
+pub fn net(views: Perspectives, hidden: usize, activation: Activation) -> (Architecture, Weights) {
     let net = Architecture::simple(views, hidden, activation);
     let mut weights = initial_weights(&net, 4);
     drawn::shake(&mut weights, 0.2, 7);
-    (ModelKind::Net(net), weights)
+    (net, weights)
 }
 
 /// Returns a factor of the usual bound: powers and logarithms of a GPU are less exact.
@@ -60,17 +59,17 @@ fn gradients_and_logits_equal_plain_ones() {
     // One or two perspectives, few and many columns, unused columns, partly filled tiles.
     for (i, hidden) in [33, 1, 300, 2100].into_iter().enumerate() {
         for views in Perspectives::ALL {
-            for activation in crate::support::kit::of_accumulators() {
+            for activation in of_accumulators() {
                 if i > 0 && (views, activation) != (Perspectives::Perspective, Activation::SCReLU) {
                     continue;
                 }
-                let (kind, weights) = net(views, hidden, activation);
+                let (net, weights) = net(views, hidden, activation);
                 let sizes: &[usize] = if hidden > 1000 { &[17] } else { &[1, 16, 97] };
                 for &positions in sizes {
                     let batch = batch(views, positions, 5);
                     let what = format!("{} {hidden} {activation:?} {positions}", views.name());
-                    let plain = model_of(&kind, &weights, &flex(), Compute::Plain);
-                    let fused = model_of(&kind, &weights, &gpu, GPU);
+                    let plain = model_on(&flex(), &net, &weights, Compute::Plain);
+                    let fused = model_on(&gpu, &net, &weights, GPU);
                     let compute =
                         |model: &Model, aim: Aim| model.compute_gradients(&batch.inputs, aim);
                     let [got, right] =
@@ -109,12 +108,12 @@ fn memory_of_tests_is_spoilt() {
 #[test]
 fn nan_shows_in_the_loss() {
     let Some(gpu) = gpu() else { return };
-    for activation in crate::support::kit::of_accumulators() {
-        let (kind, mut weights) = net(Perspectives::Perspective, 33, activation);
+    for activation in of_accumulators() {
+        let (net, mut weights) = net(Perspectives::Perspective, 33, activation);
         let biases = weights.0.get_mut("accumulator.bias").expect("it has biases");
         biases.values[7] = f32::NAN;
         let batch = batch(Perspectives::Perspective, 40, 3);
-        let model = model_of(&kind, &weights, &gpu, GPU);
+        let model = model_on(&gpu, &net, &weights, GPU);
         let (loss, _) = model.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
         assert!(loss.is_nan(), "{activation:?}: {loss}");
         assert!(to_host(model.logits(&batch.inputs)).iter().all(|logit| logit.is_nan()));
@@ -127,9 +126,8 @@ fn any_lists_in_any_parts() {
     let Some(gpu) = gpu() else { return };
     let (positions, perspectives, width) = (2500, 2, 32);
     let indices = any_lists(positions * perspectives, width, 1).concat();
-    let (kind, weights) = net(Perspectives::Perspective, 20, Activation::SCReLU);
-    let ModelKind::Net(shape) = &kind else { unreachable!("a net") };
-    let active = listed::active(shape, indices, width);
+    let (net, weights) = net(Perspectives::Perspective, 20, Activation::SCReLU);
+    let active = listed::active(&net, indices, width);
     let results: Vec<f32> = (0..positions).map(|i| [0.0, 0.5, 1.0][i % 3]).collect();
     for budget in [DEFAULT_BUDGET, 0, 20 * 2 * 4 * 1000] {
         let count = if budget == 0 { 100 } else { positions };
@@ -137,7 +135,7 @@ fn any_lists_in_any_parts() {
         let inputs = BatchInputs::Active(ActiveRows { indices, ..active.clone() });
         let [got, right] =
             [(&gpu, with_budget(budget)), (&flex(), fastest())].map(|(device, compute)| {
-                let model = model_of(&kind, &weights, device, compute);
+                let model = model_on(device, &net, &weights, compute);
                 model.compute_gradients(&inputs, Aim::Targets(&results[..count]))
             });
         check(&format!("{budget} bytes"), &got, &right);
@@ -149,11 +147,10 @@ fn more_positions_than_cubes() {
     let Some(gpu) = gpu() else { return };
     let (positions, width) = ((1 << 15) * 16 + 40, 2);
     let indices = (0..positions * width).map(|i| (i * 7919 % 769) as u16).collect();
-    let (kind, weights) = net(Perspectives::Plain, 1, Activation::CReLU);
-    let ModelKind::Net(shape) = &kind else { unreachable!("a net") };
-    let inputs = BatchInputs::Active(listed::active(shape, indices, width));
+    let (net, weights) = net(Perspectives::Plain, 1, Activation::CReLU);
+    let inputs = BatchInputs::Active(listed::active(&net, indices, width));
     let [got, right] = [(&gpu, GPU), (&flex(), fastest())].map(|(device, compute)| {
-        to_host(model_of(&kind, &weights, device, compute).logits(&inputs))
+        to_host(model_on(device, &net, &weights, compute).logits(&inputs))
     });
     assert!(distance(&got, &right) < 1e-5);
 }
@@ -185,11 +182,7 @@ fn gradients_of_inputs() {
     let ranks = std::array::from_fn::<u8, 64, _>(|square| square as u8 / 16);
     let kings = Kings::new(false, &ranks);
     for kings in [Kings::NONE, kings.expect("four buckets")] {
-        let inputs = architecture::Inputs::of_pieces(Perspectives::Perspective, kings, false);
-        let net = Architecture {
-            inputs,
-            ..Architecture::simple(Perspectives::Perspective, hidden, Activation::ReLU)
-        };
+        let net = Architecture { activation: Activation::ReLU, ..net_of_kings(kings, hidden) };
         let mut weights = initial_weights(&net, 4);
         for (name, array) in &mut weights.0 {
             // Accumulators are positive; gradients are upstream gradients times the perspective's
@@ -215,7 +208,7 @@ fn gradients_of_inputs() {
         let inputs = BatchInputs::Active(active);
         // In one part, and in parts of which the last is small.
         for budget in [DEFAULT_BUDGET, 4 * hidden * perspectives * 13_328] {
-            let model = model_of(&ModelKind::Net(net.clone()), &weights, &gpu, with_budget(budget));
+            let model = model_on(&gpu, &net, &weights, with_budget(budget));
             let gradients = model.compute_gradients(&inputs, Aim::Upstream(&upstream)).1;
             assert!(gradients.0["accumulator.weight"].values == right, "{net}, {budget} bytes");
         }
@@ -229,7 +222,7 @@ fn bench_has_stages() {
     }
     let mut bench = nnuance();
     bench.args(["bench", "--device", "wgpu", "--hidden", "32", "--batch", "128", "--json"]);
-    bench.args(["--seconds", "0.1", "--data", "data/selfplay_sf151_scored.txt"]);
+    bench.args(["--seconds", "0.1", "--data", SCORED]);
     let net = &json(&mut bench)["nets"][0];
     let stages = net["stages"].as_array().expect("stages");
     let times = stages.iter().map(|stage| stage[1].as_f64().expect("milliseconds"));

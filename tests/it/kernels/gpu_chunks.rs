@@ -15,7 +15,7 @@ const BATCHES: usize = 4;
 
 fn batches(net: &Architecture, pairs: usize, passes: usize) -> Vec<Batch> {
     let positions = BATCHES * BATCH - CHUNK / 2;
-    let read = plan_first_positions("data/selfplay_sf151_scored.txt", positions as u64);
+    let read = plan_first_positions(SCORED, positions as u64);
     let order = PassOrder { batch: BATCH, chunk: CHUNK, ..PassOrder::default() };
     let layout =
         InputLayout::CachedPlans { max_bytes: MAX_PLAN_BYTES, max_pairs: pairs, inverted: false };
@@ -35,8 +35,7 @@ fn resident_lists_equal_sent_ones() {
     ] {
         let mut weights = initial_weights(&net, 3);
         drawn::shake(&mut weights, 0.1, 7);
-        let kind = ModelKind::Net(net.clone());
-        let model = |compute| model_of(&kind, &weights, &gpu, compute);
+        let model = |compute| model_on(&gpu, &net, &weights, compute);
         let gradients = |model: &Model, inputs: &BatchInputs, batch: &Batch| {
             let (loss, gradients) = model.compute_gradients(inputs, Aim::Targets(&batch.results));
             (loss.to_bits(), bits(&gradients))

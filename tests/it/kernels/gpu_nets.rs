@@ -1,14 +1,12 @@
 //! Nets of every kind on a GPU against plain modules on the CPU: gradients, losses, bits.
 
 use burn::tensor::Tensor;
-use nnuance::architecture::Inputs;
 use nnuance::features;
 use nnuance::model::LossGradients;
 use nnuance::model::ops::take_step;
 use nnuance::train::optimizer::{OptimizerName, OptimizerSettings};
 
 use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::kernels::gpu::{GPU, check_within, gpu, room, with_budget};
 use crate::kernels::steps::RULES;
@@ -28,16 +26,9 @@ fn nets() -> Vec<(Architecture, u64)> {
     assert_eq!(kinds.len(), 16);
     nets.extend(graphs::HEADS.map(|head| (graphs::net(head, "skip = true"), 3)));
     // The largest possible number of rows.
-    let each = std::array::from_fn::<u8, 64, _>(|square| square as u8);
-    let kings = Kings::new(false, &each).expect("each square has its bucket");
-    nets.push((
-        Architecture {
-            inputs: Inputs::of_pieces(Perspectives::Perspective, kings, true),
-            buckets: 3,
-            ..Architecture::simple(Perspectives::Perspective, 8, Activation::SCReLU)
-        },
-        0,
-    ));
+    let mut largest = net_of_kings(kings_in_turn(false, 64), 8);
+    largest.inputs.factorised = true;
+    nets.push((Architecture { buckets: 3, ..largest }, 0));
     nets
 }
 
@@ -47,12 +38,11 @@ fn nets_of_sets() -> Vec<(Architecture, u64)> {
     let squares: Vec<u8> = (0..32).map(|square| square / 4).collect();
     let kings = Kings::new(true, &squares).expect("the buckets have no gaps");
     let net = |names: &[&str], kings, factorised, pairwise| {
-        let sets = names.iter().map(|name| features::set_named(name, kings).expect("a set"));
-        let inputs = Inputs::new(Perspectives::Perspective, sets.collect(), factorised);
-        let simple = Architecture::simple(Perspectives::Perspective, 6, Activation::CReLU);
+        let mut net = net_of_sets(names, kings, 6);
+        net.inputs.factorised = factorised;
         let head = if pairwise { vec![Layer::new(3, Activation::Dual)] } else { Vec::new() };
-        let psqt = names.len() == 3;
-        Architecture { inputs, buckets: 4, pairwise, head, psqt, ..simple }
+        let (activation, psqt) = (Activation::CReLU, names.len() == 3);
+        Architecture { activation, buckets: 4, pairwise, head, psqt, ..net }
     };
     let mut nets = vec![
         (net(&["threat-kinds", "attack-counts"], Kings::NONE, false, false), 1),
@@ -63,24 +53,16 @@ fn nets_of_sets() -> Vec<(Architecture, u64)> {
     nets
 }
 
-fn model(net: &Architecture, weights: &Weights, device: &Device, compute: Compute) -> Model {
-    model_of(&ModelKind::Net(net.clone()), weights, device, compute)
-}
-
-fn batch(net: &Architecture, positions: usize, seed: u64) -> Batch {
-    Encoder::for_net(net).encode_samples(&games::samples(positions, seed))
-}
-
 #[test]
 fn gradients_equal_the_plain_ones() {
     let Some(gpu) = gpu() else { return };
     for (net, seed) in nets().into_iter().chain(nets_of_sets()) {
-        let (weights, batch) = (drawn::weights(&net, seed), batch(&net, 70, seed));
-        let plain = model(&net, &weights, &flex(), Compute::Plain);
+        let (weights, batch) = (drawn::weights(&net, seed), games::batch(&net, 70, seed));
+        let plain = model_on(&flex(), &net, &weights, Compute::Plain);
         let right = plain.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
         // In one part, and in parts of 16 positions.
         for compute in [GPU, with_budget(0)] {
-            let fused = model(&net, &weights, &gpu, compute);
+            let fused = model_on(&gpu, &net, &weights, compute);
             let got = fused.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
             let again = fused.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
             assert_eq!((got.0.to_bits(), bits(&got.1)), (again.0.to_bits(), bits(&again.1)));
@@ -147,11 +129,11 @@ fn steps_of_every_net() {
     for (net, seed) in nets.filter(|(net, _)| net.buckets > 1) {
         let steps = if net.psqt { 100 } else { 10 };
         let train = |device: &Device, compute| {
-            let mut model = model(&net, &drawn::weights(&net, seed), device, compute);
+            let mut model = model_on(device, &net, &drawn::weights(&net, seed), compute);
             let mut optimizer = settings.build_optimizer(compute);
             let mut losses = Vec::new();
             for step in 0..steps {
-                let batch = batch(&net, 50, step % 10);
+                let batch = games::batch(&net, 50, step % 10);
                 let LossGradients { loss, gradients, touched } =
                     model.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
                 losses.push(to_host(loss)[0]);

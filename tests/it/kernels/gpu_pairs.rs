@@ -1,7 +1,7 @@
 //! Lists with pairs of inputs on a GPU: against lists of inputs alone, and against the CPU.
 
 use nnuance::batch::{
-    ActiveRows, BatchInputs, ChunkPlan, Indices, InputPairs, ListShape, Planner, expand_lists,
+    ActiveRows, BatchInputs, ChunkPlan, Indices, InputPairs, ListShape, expand_lists,
 };
 
 use crate::kernels::gpu::{GPU, gpu, with_budget};
@@ -20,26 +20,9 @@ impl Positions {
     /// Plans chunks of 150 positions; the last is smaller.
     pub fn new(net: &Architecture) -> Self {
         let active = listed::lists(net, 700);
-        let (perspectives, width) = (active.perspectives, active.width);
         let pairs = Arc::new(InputPairs::select_most_frequent(net, &active, 120));
-        let mut planner = Planner::default();
-        let mut plan = |(number, lists): (usize, &[u16])| {
-            let positions = lists.len() / width / perspectives;
-            let chosen: Vec<u32> = (0..positions as u32).collect();
-            let mut plan = ChunkPlan::default();
-            let buckets = match active.buckets.is_empty() {
-                true => &[],
-                false => &active.buckets[150 * number..][..positions],
-            };
-            let lists = listed::active(net, lists.to_vec(), width);
-            let mut lists = ActiveRows { buckets: buckets.to_vec(), ..lists };
-            pairs.shorten_lists(&mut lists, &mut vec![]);
-            planner.order_items(net, &lists, &chosen, &pairs, &mut plan);
-            planner.invert_lists(&mut plan);
-            Arc::new(plan)
-        };
-        let chunks = near(&active).chunks(150 * perspectives * width);
-        let plans = chunks.enumerate().map(&mut plan).collect();
+        let shorten = |lists: &ActiveRows| listed::shortened(&pairs, lists);
+        let plans = listed::plan_chunks(net, &active, &pairs, shorten);
         Self { plans, pairs, active }
     }
 }
@@ -74,8 +57,7 @@ fn plans_are_lists_again() {
         );
         assert_eq!(listed.buckets, active.buckets);
         assert!(listed.width < active.width);
-        let mut shortened = active.clone();
-        pairs.shorten_lists(&mut shortened, &mut vec![]);
+        let shortened = listed::shortened(&pairs, &active);
         let blank = pairs.row_count() as u16;
         for (list, right) in
             near(&listed).chunks(listed.width).zip(near(&shortened).chunks(active.width))
@@ -96,9 +78,8 @@ fn gradients_of_pairs_equal_their_inputs() {
         let [listed, planned] = [BatchInputs::Active(active), BatchInputs::Planned(plans)];
         let mut weights = initial_weights(&net, 3);
         drawn::shake(&mut weights, 0.1, 7);
-        let kind = ModelKind::Net(net.clone());
         let gradients = |device: &Device, compute, inputs| {
-            model_of(&kind, &weights, device, compute)
+            model_on(device, &net, &weights, compute)
                 .compute_gradients(inputs, Aim::Targets(&targets))
         };
         let right = gradients(&flex(), fastest(), &planned);

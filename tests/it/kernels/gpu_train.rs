@@ -2,47 +2,25 @@
 
 use nnuance::log::TrainStep;
 use nnuance::progress::SilentProgress;
-use nnuance::train::ranks::SingleRank;
 use nnuance::train::{self, End, TrainError, Training, TrainingSettings};
 
 use crate::kernels::gpu::{GPU, batch, gpu, net};
-use crate::runs::golden::{DATA, LOSSES_32, losses_on, settings};
+use crate::runs::golden::{LOSSES_32, losses, settings, training};
 use crate::runs::parity::{LOSSES, check};
 use crate::runs::parity_threats;
 use crate::support::kit::*;
 
-struct Run<'a> {
-    kind: ModelKind,
-    device: &'a Device,
-    compute: Compute,
-    settings: TrainingSettings,
-    folder: &'a Path,
-}
-
-impl Run<'_> {
-    /// Continues a run; returns the last checkpoint.
-    fn from(
-        &self,
-        start: Checkpoint,
-        batches: impl IntoIterator<Item = Batch>,
-        progress: &dyn Progress,
-    ) -> Result<Checkpoint, TrainError> {
-        let Run { ref kind, device, compute, ref settings, folder } = *self;
-        let job = Training {
-            kind: kind.clone(),
-            compute,
-            device,
-            settings,
-            folder,
-            held_out: &[],
-            until: u64::MAX,
-            ranks: &SingleRank,
-        };
-        let batches = batches.into_iter().map(Ok::<_, TrainError>);
-        let (end, checkpoint) = train::train_model(&job, start, batches, progress)?;
-        assert_eq!(end, End::Finished);
-        Ok(checkpoint)
-    }
+/// Continues a run; returns the last checkpoint.
+fn continue_run(
+    job: &Training,
+    start: Checkpoint,
+    batches: impl IntoIterator<Item = Batch>,
+    progress: &dyn Progress,
+) -> Result<Checkpoint, TrainError> {
+    let batches = batches.into_iter().map(Ok::<_, TrainError>);
+    let (end, checkpoint) = train::train_model(job, start, batches, progress)?;
+    assert_eq!(end, End::Finished);
+    Ok(checkpoint)
 }
 
 fn fresh(weights: Weights) -> Checkpoint {
@@ -52,12 +30,10 @@ fn fresh(weights: Weights) -> Checkpoint {
 /// The regression test of the trainer bullet, see `golden`.
 #[test]
 fn losses_equal_bullet() {
-    if gpu().is_none() || !need::shared(DATA) {
+    if gpu().is_none() {
         return;
     }
-    let order = PassOrder { window: 10_000, ..PassOrder::default() };
-    let plan = StreamPlan::new(ReadPlan::new(vec![DATA.into()]), order);
-    let losses = losses_on(plan, 32, (Backend::Wgpu, GPU), false);
+    let Some(losses) = losses(32, (Backend::Wgpu, GPU), false) else { return };
     assert_eq!(losses.len(), 10);
     for (loss, right) in losses.iter().zip(LOSSES_32) {
         assert!((loss - right).abs() < 1e-5, "{losses:?}");
@@ -67,13 +43,13 @@ fn losses_equal_bullet() {
 #[test]
 fn runs_continue_on_another_device() {
     let Some(gpu) = gpu() else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let (kind, weights) = net(Perspectives::Perspective, 33, Activation::SCReLU);
+    let folder = Workdir::empty();
+    let (net, weights) = net(Perspectives::Perspective, 33, Activation::SCReLU);
     let run = |device, compute, steps, start, skip| {
         let batches = (0..8_u64).map(|seed| batch(Perspectives::Perspective, 150, seed));
         let settings = settings(steps, true);
-        let run = Run { kind: kind.clone(), device, compute, settings, folder: folder.path() };
-        run.from(start, batches.skip(skip), &SilentProgress).expect("a run")
+        let job = training(&net, (compute, device), &settings, folder.root_path());
+        continue_run(&job, start, batches.skip(skip), &SilentProgress).expect("a run")
     };
     let cpu = flex();
     let whole = run(&cpu, fastest(), 8, fresh(weights.clone()), 0);
@@ -86,24 +62,34 @@ fn runs_continue_on_another_device() {
     }
 }
 
+/// The error of a run that fails after its first checkpoint, which is whole.
+fn failed_run(
+    device: &Device,
+    checkpoint_every: u64,
+    batches: impl IntoIterator<Item = Batch>,
+    progress: &dyn Progress,
+) -> TrainError {
+    let folder = Workdir::empty();
+    let (net, weights) = net(Perspectives::Perspective, 33, Activation::SCReLU);
+    let settings = settings(1000, true);
+    let settings = TrainingSettings { validate_every: 100, checkpoint_every, ..settings };
+    let job = training(&net, (GPU, device), &settings, folder.root_path());
+    let run = continue_run(&job, fresh(weights), batches, progress);
+    let Err(error) = run else { panic!("it must fail") };
+    let last = checkpoint(folder.root_path(), "last.safetensors");
+    assert_eq!((last.state.step, last.weights.non_finite()), (checkpoint_every, None), "{error}");
+    error
+}
+
 /// Losses are not read at each step, but before anything is overwritten.
 #[test]
 fn diverged_run_leaves_the_checkpoint() {
     let Some(gpu) = gpu() else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let (kind, weights) = net(Perspectives::Perspective, 33, Activation::SCReLU);
-    let settings =
-        TrainingSettings { validate_every: 100, checkpoint_every: 2, ..settings(20, true) };
-    let run = Run { kind, device: &gpu, compute: GPU, settings, folder: folder.path() };
     let mut batches: Vec<Batch> =
         (0..6).map(|seed| batch(Perspectives::Perspective, 150, seed % 3)).collect();
     batches[2].results = Arc::from(vec![f32::NAN; batches[2].len()]);
-    let run = run.from(fresh(weights), batches, &SilentProgress);
-    let Err(error) = run else { panic!("it must fail") };
+    let error = failed_run(&gpu, 2, batches, &SilentProgress);
     assert!(matches!(error, TrainError::Diverged { step: 3, good: 2, .. }), "{error}");
-    let last =
-        Checkpoint::read_file(&folder.path().join("last.safetensors")).expect("a checkpoint");
-    assert_eq!((last.state.step, last.weights.non_finite()), (2, None));
 }
 
 struct Thief(burn_cubecl::cubecl::wgpu::WgpuSetup);
@@ -141,18 +127,10 @@ fn the_device_is_lost() {
     let setup = try_init_setup::<AutoGraphicsApi>(&default, RuntimeOptions::default());
     let thief = Thief(setup.expect("there is a GPU that nobody has opened yet"));
     let device = Device::wgpu(burn::tensor::DeviceKind::DefaultDevice);
-    let folder = tempfile::tempdir().expect("a folder");
-    let (kind, weights) = net(Perspectives::Perspective, 33, Activation::SCReLU);
-    let settings =
-        TrainingSettings { validate_every: 100, checkpoint_every: 4, ..settings(1000, true) };
-    let run = Run { kind, device: &device, compute: GPU, settings, folder: folder.path() };
     let batches = std::iter::repeat(batch(Perspectives::Perspective, 150, 1));
-    let Err(error) = run.from(fresh(weights), batches, &thief) else { panic!("it must fail") };
+    let error = failed_run(&device, 4, batches, &thief);
     println!("{error}");
     assert!(matches!(error, TrainError::Device { good: 4, .. }), "{error}");
-    let last =
-        Checkpoint::read_file(&folder.path().join("last.safetensors")).expect("a checkpoint");
-    assert_eq!((last.state.step, last.weights.non_finite()), (4, None));
 }
 
 #[test]

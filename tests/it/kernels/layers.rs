@@ -4,10 +4,7 @@ use nnuance::train::optimizer::{ModelOptimizer, OptimizerName, OptimizerSettings
 
 use crate::support::kit::*;
 
-const CONFIG: &str = r#"version = 3
-data.files = ["games.vf"]
-schedule = { epochs = 1, learning_rate = 0.01 }
-[net]
+const CONFIG: &str = r#"[net]
 inputs = "perspective"
 start_size = 1.0
 king_buckets = [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
@@ -47,8 +44,8 @@ const HELD: [(&str, f64, f64); 9] = [
 ];
 
 pub fn config(layers: &str, optimizer: &str, clip: f64) -> Config {
-    let text = format!("{CONFIG}[optimizer]\nclip = {clip:?}\n{optimizer}\n{layers}");
-    Config::parse_text(&text, "layers", &[]).expect("a config")
+    let optimizer = format!("[optimizer]\nclip = {clip:?}\n{optimizer}\n");
+    config_with(&[CONFIG, &optimizer, layers].concat()).expect("a config")
 }
 
 /// Number of steps: the lookahead of Ranger comes after six.
@@ -66,7 +63,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn model(&self) -> Model {
         let weights = drawn::weights(&self.net, 5);
-        model_of(&ModelKind::Net(self.net.clone()), &weights, self.device, self.compute)
+        model_on(self.device, &self.net, &weights, self.compute)
     }
 
     fn steps(
@@ -78,7 +75,7 @@ impl Walk<'_> {
     ) -> (ModelOptimizer, Model) {
         let still = self.model();
         for seed in seeds {
-            let batch = Encoder::for_net(&self.net).encode_samples(&games::samples(60, seed));
+            let batch = games::batch(&self.net, 60, seed);
             let results = still.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
             model = optimizer.step_model(rate, model, results.gradients, &results.touched);
         }

@@ -52,10 +52,9 @@ fn win_rates_of_scores() {
     for (score, counted) in [(32_000.0, 500.0), (-501.0, -500.0), (499.0, 499.0), (-3.0, -3.0)] {
         assert_eq!(clamped.expected_result(score), with_draws.expected_result(counted));
     }
-    let config = "version = 3\ndata.files = ['a']\nterms = {}\n\
-                  schedule = { epochs = 1, learning_rate = 1 }\n\
-                  target = { score_scale = 90, score_offset = 110, clamp_score = 500 }";
-    assert_eq!(Config::parse_text(config, "clamped", &[]).expect("a config").win_rate, clamped);
+    let target = "target = { score_scale = 90, score_offset = 110, clamp_score = 500 }";
+    let config = config_with(&format!("terms = {{}}\n{target}")).expect("a config");
+    assert_eq!(config.win_rate, clamped);
     // At the offset a win has probability one half.
     assert!((sigmoid(0.0) - 0.5).abs() < 1e-15 && with_draws.expected_result(110.0) > 0.5);
 }
@@ -91,7 +90,7 @@ fn by_hand(sample: &Sample) -> f64 {
 
 fn plan() -> ReadPlan {
     let weighing = weighing();
-    ReadPlan { weighing, ..plan_first_positions("data/selfplay-sf15.vf", 20_000) }
+    ReadPlan { weighing, ..plan_first_positions(GAMES, 20_000) }
 }
 
 #[test]

@@ -137,7 +137,7 @@ impl Walk {
 
     fn gradients(&self, seed: u64) -> LossGradients {
         let Model::Net(net) = &self.start else { panic!("it is a net") };
-        let batch = Encoder::for_net(net.architecture()).encode_samples(&games::samples(2, seed));
+        let batch = games::batch(net.architecture(), 2, seed);
         self.start.loss_gradients(&batch.inputs, Aim::Targets(&batch.results))
     }
 

@@ -13,7 +13,7 @@ const HIDDEN: usize = 5;
 fn nets() -> Vec<(Encoder, ModelKind, Weights)> {
     let mut nets = Vec::new();
     for views in Perspectives::ALL {
-        for activation in crate::support::kit::of_accumulators() {
+        for activation in of_accumulators() {
             let net = Architecture::simple(views, HIDDEN, activation);
             let mut weights = initial_weights(&net, 7);
             drawn::shake(&mut weights, 0.3, nets.len() as u64);

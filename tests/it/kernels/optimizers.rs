@@ -32,11 +32,8 @@ const GOLDEN: [(&str, [f64; 5]); 5] = [
 ];
 
 fn config(lines: &str) -> Config {
-    let text = format!(
-        "version = 3\ndata.files = [\"games.vf\"]\nschedule = {{ epochs = 1, learning_rate = 1.0 \
-         }}\nnet = {{ inputs = \"plain\", hidden = 5 }}\n[optimizer]\nclip = 0.0\n{lines}"
-    );
-    Config::parse_text(&text, "golden", &[]).expect("a config")
+    let net = "net = { inputs = \"plain\", hidden = 5 }\n[optimizer]\nclip = 0.0\n";
+    config_with(&[net, lines].concat()).expect("a config")
 }
 
 fn net() -> Architecture {
@@ -46,7 +43,7 @@ fn net() -> Architecture {
 fn model(device: &Device, compute: Compute) -> Model {
     let mut weights = drawn::weights(&net(), 1);
     weights.insert(ARRAY, &[5], START.to_vec());
-    model_of(&ModelKind::Net(net()), &weights, device, compute)
+    model_on(device, &net(), &weights, compute)
 }
 
 pub fn check(device: &Device, compute: Compute) {

@@ -1,10 +1,7 @@
 //! Kernels of nets of several feature sets: rows that repeat, factors, rows beyond 16 bits.
 
-use nnuance::architecture::Inputs as ArchitectureInputs;
-use nnuance::batch::{
-    ActiveRows, BatchInputs, ChunkPlan, Indices, InputPairs, OneHot, Planner, RowSet,
-};
-use nnuance::features::{Row, set_named};
+use nnuance::batch::{ActiveRows, BatchInputs, ChunkPlan, InputPairs, OneHot, RowSet};
+use nnuance::features::Row;
 use nnuance::model::ops::cpu::{
     Kernel, Scratch, SliceGradients, SliceWeights as Slices, loss_and_gradients,
 };
@@ -12,20 +9,12 @@ use nnuance::model::ops::cpu::{
 use crate::loader::pairs::assert_same_inputs;
 use crate::support::games::eighths;
 use crate::support::kit::*;
-use crate::support::listed_rows::lists;
-
-fn kings(count: u8) -> Kings {
-    let table = std::array::from_fn::<u8, 32, _>(|square| square as u8 % count);
-    Kings::new(true, if count == 1 { &[] } else { &table }).expect("every bucket has a square")
-}
+use crate::support::listed_rows::{lists, select};
 
 fn net(sets: &[&str], buckets: u8, factorised: bool) -> Architecture {
-    let sets = sets.iter().map(|name| set_named(name, kings(buckets)).expect("it is built in"));
-    let inputs = ArchitectureInputs::new(Perspectives::Perspective, sets.collect(), factorised);
-    Architecture {
-        inputs,
-        ..Architecture::simple(Perspectives::Perspective, 20, Activation::SCReLU)
-    }
+    let mut net = net_of_sets(sets, kings_in_turn(true, buckets), 20);
+    net.inputs.factorised = factorised;
+    net
 }
 
 /// Nets with repeated rows, a factor of threats, king buckets, and more rows than 16 bits.
@@ -41,54 +30,30 @@ fn nets() -> Vec<Architecture> {
     ]
 }
 
-fn select(lists: &ActiveRows, positions: std::ops::Range<usize>) -> ActiveRows {
-    let (entries, perspectives) = (lists.perspectives * lists.width, lists.perspectives);
-    let range = positions.start * entries..positions.end * entries;
-    let indices = match &lists.indices {
-        Indices::U16(all) => Indices::U16(all[range].to_vec()),
-        Indices::U32(all) => Indices::U32(all[range].to_vec()),
-    };
-    let kings =
-        lists.king_buckets.get(positions.start * perspectives..positions.end * perspectives);
-    let king_buckets = kings.unwrap_or_default().to_vec();
-    let buckets = lists.buckets.get(positions).unwrap_or_default().to_vec();
-    ActiveRows { indices, king_buckets, buckets, ..lists.clone() }
-}
-
+/// The lists with the pairs and multiples of their rows.
 fn shortened(pairs: &InputPairs, lists: &ActiveRows) -> ActiveRows {
-    let (mut rows, mut ends) = (Vec::new(), Vec::new());
     let all: Vec<usize> = lists.indices.iter().collect();
-    for list in all.chunks(lists.width) {
+    let rows = all.chunks(lists.width).map(|list| -> Vec<Row> {
         let mut list = list.to_vec();
         list.retain(|row| *row < lists.rows);
         list.sort_unstable();
         let row = |same: &[usize]| Row { number: same[0] as u32, times: same.len() as u32 };
-        rows.extend(list.chunk_by(|a, b| a == b).map(row));
-        ends.push(rows.len());
-    }
-    let mut short = lists.clone();
-    pairs.fill_lists(&rows, &ends, &mut short, &mut vec![]);
-    short
+        list.chunk_by(|a, b| a == b).map(row).collect()
+    });
+    listed::with_pairs(pairs, &rows.collect::<Vec<_>>(), lists)
 }
 
 /// Plans chunks of 150 positions, with pairs and multiples of all lists.
 fn planned(net: &Architecture, lists: &ActiveRows) -> Vec<Arc<ChunkPlan>> {
     let pairs = Arc::new(InputPairs::select_most_frequent(net, lists, 150));
     assert!(pairs.has_pairs());
-    let mut planner = Planner::default();
-    let plan = |start: usize| {
-        let mut lists = select(lists, start..(start + 150).min(lists.len()));
+    listed::plan_chunks(net, lists, &pairs, |lists| {
         let before = lists.indices.iter().filter(|row| *row < lists.rows).count();
-        lists = shortened(&pairs, &lists);
-        let after = lists.indices.iter().filter(|row| *row < pairs.row_count()).count();
+        let short = shortened(&pairs, lists);
+        let after = short.indices.iter().filter(|row| *row < pairs.row_count()).count();
         assert!(after * 10 < before * 9, "{after} of {before}");
-        let (chosen, mut plan): (Vec<u32>, _) =
-            ((0..lists.len() as u32).collect(), ChunkPlan::default());
-        planner.order_items(net, &lists, &chosen, &pairs, &mut plan);
-        planner.invert_lists(&mut plan);
-        Arc::new(plan)
-    };
-    (0..lists.len()).step_by(150).map(plan).collect()
+        short
+    })
 }
 
 /// Pairs and multiples come from a few positions, and others have larger counts.

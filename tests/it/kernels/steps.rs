@@ -120,10 +120,7 @@ fn check(rule: Rule, level: SimdLevel, len: usize) {
     let (mut rp, mut ra, mut rb) = (wide(&p), wide(&a), wide(&b));
     for t in 1..=20 {
         let g = random(1e-3);
-        let step = rule.at(t);
-        let mut states: Vec<&mut [f32]> = vec![&mut a, &mut b];
-        states.truncate(step.state_count());
-        step.take_step(level, &mut p, &g, states);
+        take_step(rule.at(t), level, [&mut p, &mut a, &mut b], &g);
         for i in 0..len {
             (rp[i], [ra[i], rb[i]]) = rule.next(t, rp[i], g[i].into(), [ra[i], rb[i]]);
         }
@@ -139,6 +136,13 @@ fn check(rule: Rule, level: SimdLevel, len: usize) {
     }
 }
 
+/// Takes a step of parameters and as many states as the rule has.
+fn take_step(step: OptimizerStep, level: SimdLevel, arrays: [&mut Vec<f32>; 3], g: &[f32]) {
+    let [p, states @ ..] = arrays;
+    let states = states.into_iter().take(step.state_count()).map(|state| &mut state[..]);
+    step.take_step(level, p, g, states.collect());
+}
+
 fn wide(numbers: &[f32]) -> Vec<f64> {
     numbers.iter().map(|&x| x.into()).collect()
 }
@@ -150,10 +154,8 @@ fn same_bits_for_any_threads() {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
             let mut random = || (0..50_001).map(|_| rng.random::<f32>()).collect::<Vec<_>>();
             let (mut p, g, mut a, mut b) = (random(), random(), random(), random());
-            let step = rule.at(3);
-            let mut states: Vec<&mut [f32]> = vec![&mut a, &mut b];
-            states.truncate(step.state_count());
-            step.take_step(SimdLevel::detect_fastest(), &mut p, &g, states);
+            let level = SimdLevel::detect_fastest();
+            take_step(rule.at(3), level, [&mut p, &mut a, &mut b], &g);
             (p, a, b)
         });
     }
@@ -168,10 +170,7 @@ fn nan_is_not_clipped() {
             let (mut p, mut a, mut b) = (vec![0.5; 35], vec![0.0; 35], vec![0.0; 35]);
             let mut g = vec![0.1; 35];
             (g[3], g[34]) = (f32::NAN, f32::NAN);
-            let step = rule.at(1);
-            let mut states: Vec<&mut [f32]> = vec![&mut a, &mut b];
-            states.truncate(step.state_count());
-            step.take_step(level, &mut p, &g, states);
+            take_step(rule.at(1), level, [&mut p, &mut a, &mut b], &g);
             for (i, p) in p.iter().enumerate() {
                 let is_nan = i == 3 || i == 34;
                 assert_eq!(p.is_nan(), is_nan, "{rule:?}, {}: {i} is {p}", level.name());

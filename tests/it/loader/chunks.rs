@@ -1,6 +1,5 @@
 //! Positions that stay together from pass to pass, and plans that are made once.
 
-use nnuance::architecture::Inputs as ArchitectureInputs;
 use nnuance::batch::{BatchInputs, RankShare};
 use nnuance::loader::{MAX_PLAN_BYTES, select_pairs};
 use nnuance::model::host_outputs;
@@ -13,7 +12,7 @@ const BATCH: usize = 350;
 const BATCHES: usize = 3 * POSITIONS / BATCH;
 
 fn read_plan() -> ReadPlan {
-    plan_first_positions("data/selfplay_sf151_scored.txt", POSITIONS as u64)
+    plan_first_positions(SCORED, POSITIONS as u64)
 }
 
 fn plan(chunk: usize, layout: InputLayout) -> StreamPlan {
@@ -169,9 +168,7 @@ fn kings_are_grouped_and_spread_evenly() {
     const CHUNK: usize = 20;
     let buckets: Vec<u8> = (0..32).map(|square| if square % 4 < 2 { 0 } else { 1 }).collect();
     let kings = Kings::new(true, &buckets).expect("buckets");
-    let inputs = ArchitectureInputs::of_pieces(Perspectives::Perspective, kings, false);
-    let simple = Architecture::simple(Perspectives::Perspective, 1, Activation::SCReLU);
-    let net = Architecture { inputs, ..simple };
+    let net = net_of_kings(kings, 1);
     let mut plan = plan(CHUNK, InputLayout::Lists);
     plan.order.batch = POSITIONS / 5;
     let all = batches(plan, &net, 0, 15);

@@ -13,8 +13,7 @@ use crate::support::kit::*;
 
 fn net(views: Perspectives, mirror: bool, buckets: usize) -> Architecture {
     let kings = Kings::new(mirror, &[]).expect("one bucket");
-    let simple = Architecture::simple(views, 40, Activation::SCReLU);
-    Architecture { buckets, inputs: Inputs::of_pieces(views, kings, false), ..simple }
+    Architecture { buckets, ..net_of_inputs(Inputs::of_pieces(views, kings, false), 40) }
 }
 
 fn all_perspectives() -> impl Iterator<Item = (Perspectives, bool)> {

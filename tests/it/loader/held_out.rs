@@ -1,13 +1,11 @@
 //! Held-out games: some validate, the others are the test that training never reads.
 
 use nnuance::format::plain;
-use nnuance::loader::{HeldOut, Subset, TestShare, TrainingShare};
+use nnuance::loader::{HeldOut, TestShare, TrainingShare};
 use nnuance::sketch::Sketch;
 
 use crate::formats::registry::{first, read};
 use crate::support::kit::*;
-
-const GAMES: &str = "data/selfplay-sf15.vf";
 const SPLIT: Split = Split { share: 0.25, seed: 0 };
 
 const CONFIG: &str = r#"
@@ -38,8 +36,8 @@ pub fn games(count: usize) -> Vec<Vec<u8>> {
     games
 }
 
-fn write(folder: &TempDir, name: &str, games: &[Vec<u8>]) -> PathBuf {
-    let path = folder.path().join(name);
+fn write(folder: &Workdir, name: &str, games: &[Vec<u8>]) -> PathBuf {
+    let path = folder.path(name);
     fs::write(&path, games.concat()).expect("a file");
     path
 }
@@ -58,15 +56,18 @@ fn with_other_result(game: &[u8]) -> Vec<u8> {
     game
 }
 
-fn train(folder: &TempDir, games: &Path, out: &str, more: &[&str]) -> PathBuf {
-    let config = written(folder, &CONFIG.replace("GAMES", &games.to_string_lossy()));
-    let out = folder.path().join(out);
+fn train(folder: &Workdir, games: &Path, out: &str, more: &[&str]) -> PathBuf {
+    let config = folder.write("run.toml", &CONFIG.replace("GAMES", &games.to_string_lossy()));
+    let out = folder.path(out);
     said(program::train(&config, &out).args(more));
     out
 }
 
-fn checkpoint(out: &Path, name: &str) -> Checkpoint {
-    Checkpoint::read_file(&out.join(name)).expect("a checkpoint")
+fn assert_same_checkpoints(runs: [&Path; 2], names: &[&str], what: &str) {
+    for name in names {
+        let [first, second] = runs.map(|run| checkpoint(run, name));
+        assert!(first.weights == second.weights && first.state == second.state, "{what}: {name}");
+    }
 }
 
 fn compared(args: &[&str], out: &Path) -> Value {
@@ -137,7 +138,7 @@ fn test_is_independent_of_other_draws() {
 
 #[test]
 fn training_ignores_the_test() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let games = games(400);
     let path = write(&folder, "games.vf", &games);
     let plan = plan(&path);
@@ -162,10 +163,8 @@ fn training_ignores_the_test() {
     });
     assert_eq!(log(&runs[0]), log(&runs[1]));
     assert_ne!(log(&runs[0]), log(&runs[2]), "the log shows the validation loss");
-    for name in ["best.safetensors", "last.safetensors"] {
-        let [first, second] = [&runs[0], &runs[1]].map(|run| checkpoint(run, name));
-        assert!(first.weights == second.weights && first.state == second.state, "{name}");
-    }
+    let files = ["best.safetensors", "last.safetensors"];
+    assert_same_checkpoints([&runs[0], &runs[1]], &files, "another test");
     let read = |run: &Path, name: &str| fs::read(run.join(name)).expect("a file");
     assert!(read(&runs[0], "net.bin") == read(&runs[1], "net.bin"));
     // And the test changes with them.
@@ -179,7 +178,7 @@ fn training_ignores_the_test() {
 
 #[test]
 fn no_game_to_validate() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let games = games(40);
     let [_, path] = cut(&folder, &games, &write(&folder, "games.vf", &games));
     let error = scan(&plan(&path), 0, &|_| {}).expect_err("none validates").to_string();
@@ -242,7 +241,7 @@ MODEL
 
 #[test]
 fn unscored_positions_are_skipped() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let samples = &first(GAMES, 6000)[..6000];
     let mut sparse = samples.to_vec();
     sparse.iter_mut().step_by(3).for_each(|sample| sample.score = None);
@@ -251,7 +250,7 @@ fn unscored_positions_are_skipped() {
         samples.iter().map(|sample| Sample { score: None, ..*sample }).collect();
     let [sparse, scored, unscored] = [("sparse", sparse), ("scored", scored), ("none", unscored)]
         .map(|(name, samples)| {
-            let path = folder.path().join(format!("{name}.plain"));
+            let path = folder.path(format!("{name}.plain"));
             write_all(&path, &plain::FORMAT, &samples).expect("a file");
             path
         });
@@ -261,8 +260,8 @@ fn unscored_positions_are_skipped() {
             .replace("MODEL", model)
             .replace("WINDOW", window)
             .replace("WDL", wdl);
-        let out = folder.path().join(out);
-        let mut command = program::train(&written(&folder, &text), &out);
+        let out = folder.path(out);
+        let mut command = program::train(&folder.write("run.toml", &text), &out);
         let output = command.arg("--overwrite").output().expect("a process");
         (output.status.success(), String::from_utf8(output.stderr).expect("text"), out)
     };
@@ -280,12 +279,9 @@ fn unscored_positions_are_skipped() {
         assert!(fine, "{said}");
         // The order of streamed data depends on the blocks of their files.
         if !window.starts_with("window") {
-            assert_eq!(log(&with), log(&without), "{model} {window}");
-            let [first, second] = [&with, &without].map(|out| checkpoint(out, "last.safetensors"));
-            assert!(
-                first.weights == second.weights && first.state == second.state,
-                "{model} {window}"
-            );
+            let what = format!("{model} {window}");
+            assert_eq!(log(&with), log(&without), "{what}");
+            assert_same_checkpoints([&with, &without], &["last.safetensors"], &what);
         }
         // Results alone need no scores.
         let (fine, said, _) = run(&sparse, model, window, "1.0", "results");
@@ -298,7 +294,7 @@ fn unscored_positions_are_skipped() {
 /// If held-out positions exceed memory, the games with the smallest hashes stay.
 #[test]
 fn some_held_out_games_are_kept() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let plan = |path: &Path| ReadPlan {
         split: Split { share: 0.9, seed: 0 },
         test: TestShare(0.0),
@@ -308,7 +304,7 @@ fn some_held_out_games_are_kept() {
         collect_samples(&plan(Path::new(GAMES)), Some(Subset::Validation), &|_| {}).expect("games");
     let mut files = Vec::new();
     while files.len() * all.len() < 3 * HeldOut::MAX_POSITIONS {
-        let path = folder.path().join(format!("{}.vf", files.len()));
+        let path = folder.path(format!("{}.vf", files.len()));
         fs::copy(GAMES, &path).expect("a file");
         files.push(path);
     }
@@ -326,7 +322,7 @@ fn validated_by(path: &Path) -> String {
 }
 
 /// Writes the validation games, and the others, to files.
-fn cut(folder: &TempDir, games: &[Vec<u8>], path: &Path) -> [PathBuf; 2] {
+fn cut(folder: &Workdir, games: &[Vec<u8>], path: &Path) -> [PathBuf; 2] {
     let pairs = games.iter().cloned().zip(subsets(path, &plan(path)));
     let (validation, rest): (Vec<_>, Vec<_>) = pairs.partition(|it| it.1 == Subset::Validation);
     [("validation.vf", validation), ("rest.vf", rest)].map(|(name, games)| {
@@ -337,7 +333,7 @@ fn cut(folder: &TempDir, games: &[Vec<u8>], path: &Path) -> [PathBuf; 2] {
 
 #[test]
 fn own_files_validate_like_drawn_games() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let games = games(400);
     let whole = write(&folder, "games.vf", &games);
     let [validation, rest] = cut(&folder, &games, &whole);
@@ -358,10 +354,8 @@ fn own_files_validate_like_drawn_games() {
     let drawn = train(&folder, &whole, "drawn", &[]);
     let separate = train(&folder, &rest, "own", &["--set", &validated_by(&validation)]);
     assert_eq!(log(&separate), log(&drawn));
-    for name in ["best.safetensors", "last.safetensors"] {
-        let [first, second] = [&separate, &drawn].map(|run| checkpoint(run, name));
-        assert!(first.weights == second.weights && first.state == second.state, "{name}");
-    }
+    let files = ["best.safetensors", "last.safetensors"];
+    assert_same_checkpoints([&separate, &drawn], &files, "own files");
     let [first, second] = [&drawn, &separate].map(|run| compared(&[], run));
     assert_eq!(first["measured_on"], second["measured_on"]);
     assert_eq!(first["evaluations"][0], second["evaluations"][0]);
@@ -371,13 +365,13 @@ fn own_files_validate_like_drawn_games() {
 
 #[test]
 fn validation_games_are_not_trained_on() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let games = games(120);
     let data = write(&folder, "data.vf", &games[..100]);
     let text = CONFIG.replace("GAMES", &data.to_string_lossy()).replace("300000", "3000");
-    let path = written(&folder, &text);
+    let path = folder.write("run.toml", &text);
     let run = |validation: &Path| {
-        let mut command = program::train(&path, &folder.path().join("out"));
+        let mut command = program::train(&path, &folder.path("out"));
         command.args(["--overwrite", "--set", "data.test=1", "--set", &validated_by(validation)]);
         command
     };

@@ -1,7 +1,6 @@
 //! Rows shared by two inputs.
 
-use nnuance::architecture::Inputs as ArchitectureInputs;
-use nnuance::batch::{ActiveRows, BatchInputs, ChunkPlan, InputPairs, Planner};
+use nnuance::batch::{ActiveRows, BatchInputs, InputPairs};
 
 use crate::support::kit::*;
 use crate::support::listed_rows::lists;
@@ -57,7 +56,8 @@ fn pairs_are_the_most_frequent() {
 /// Each king bucket has the pairs of its own lists, as if there were no others.
 #[test]
 fn pairs_live_inside_a_king_bucket() {
-    let (single, four) = (net(Perspectives::Perspective, 1), of_kings(4));
+    let (single, four) =
+        (net(Perspectives::Perspective, 1), net_of_kings(kings_in_turn(false, 4), 1));
     let listed = lists(&single, 300);
     let king = |list: usize| [2, 0, 2][list % 3];
     let mut apart = vec![Vec::new(); 4];
@@ -85,20 +85,12 @@ fn pairs_live_inside_a_king_bucket() {
     }
     assert_eq!(right.len(), 60);
     assert_eq!(pairs.parents(), right);
-    let mut short = lists.clone();
-    pairs.shorten_lists(&mut short, &mut vec![]);
+    let short = listed::shortened(&pairs, &lists);
     assert_same_inputs(&short, &lists, &pairs);
     // Nets with so many king buckets that pairs exceed 16 bits have fewer.
-    let net = of_kings(64);
+    let net = net_of_kings(kings_in_turn(false, 64), 1);
     let none = InputPairs::select_most_frequent(&net, &listed::active(&net, Vec::new(), 8), 256);
     assert_eq!(none, InputPairs::without_pairs(64 * 768));
-}
-
-fn of_kings(kings: u8) -> Architecture {
-    let table = std::array::from_fn::<u8, 64, _>(|square| square as u8 % kings);
-    let kings = Kings::new(false, &table).expect("every bucket has a square");
-    let inputs = ArchitectureInputs::of_pieces(Perspectives::Perspective, kings, false);
-    Architecture { inputs, ..net(Perspectives::Perspective, 1) }
 }
 
 /// Asserts that short lists have the same inputs as often, pairs counting as two, and blanks last.
@@ -135,8 +127,7 @@ fn shortened_lists_name_the_same_inputs() {
     let pairs = InputPairs::select_most_frequent(&net, &list_rows(sample), 200);
     for count in [0, 2, 254, 256, 258, 800] {
         let whole = list_rows(&others[..count * lists.width]);
-        let mut short = whole.clone();
-        pairs.shorten_lists(&mut short, &mut vec![]);
+        let short = listed::shortened(&pairs, &whole);
         assert_same_inputs(&short, &whole, &pairs);
         if count == 800 {
             let count =
@@ -153,24 +144,10 @@ fn gradients_of_pairs_reach_their_inputs() {
     for (views, hidden) in [(Perspectives::Perspective, 40), (Perspectives::SideToMove, 24)] {
         let net = net(views, hidden);
         let lists = lists(&net, 700);
-        let (width, positions) = (lists.width, lists.len());
+        let targets = games::eighths(lists.len());
         let pairs = Arc::new(InputPairs::select_most_frequent(&net, &lists, 120));
-        let targets: Vec<f32> = (0..positions).map(|it| (it % 9) as f32 / 8.0).collect();
-        let mut planner = Planner::default();
-        let mut plan = |(number, lists): (usize, &[u16])| {
-            let positions = lists.len() / width / net.perspective_count();
-            let chosen: Vec<u32> = (0..positions as u32).collect();
-            let (mut lists, mut plan) =
-                (listed::active(&net, lists.to_vec(), width), ChunkPlan::default());
-            pairs.shorten_lists(&mut lists, &mut vec![]);
-            planner.order_items(&net, &lists, &chosen, &pairs, &mut plan);
-            planner.invert_lists(&mut plan);
-            assert_eq!(plan.len(), positions, "chunk {number}");
-            Arc::new(plan)
-        };
-        let size = 150 * width * net.perspective_count();
-        let planned =
-            BatchInputs::Planned(near(&lists).chunks(size).enumerate().map(&mut plan).collect());
+        let shorten = |lists: &ActiveRows| listed::shortened(&pairs, lists);
+        let planned = BatchInputs::Planned(listed::plan_chunks(&net, &lists, &pairs, shorten));
         let listed = BatchInputs::Active(lists);
         for (precision, bound) in [(Precision::F32, 1e-5), (Precision::Mixed, 2e-3)] {
             for level in SimdLevel::list_available() {

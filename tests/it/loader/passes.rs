@@ -9,7 +9,7 @@ use crate::support::kit::*;
 const POSITIONS: usize = 60_000;
 const WINDOW: usize = 8_000;
 
-fn plan(folder: &TempDir) -> StreamPlan {
+fn plan(folder: &Workdir) -> StreamPlan {
     let boards = games::positions(500, 3);
     let samples: Vec<Sample> = (0..POSITIONS)
         .map(|i| {
@@ -28,7 +28,7 @@ fn plan(folder: &TempDir) -> StreamPlan {
     let shares = [25_000, 25_000, 7_000, 3_000];
     let files = formats.iter().zip(shares).map(|((name, format), count)| {
         let samples = rest.split_off(..count).expect("samples for all files");
-        let path = folder.path().join(name);
+        let path = folder.path(name);
         write_all(&path, format, samples).expect("a file");
         path
     });
@@ -49,7 +49,7 @@ fn scores(batches: &[Batch]) -> Vec<i32> {
 
 #[test]
 fn each_pass_has_all_positions() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     for (shuffle, window) in [(true, WINDOW), (true, 1), (true, 200_000), (false, WINDOW)] {
         let mut plan = plan(&folder);
         (plan.order.shuffle, plan.order.window) = (shuffle, window);
@@ -67,7 +67,7 @@ fn each_pass_has_all_positions() {
 /// Deals and shuffles have one order for any number of threads, ahead of time or not.
 #[test]
 fn threads_do_not_change_the_order() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let plan = plan(&folder);
     let bins = || {
         let mut passes = Passes::new(&plan, &ResumePoint::default()).unwrap();
@@ -82,7 +82,7 @@ fn threads_do_not_change_the_order() {
 
 #[test]
 fn pass_resumes_from_any_place() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let plan = plan(&folder);
     let all = batches(&plan, None, 150);
     for end in [0, 1, 7, 30, 58, 59, 60, 61, 90, 119, 120] {
@@ -108,7 +108,7 @@ fn pass_resumes_from_any_place() {
 /// Neighbours in a file move by two thirds of the memory on average, and few meet in a batch.
 #[test]
 fn neighbours_come_far_apart() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let mut plan = plan(&folder);
     // One file, in which scores are indices.
     plan.read.files.truncate(1);
@@ -127,10 +127,10 @@ fn neighbours_come_far_apart() {
 /// The last record of a file that is cut off may begin in its last piece, or before.
 #[test]
 fn cut_end_is_found_before_training() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let start = folder.path().join("start.bf");
+    let folder = Workdir::empty();
+    let start = folder.path("start.bf");
     write_all(&start, &bulletformat::FORMAT, &games::samples(1000, 1)).expect("a file");
-    let games = Path::new("data/selfplay-sf15.vf");
+    let games = Path::new(GAMES);
     for (format, source, times, message) in [
         (&bulletformat::FORMAT, start.as_path(), 3000, "record 2998273: the file ends after 5 of"),
         (&viriformat::FORMAT, games, 5, "the file ends within the game"),
@@ -138,7 +138,7 @@ fn cut_end_is_found_before_training() {
         let mut bytes = fs::read(source).expect("a file").repeat(times);
         let piece = format.cut.expect("a format that is cut").bytes as usize;
         bytes.truncate(bytes.len() / piece * piece + 5);
-        let path = folder.path().join(format.name);
+        let path = folder.path(format.name);
         fs::write(&path, bytes).expect("a file");
         let said = refused(&format!(
             "version = 3\n[data]\nfiles = [{path:?}]\nwindow = 10000\n\
@@ -151,7 +151,7 @@ fn cut_end_is_found_before_training() {
 
 #[test]
 fn impossible_place_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     let with_turns = |next, open| {
         let turns = TurnState { rounds: 0, next, open };
         ResumePoint { turns, ..ResumePoint::default() }

@@ -1,23 +1,17 @@
 //! Plans and lists with pairs, of drawn lists, against their definitions.
 
-use nnuance::architecture::Inputs;
 use nnuance::batch::{ActiveRows, ChunkPlan, Indices, InputPairs, Planner, plan_slowly};
-use nnuance::features::{Row, set_named};
+use nnuance::features::Row;
 use rand::seq::IndexedRandom;
 
-use crate::support::games;
 use crate::support::kit::*;
 
 /// Nets with one list per position or two, one king bucket or several, and more rows than 16 bits.
 fn nets() -> Vec<Architecture> {
-    let kings = |count: u8| {
-        let table = std::array::from_fn::<u8, 32, _>(|square| square as u8 % count);
-        Kings::new(true, if count == 1 { &[] } else { &table }).expect("every bucket has a square")
-    };
     let net = |views, sets: &[&str], king_buckets, buckets| {
-        let sets = sets.iter().map(|name| set_named(name, kings(king_buckets)).expect("built in"));
-        let inputs = Inputs::new(views, sets.collect(), false);
-        Architecture { inputs, buckets, ..Architecture::simple(views, 8, Activation::SCReLU) }
+        let mut net = net_of_sets(sets, kings_in_turn(true, king_buckets), 8);
+        net.inputs.perspectives = views;
+        Architecture { buckets, ..net }
     };
     vec![
         net(Perspectives::Perspective, &["pieces"], 1, 1),
@@ -107,17 +101,10 @@ fn lists_with_pairs_equal_their_definition() {
         let right: Vec<Vec<usize>> = rows.iter().enumerate().map(substitute).collect();
         let width = right.iter().map(Vec::len).max().unwrap_or(0).max(1);
         let right = write(&right, width, pairs.row_count(), net.inputs.is_large());
-        let all: Vec<Row> = rows.iter().flatten().copied().collect();
-        let ends = rows.iter().scan(0, |end, list| {
-            *end += list.len();
-            Some(*end)
-        });
-        let mut listed = lists.clone();
-        pairs.fill_lists(&all, &ends.collect::<Vec<_>>(), &mut listed, &mut vec![]);
+        let listed = listed::with_pairs(&pairs, rows, &lists);
         assert!(listed.indices == right, "{net}, lists {seed}");
         if net.inputs.is_pieces() && pairs.has_pairs() {
-            let mut short = lists.clone();
-            pairs.shorten_lists(&mut short, &mut vec![]);
+            let mut short = listed::shortened(&pairs, &lists);
             short.trim_width(width);
             assert!(short.indices == right, "{net}, short lists {seed}");
         }
@@ -127,13 +114,8 @@ fn lists_with_pairs_equal_their_definition() {
 #[test]
 fn plans_equal_their_definition() {
     let planned = std::cell::RefCell::new((Planner::default(), ChunkPlan::default()));
-    for_drawn(|net, rows, mut lists, pairs, seed| {
-        let all: Vec<Row> = rows.iter().flatten().copied().collect();
-        let ends = rows.iter().scan(0, |end, list| {
-            *end += list.len();
-            Some(*end)
-        });
-        pairs.fill_lists(&all, &ends.collect::<Vec<_>>(), &mut lists, &mut vec![]);
+    for_drawn(|net, rows, lists, pairs, seed| {
+        let lists = listed::with_pairs(&pairs, rows, &lists);
         let positions: Vec<u32> = (0..lists.len() as u32).collect();
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let count = random.random_range(0..=positions.len());

@@ -4,8 +4,6 @@ use nnuance::loader::{Scan, TrainingShare};
 
 use crate::formats::registry::read;
 use crate::support::kit::*;
-
-const GAMES: &str = "data/selfplay-sf15.vf";
 const SPLIT: Split = Split { share: 0.1, seed: 0 };
 const SHARES: [f64; 6] = [1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0];
 

@@ -5,42 +5,40 @@ use burn::tensor::{Tensor, TensorData};
 use nnuance::architecture::PIECES;
 use nnuance::batch::BatchInputs;
 use nnuance::model::SetRows;
-use nnuance::train::optimizer::{OptimizerName, OptimizerSettings};
 use nnuance::train::target::blend_targets;
 
+use crate::nets::graphs;
 use crate::support::kit::*;
 
 const NETS: std::ops::Range<u64> = 0..24;
 
-#[test]
-fn plain_modules_compute_the_definition() {
-    for seed in NETS {
-        let net = drawn::net(seed, 40);
-        let weights = drawn::weights(&net, seed);
-        let samples = games::samples(40, seed);
-        let batch = Encoder::for_net(&net).encode_samples(&samples);
-        let logits = to_host(model(&net, &weights, Compute::Plain).logits(&batch.inputs));
-        let float = Float::new(&weights, &net).expect("the weights fit");
-        for (sample, logit) in samples.iter().zip(logits) {
-            let sign = f64::from(net.inputs.sign_of_output(&sample.position));
-            let right = sign * float.logit(&sample.position);
-            let error = (f64::from(logit) - right).abs();
-            assert!(error < 1e-4 * (1.0 + right.abs()), "{net}: {logit}, by definition {right}");
-        }
-    }
+/// Drawn nets with their seeds, and nets whose layers do not just follow one another.
+fn nets(most: usize) -> impl Iterator<Item = (u64, Architecture)> {
+    let drawn = NETS.map(move |seed| (seed, drawn::net(seed, most)));
+    drawn.chain(graphs::HEADS.map(|head| (5, graphs::net(head, "skip = true"))))
+}
+
+/// The logit by definition, seen as the model sees it.
+fn defined_logit(float: &Float, position: &Position) -> f64 {
+    f64::from(float.net.inputs.sign_of_output(position)) * float.logit(position)
 }
 
 #[test]
 fn fused_operations_equal_plain_ones() {
-    for seed in NETS {
-        let net = drawn::net(seed, 100);
+    for (seed, net) in nets(100) {
         let weights = drawn::weights(&net, seed);
-        let batch = Encoder::for_net(&net)
-            .encode_samples(&games::samples([1, 70, 300][seed as usize % 3], seed));
+        let samples = games::samples([1, 70, 300][seed as usize % 3], seed);
+        let batch = Encoder::for_net(&net).encode_samples(&samples);
         let targets = blend_targets(&batch, 0.4, &[SourceTarget::new(win_rate(300.0), None)]);
         let plain = model(&net, &weights, Compute::Plain);
         let (loss, gradients) = plain.compute_gradients(&batch.inputs, Aim::Targets(&targets));
         let logits = to_host(plain.logits(&batch.inputs));
+        let float = Float::new(&weights, &net).expect("the weights fit");
+        for (sample, logit) in samples.iter().zip(&logits) {
+            let right = defined_logit(&float, &sample.position);
+            let error = (f64::from(*logit) - right).abs();
+            assert!(error < 1e-4 * (1.0 + right.abs()), "{net}: {logit}, by definition {right}");
+        }
         for level in SimdLevel::list_available() {
             let what = format!("seed {seed}, {}, {net}", level.name());
             let fused = model(&net, &weights, fused(level, Precision::F32));
@@ -49,10 +47,7 @@ fn fused_operations_equal_plain_ones() {
             let (fused_loss, found) =
                 fused.compute_gradients(&batch.inputs, Aim::Targets(&targets));
             assert!((fused_loss - loss).abs() < 1e-5 * loss, "{what}: {fused_loss}, plain {loss}");
-            for (name, array) in &gradients.0 {
-                let apart = distance(&found.0[name].values, &array.values);
-                assert!(apart < 1e-4, "{what}: gradients of {name} differ by {apart:.1e}");
-            }
+            assert_close(&what, &found, &gradients, 1e-4);
             games::for_each_aim(&targets, |aim| {
                 let [got, right] =
                     [&fused, &plain].map(|it| it.compute_gradients(&batch.inputs, aim));
@@ -115,7 +110,7 @@ fn mixed_precision_rounds_weights_and_slopes() {
         }
         let weights = drawn::weights(&net, seed);
         let rounded = in_fixed_point(&weights);
-        let batch = Encoder::for_net(&net).encode_samples(&games::samples(200, seed));
+        let batch = games::batch(&net, 200, seed);
         let targets = blend_targets(&batch, 0.4, &[SourceTarget::new(win_rate(300.0), None)]);
         let most = largest_sum(&net, &rounded, &batch);
         assert!(most < 8.0, "seed {seed}, {net}: a sum may be {most}, and would be held");
@@ -149,8 +144,7 @@ fn mixed_precision_rounds_weights_and_slopes() {
 
 #[test]
 fn gradients_equal_central_differences() {
-    for seed in NETS {
-        let net = drawn::net(seed, 8);
+    for (seed, net) in nets(8) {
         let weights = drawn::weights(&net, seed);
         let samples = games::samples(24, seed);
         let batch = Encoder::for_net(&net).encode_samples(&samples);
@@ -160,8 +154,7 @@ fn gradients_equal_central_differences() {
         let loss = |weights: &Weights| {
             let float = Float::new(weights, &net).expect("the weights fit");
             let error = |(sample, target): (&Sample, &f32)| {
-                let sign = f64::from(net.inputs.sign_of_output(&sample.position));
-                sigmoid(sign * float.logit(&sample.position)) - f64::from(*target)
+                sigmoid(defined_logit(&float, &sample.position)) - f64::from(*target)
             };
             let squares = samples.iter().zip(&targets[..]).map(|it| error(it).powi(2));
             squares.sum::<f64>() / samples.len() as f64
@@ -206,45 +199,13 @@ fn same_bits_for_any_threads() {
     for (seed, precision) in NETS.zip([Precision::F32, Precision::Mixed].into_iter().cycle()) {
         let net = drawn::net(seed, 70);
         let weights = drawn::weights(&net, seed);
-        let batch: Arc<Batch> =
-            Arc::new(Encoder::for_net(&net).encode_samples(&games::samples(2000, seed)));
+        let batch: Arc<Batch> = Arc::new(games::batch(&net, 2000, seed));
         same_for_threads(&[2, 3, 8], &format!("seed {seed}, {net}"), || {
             let model = model(&net, &weights, fused(SimdLevel::detect_fastest(), precision));
             let (loss, gradients) =
                 model.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
             (loss.to_bits(), bits(&gradients))
         });
-    }
-}
-
-#[test]
-fn steps_of_adam() {
-    let net = Architecture::simple(Perspectives::Perspective, 19, Activation::SCReLU);
-    // All with the plain gradients: only the step differs. Where a gradient is all but zero, its
-    // rounding decides the sign of a whole step, so the bound is wider here.
-    let stepped = |settings: &OptimizerSettings, compute| {
-        let mut model = model(&net, &drawn::weights(&net, 9), Compute::Plain);
-        let mut optimizer = settings.build_optimizer(compute);
-        for seed in 0..5 {
-            let batch =
-                games::lists(Perspectives::Perspective).encode_samples(&games::samples(40, seed));
-            let slope = model.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
-            model = optimizer.step_model(0.01, model, slope.gradients, &slope.touched);
-        }
-        model.to_weights()
-    };
-    for (name, bias_correction) in
-        [(OptimizerName::AdamW, true), (OptimizerName::AdamW, false), (OptimizerName::Adam, true)]
-    {
-        for clip in [0.0, 0.3] {
-            let usual = OptimizerSettings::default_of(name);
-            let settings = OptimizerSettings { bias_correction, clip, weight_decay: 0.02, ..usual };
-            let plain = stepped(&settings, Compute::Plain);
-            for level in SimdLevel::list_available() {
-                let found = stepped(&settings, fused(level, Precision::F32));
-                assert_close(&format!("{settings:?}"), &found, &plain, 1e-4);
-            }
-        }
     }
 }
 

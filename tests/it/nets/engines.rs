@@ -8,13 +8,13 @@ const TEN_STEPS: &str = "net.hidden=32 data.limit=3000 schedule.epochs=1 schedul
 
 #[test]
 fn nets_of_engines_train() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let mut trained = 0;
     for entry in fs::read_dir("configs/engines").unwrap() {
         let config = entry.unwrap().path();
         let name = config.file_stem().unwrap().to_str().unwrap();
         let [fast, plain] = [&[][..], &["--plain"]].map(|more| {
-            let run = folder.path().join(format!("{name}{}", more.len()));
+            let run = folder.path(format!("{name}{}", more.len()));
             let mut command = train(config.to_str().unwrap(), &run);
             command.args(TEN_STEPS.split_whitespace().flat_map(|key| ["--set", key]));
             said(command.args(more));

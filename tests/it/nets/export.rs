@@ -192,7 +192,7 @@ fn facts_of_checkpoints() {
 #[test]
 fn floats_and_integers_agree() {
     for views in Perspectives::ALL {
-        for activation in crate::support::kit::of_accumulators() {
+        for activation in of_accumulators() {
             let architecture = Architecture::simple(views, 32, activation);
             let weights = random_weights(&architecture, 0.25);
             let positions = games::positions(500, 5);
@@ -237,13 +237,13 @@ fn logits_by_hand() {
 
 #[test]
 fn export_verifies_until_changed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("first.bin");
+    let folder = Workdir::empty();
+    let path = folder.path("first.bin");
     let weights = random_weights(&perspective(4), 0.5);
     let provenance = Provenance { licence: Some("CC0-1.0".to_string()), ..Provenance::default() };
     let exported = export_with(&weights, &perspective(4), provenance, &games::positions(50, 1));
     let [floats, net, manifest] = exported.write_files(&path, &weights, &BTreeMap::new()).unwrap();
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    assert_eq!(folder.names().len(), 3);
     let failures = || -> Vec<_> {
         let checks = verify_net(&path).unwrap();
         checks.into_iter().filter(|check| !check.passed).map(|check| check.name).collect()
@@ -283,18 +283,16 @@ fn export_verifies_until_changed() {
 
 #[test]
 fn refused_export_leaves_nothing_behind() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let weights = random_weights(&perspective(4), 0.5);
     let exported = export_with(&weights, &perspective(4), Provenance::default(), &[]);
     for name in ["net.json", "net.safetensors"] {
-        exported.write_files(&folder.path().join(name), &weights, &BTreeMap::new()).unwrap_err();
+        exported.write_files(&folder.path(name), &weights, &BTreeMap::new()).unwrap_err();
     }
     // A folder has the manifest's name: neither floats nor net may appear.
-    fs::create_dir(folder.path().join("net.json")).unwrap();
-    assert!(
-        exported.write_files(&folder.path().join("net.bin"), &weights, &BTreeMap::new()).is_err()
-    );
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    fs::create_dir(folder.path("net.json")).unwrap();
+    assert!(exported.write_files(&folder.path("net.bin"), &weights, &BTreeMap::new()).is_err());
+    assert_eq!(folder.names().len(), 1);
 }
 
 #[test]
@@ -317,8 +315,8 @@ schedule = { epochs = 1, learning_rate = 0.001 }
 ";
 
 /// A run folder with `best.safetensors`, as training leaves it.
-fn run_folder() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
+fn run_folder() -> Workdir {
+    let folder = Workdir::empty();
     let mut said = facts(&perspective(4), Scales::default());
     let data = "[{\"path\":\"gone.vf\",\"format\":\"viriformat\",\"bytes\":3,\"sha256\":\"abc\",\
                  \"positions\":1,\"games\":1,\"bad_records\":0}]";
@@ -326,7 +324,7 @@ fn run_folder() -> TempDir {
         said.insert(key.to_string(), value.to_string());
     }
     let bytes = random_weights(&perspective(4), 0.5).to_bytes(&said, &[]).unwrap();
-    fs::write(folder.path().join("best.safetensors"), bytes).unwrap();
+    folder.write("best.safetensors", bytes);
     folder
 }
 
@@ -334,15 +332,15 @@ fn run_folder() -> TempDir {
 fn export_keeps_its_provenance() {
     let folder = run_folder();
     let fens = export::GOLDEN_FENS.map(|fen| format!("{fen} [0.5]\n")).concat();
-    fs::write(folder.path().join("other.epd"), fens).unwrap();
+    folder.write("other.epd", fens);
     let more = ["--data", "other.epd", "--scale", "300", "--force"];
-    said(in_folder(folder.path(), "export . -o out/net-0.5").args(more));
-    let text = fs::read_to_string(folder.path().join("out/net-0.5.json")).unwrap();
+    said(folder.command("export . -o out/net-0.5").args(more));
+    let text = folder.text("out/net-0.5.json");
     let manifest: Manifest = serde_json::from_str(&text).unwrap();
     assert_eq!(manifest.float_error.unwrap().positions, 16);
     assert_eq!(manifest.provenance.data[0].path, Path::new("gone.vf"));
     assert!(manifest.provenance.recipe.is_some());
-    let floats = fs::read(folder.path().join("out/net-0.5.safetensors")).unwrap();
+    let floats = folder.bytes("out/net-0.5.safetensors");
     let WeightsFile { facts, .. } = Weights::from_bytes(&floats).unwrap();
     // The scale is the requested one, all else is unchanged.
     for (key, value) in [("scale", "300"), ("config", CONFIG), ("odd", "kept")] {
@@ -354,16 +352,15 @@ fn export_keeps_its_provenance() {
 #[test]
 fn export_overwrites_no_source() {
     let folder = run_folder();
-    let path = folder.path();
-    let before = fs::read(path.join("best.safetensors")).unwrap();
+    let before = folder.bytes("best.safetensors");
     for out in ["best.bin", "./best"] {
-        complaint(&mut in_folder(path, &format!("export best.safetensors -o {out}")));
+        complaint(&mut folder.command(&format!("export best.safetensors -o {out}")));
     }
-    assert_eq!(fs::read(path.join("best.safetensors")).unwrap(), before);
-    assert_eq!(fs::read_dir(path).unwrap().count(), 1);
-    said(&mut in_folder(path, "export . -o x.bin --force"));
-    complaint(&mut in_folder(path, "export x.bin -o x.bin"));
-    let verified = in_folder(path, "verify absent.bin x.bin").output().unwrap();
+    assert_eq!(folder.bytes("best.safetensors"), before);
+    assert_eq!(folder.names().len(), 1);
+    said(&mut folder.command("export . -o x.bin --force"));
+    complaint(&mut folder.command("export x.bin -o x.bin"));
+    let verified = folder.command("verify absent.bin x.bin").output().unwrap();
     assert_eq!(verified.status.code(), Some(1));
     let lines = String::from_utf8(verified.stdout).unwrap();
     assert!(lines.starts_with("absent.bin\nFAIL") && lines.contains("ok  no overflow"));
@@ -371,7 +368,7 @@ fn export_overwrites_no_source() {
 
 #[test]
 fn book_lists_all_fields() {
-    let net = export::load_net(Path::new("nets/quickstart-32.bin")).unwrap();
+    let net = export::load_net(Path::new(QUICKSTART)).unwrap();
     let fields = serde_json::to_value(net.manifest.unwrap()).unwrap();
     let mut fields: Vec<String> = fields.as_object().unwrap().keys().cloned().collect();
     let page = fs::read_to_string("docs/nets.md").unwrap();
@@ -387,7 +384,7 @@ fn book_lists_all_fields() {
 
 #[test]
 fn fitted_scale_minimises_the_loss() {
-    let net = export::load_net(Path::new("nets/quickstart-32.bin")).unwrap().net;
+    let net = export::load_net(Path::new(QUICKSTART)).unwrap().net;
     let samples = games::recorded(20_000);
     let value = |position: &Position| net.evaluate(position);
     let fitted = export::fitted_scale(value, &samples, "the first games").unwrap();

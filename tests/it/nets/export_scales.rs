@@ -7,7 +7,6 @@ use nnuance::report::{MatchedScale, match_scale};
 use crate::support::kit::*;
 
 const NET: &str = "nets/quickstart-32.safetensors";
-const DATA: &str = "data/selfplay-sf15.vf";
 
 fn export(args: &[&str], output: &Path) -> Command {
     let mut command = nnuance();
@@ -41,22 +40,22 @@ fn largest_scales_are_safe() {
 
 #[test]
 fn scales_are_chosen_and_matched() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let [usual, finest, loud, same] =
-        ["usual.bin", "finest.bin", "loud.bin", "same.bin"].map(|name| folder.path().join(name));
-    said(&mut export(&[NET, "--data", DATA, "--scale", "400"], &usual));
-    let best = [NET, "--data", DATA, "--scale", "400", "--largest-scales"];
+        ["usual.bin", "finest.bin", "loud.bin", "same.bin"].map(|name| folder.path(name));
+    said(&mut export(&[NET, "--data", GAMES, "--scale", "400"], &usual));
+    let best = [NET, "--data", GAMES, "--scale", "400", "--largest-scales"];
     said(&mut export(&best, &finest));
     let error = |net: &Path| manifest(net)["float_error"]["mean_cp"].as_f64().unwrap();
     assert!(error(&finest) < error(&usual), "{} {}", error(&finest), error(&usual));
     assert!(manifest(&finest)["scales"]["qa"].as_i64().unwrap() <= 255);
 
     // The same net with another SCALE gets the old one again.
-    said(&mut export(&[NET, "--data", DATA, "--scale", "700"], &loud));
+    said(&mut export(&[NET, "--data", GAMES, "--scale", "700"], &loud));
     let fitted = |net: &Path| manifest(net)["fitted_scale"]["centipawns"].as_f64().unwrap();
     assert!((fitted(&loud) / fitted(&usual) - 1.75).abs() < 0.01);
     let old = usual.to_str().unwrap();
-    said(&mut export(&[loud.to_str().unwrap(), "--data", DATA, "--match-scale", old], &same));
+    said(&mut export(&[loud.to_str().unwrap(), "--data", GAMES, "--match-scale", old], &same));
     let matched = manifest(&same);
     assert!((matched["scales"]["scale"].as_i64().unwrap() - 400).abs() <= 1);
     assert_eq!(matched["matched"]["sha256"], manifest(&usual)["sha256"]);
@@ -64,50 +63,49 @@ fn scales_are_chosen_and_matched() {
 
 #[test]
 fn code_overwrites_no_net() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
+    let folder = Workdir::empty();
     for ending in ["bin", "json", "safetensors"] {
         let from = Path::new("nets/quickstart-32").with_extension(ending);
-        fs::copy(from, path("net.bin").with_extension(ending)).unwrap();
+        fs::copy(from, folder.path("net.bin").with_extension(ending)).unwrap();
     }
-    let net = path("net.bin");
+    let net = folder.path("net.bin");
     let args = |language| [net.to_str().unwrap(), "--snippet", language, "--overwrite"];
     for own in ["net.bin", "net.json", "net.safetensors"] {
-        let before = fs::read(path(own)).unwrap();
-        let around = folder.path().join("..").join(folder.path().file_name().unwrap()).join(own);
+        let before = folder.bytes(own);
+        let around = folder.path("..").join(folder.root_path().file_name().unwrap()).join(own);
         complaint(&mut export(&args("c"), &around));
-        assert_eq!(fs::read(path(own)).unwrap(), before);
+        assert_eq!(folder.bytes(own), before);
     }
     for (language, head) in [("rust", "//!"), ("c", "/*")] {
-        said(&mut export(&args(language), &path("mine")));
-        assert!(fs::read_to_string(path("mine")).unwrap().starts_with(head));
+        said(&mut export(&args(language), &folder.path("mine")));
+        assert!(folder.text("mine").starts_with(head));
     }
-    complaint(&mut export(&args("c")[..3], &path("mine")));
-    complaint(&mut export(&args("pascal"), &path("other")));
+    complaint(&mut export(&args("c")[..3], &folder.path("mine")));
+    complaint(&mut export(&args("pascal"), &folder.path("other")));
 }
 
 #[test]
 fn unfit_options_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let net = folder.path().join("net.bin");
+    let folder = Workdir::empty();
+    let net = folder.path("net.bin");
     complaint(&mut export(&[NET, "--licence", " "], &net));
     if cfg!(target_os = "linux") {
         complaint(&mut export(&[NET], Path::new("/proc/x.bin")));
     }
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(folder.names().len(), 0);
 }
 
 #[test]
 fn manifest_is_read_with_its_net() {
-    let folder = tempfile::tempdir().unwrap();
-    let [net, again] = ["net.bin", "again.bin"].map(|name| folder.path().join(name));
+    let folder = Workdir::empty();
+    let [net, again] = ["net.bin", "again.bin"].map(|name| folder.path(name));
     said(&mut export(&[NET, "--scale", "700", "--qa", "181"], &net));
     said(&mut export(&[net.to_str().unwrap()], &again));
     assert_eq!(fs::read(&net).unwrap(), fs::read(&again).unwrap());
     assert_eq!(manifest(&net)["scales"], manifest(&again)["scales"]);
-    let other = folder.path().join("other.bin");
+    let other = folder.path("other.bin");
     // A few positions fit no scale.
-    let few = folder.path().join("few.txt");
+    let few = folder.path("few.txt");
     let line = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0]\n8/8/8/4k3/8/8/4P3/4K3 b - - 0 1 [0.5]\n";
     fs::write(&few, line).unwrap();
     said(&mut export(&[NET, "--data", few.to_str().unwrap()], &other));
@@ -144,7 +142,7 @@ fn data(games: u64, noise: f64, seed: u64) -> Data {
 }
 
 fn matched(data: &Data) -> MatchedScale {
-    let truth = crate::support::kit::facts_of_games(&data.results, &data.games, "games");
+    let truth = facts_of_games(&data.results, &data.games, "games");
     match_scale(&data.old, &data.new, &truth, 400).unwrap()
 }
 
@@ -189,8 +187,7 @@ fn interval_equals_the_bootstrap() {
 fn nothing_to_match_is_refused() {
     let with = |old: &[f64], new: &[f64], results: &[f64]| {
         let groups: Vec<u64> = (0..old.len() as u64).collect();
-        match_scale(old, new, &crate::support::kit::facts_of_games(results, &groups, "games"), 400)
-            .is_err()
+        match_scale(old, new, &facts_of_games(results, &groups, "games"), 400).is_err()
     };
     assert!(with(&[], &[], &[]));
     assert!(with(&[10.0, -20.0], &[0.0, 0.0], &[1.0, 0.0]));

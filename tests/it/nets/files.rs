@@ -62,17 +62,13 @@ fn tcheran_agrees() {
     let Some(bytes) = engine_net("tcheran-256.bin") else { return };
     let net = read(&bytes);
     assert!(net.to_bytes() == bytes);
-    let golden = crate::nets::integers::golden(&Path::new(NETS).join("tcheran-256.bin"));
-    assert_eq!(golden.len(), 300);
-    for (position, cp) in golden {
-        assert_eq!(net.evaluate(&position), cp, "{position:?}");
-    }
+    crate::nets::integers::equals_golden(&net, &Path::new(NETS).join("tcheran-256.bin"));
 }
 
 #[test]
 fn fast_equals_slow_at_integer_limits() {
     for views in Perspectives::ALL {
-        for activation in crate::support::kit::of_accumulators() {
+        for activation in of_accumulators() {
             for (qa, weight, output) in
                 [(255, i16::MAX, i16::MIN), (256, i16::MAX, i16::MAX), (32_767, i16::MAX, i16::MIN)]
             {

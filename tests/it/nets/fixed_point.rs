@@ -3,9 +3,7 @@
 use std::ops::Range;
 
 use nnuance::architecture::ArrayKind;
-use nnuance::config::ConfigError;
 use nnuance::export::{dequantise_net, prove};
-use nnuance::features::Rows;
 use nnuance::net::{Number, Numbers, StoredArray, fixed_point, stored_arrays};
 
 use crate::support::kit::*;
@@ -173,13 +171,10 @@ pub const FLOATS_BEHIND: &str = r#"
     { size = 4, activation = "crelu" }, { size = 1 }"#;
 
 pub fn config(head: &str, more: &str) -> Result<Config, ConfigError> {
-    let text = format!(
-        "version = 3\ndata.files = [\"games.vf\"]\n\
-         schedule = {{ epochs = 1, learning_rate = 0.01 }}\n[net]\ninputs = \"perspective\"\n\
-         hidden = 12\nactivation = \"crelu\"\npairwise = true\noutput_buckets = 4\n\
-         head = [{head}]\n{more}"
-    );
-    Config::parse_text(&text, "fixed", &[])
+    config_with(&format!(
+        "[net]\ninputs = \"perspective\"\nhidden = 12\nactivation = \"crelu\"\npairwise = true\n\
+         output_buckets = 4\nhead = [{head}]\n{more}"
+    ))
 }
 
 impl FixedHead {
@@ -240,15 +235,25 @@ fn bytes(net: &Net, position: &Position) -> Vec<i64> {
     [0, 1].into_iter().flat_map(view).collect()
 }
 
-fn piece_squares(net: &Net, position: &Position) -> i64 {
-    let Architecture { inputs, buckets, psqt, .. } = net.architecture();
+/// Sums of the piece-square values of both perspectives.
+pub fn sum_piece_squares(net: &Net, position: &Position) -> [i64; 2] {
+    let Architecture { inputs, buckets, .. } = net.architecture();
     let bucket = net.architecture().bucket_of(position);
-    let lists = inputs.active_rows(position);
-    let sum = |list: &Rows| -> i64 {
-        let value = |row| i64::from(net.psqt_values(0)[row as usize * buckets + bucket]);
-        list.repeated_rows().map(value).sum()
+    let value = |row: u32| {
+        let (set, row) = inputs.set_of(row as usize);
+        i64::from(net.psqt_values(set)[row * buckets + bucket])
     };
-    if *psqt { (sum(&lists[0]) - sum(&lists[1])) / 2 } else { 0 }
+    let lists = inputs.active_rows(position);
+    [0, 1].map(|view| lists[view].repeated_rows().map(value).sum())
+}
+
+/// Half of the difference of both perspectives' piece-square values, if the net has such.
+fn piece_squares(net: &Net, position: &Position) -> i64 {
+    if !net.architecture().psqt {
+        return 0;
+    }
+    let [own, other] = sum_piece_squares(net, position);
+    (own - other) / 2
 }
 
 #[test]
@@ -339,55 +344,36 @@ fn outputs_stay_within_their_proof() {
 
 #[test]
 fn impossible_integers_are_refused() {
-    let first = |integers: &str| {
-        format!(
-            r#"{{ size = 2, activation = "crelu", integers = {{ {integers} }} }},
-               {{ size = 1, integers = {{ sums = 16384 }} }}"#
-        )
-    };
-    for (head, why) in [
-        (first("sums = 0, values = 127"), "0 is not from 1"),
-        (first("sums = 16384, biases = 100, shifted = 64, values = 127"), "those of no sum"),
-        (first("sums = 16384, shifted = 100, values = 127"), "cannot be shifted"),
-        (first("sums = 16384, values = 127, inputs = 64"), "has no `inputs`"),
-        (first("sums = 16384, values = 127, weights = \"i16\""), "whose weights are i8"),
-        (first("sums = 16384"), "takes f32"),
+    let usual = "sums = 16384";
+    for (activation, integers, last, why) in [
+        ("crelu", "sums = 0, values = 127", usual, "0 is not from 1"),
         (
-            r#"{ size = 2, activation = "crelu", integers = { sums = 64, values = 64 } },
-               { size = 1, integers = { sums = 64, values = 64 } }"#
-                .into(),
-            "has no activation",
+            "crelu",
+            "sums = 16384, biases = 100, shifted = 64, values = 127",
+            usual,
+            "those of no sum",
         ),
-        (
-            r#"{ size = 2, activation = "crelu", integers = { sums = 64, values = 64 } },
-               { size = 1 }"#
-                .into(),
-            "takes integers",
-        ),
-        (
-            r#"{ size = 2, activation = "relu", integers = { sums = 64, values = 64 } },
-               { size = 1, integers = { sums = 64 } }"#
-                .into(),
-            "no upper end",
-        ),
-        (
-            r#"{ size = 2, activation = "dual", integers = { sums = 64, values = 8192 } },
-               { size = 1, integers = { sums = 64 } }"#
-                .into(),
-            "cannot have `values`",
-        ),
-        (
-            r#"{ size = 2, activation = "crelu", integers = { sums = 64, values = 64 } },
-               { size = 2, activation = "crelu", multiply = "head.0",
-                 integers = { sums = 64, values = 64 } },
-               { size = 1, integers = { sums = 64 } }"#
-                .into(),
-            "`multiply`",
-        ),
+        ("crelu", "sums = 16384, shifted = 100, values = 127", usual, "cannot be shifted"),
+        ("crelu", "sums = 16384, values = 127, inputs = 64", usual, "has no `inputs`"),
+        ("crelu", "sums = 16384, values = 127, weights = 'i16'", usual, "whose weights are i8"),
+        ("crelu", "sums = 16384", usual, "takes f32"),
+        ("crelu", "sums = 64, values = 64", "sums = 64, values = 64", "has no activation"),
+        ("crelu", "sums = 64, values = 64", "", "takes integers"),
+        ("relu", "sums = 64, values = 64", "sums = 64", "no upper end"),
+        ("dual", "sums = 64, values = 8192", "sums = 64", "cannot have `values`"),
     ] {
+        let last = if last.is_empty() { "" } else { &format!(", integers = {{ {last} }}") };
+        let first = format!("activation = '{activation}', integers = {{ {integers} }}");
+        let head = format!("{{ size = 2, {first} }}, {{ size = 1{last} }}");
         let error = config(&head, "").unwrap_err().to_string();
         assert!(error.contains("net.head") && error.contains(why), "{head}: {error}");
     }
+    let layer = "size = 2, activation = 'crelu', integers = { sums = 64, values = 64 }";
+    let head = format!(
+        "{{ {layer} }}, {{ {layer}, multiply = 'head.0' }}, {{ size = 1, integers = {{ sums = 64 }} }}"
+    );
+    let error = config(&head, "").unwrap_err().to_string();
+    assert!(error.contains("net.head") && error.contains("`multiply`"), "{error}");
     let both = config(HOBBES.head, "head_format = \"int8\"").unwrap_err().to_string();
     assert!(both.contains("net.head_format"), "{both}");
 }

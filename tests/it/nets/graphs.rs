@@ -1,8 +1,8 @@
 //! Heads whose layers do not just follow one another, against formulas written out for each.
 
-use nnuance::architecture::{ArrayKind, Layer, NetForm};
-use nnuance::export::{prove, quantise};
+use nnuance::export::prove;
 
+use crate::nets::fixed_point::config;
 use crate::support::kit::*;
 
 /// Both layers enter the output, as PlentyChess has it.
@@ -29,18 +29,8 @@ const GATE: &str = r#"{ size = 3, activation = "hardswish" },
     { inputs = ["head.0"], size = 4, activation = "relu", multiply = "gate" }, { size = 1 }"#;
 pub const HEADS: [&str; 5] = [SECOND_PATH, RESIDUAL, DETOUR, DIFFERENCE, GATE];
 
-fn config(head: &str, more: &str) -> String {
-    format!(
-        "version = 3\ndata.files = [\"games.vf\"]\n\
-         schedule = {{ epochs = 1, learning_rate = 0.01 }}\n[net]\ninputs = \"perspective\"\n\
-         hidden = 12\nactivation = \"crelu\"\npairwise = true\noutput_buckets = 4\n\
-         head = [{head}]\n{more}"
-    )
-}
-
 pub fn net(head: &str, more: &str) -> Architecture {
-    let config = Config::parse_text(&config(head, more), "graphs", &[]).expect("a net");
-    config.architecture().expect("a net").clone()
+    config(head, more).expect("a net").architecture().expect("a net").clone()
 }
 
 /// The output of a map for a bucket.
@@ -97,11 +87,8 @@ fn connected_layers_compute_their_formulas() {
             let float = Float::new(&weights, &net).unwrap();
             let samples = games::samples(60, 7);
             let batch = Encoder::for_net(&net).encode_samples(&samples);
-            let kind = ModelKind::Net(net.clone());
-            let logits = [Compute::Plain, fastest()].map(|compute| {
-                let model = Model::new(&kind, &weights, &Device::flex(), compute).unwrap();
-                to_host(model.logits(&batch.inputs))
-            });
+            let logits = [Compute::Plain, fastest()]
+                .map(|compute| to_host(model(&net, &weights, compute).logits(&batch.inputs)));
             for (number, sample) in samples.iter().enumerate() {
                 let right = by_hand(&float, head, &sample.position);
                 let found = float.logit(&sample.position);
@@ -116,53 +103,10 @@ fn connected_layers_compute_their_formulas() {
 }
 
 #[test]
-fn gradients_of_connected_layers_equal_differences() {
-    let all = Device::flex().autodiff();
-    for head in HEADS {
-        let net = net(head, "skip = true");
-        let weights = drawn::weights(&net, 5);
-        let samples = games::samples(16, 9);
-        let batch = Encoder::for_net(&net).encode_samples(&samples);
-        let targets = games::eighths(samples.len());
-        let loss_of = |weights: &Weights| {
-            let float = Float::new(weights, &net).unwrap();
-            let losses = samples.iter().zip(&targets).map(|(sample, target)| {
-                (sigmoid(float.logit(&sample.position)) - f64::from(*target)).powi(2)
-            });
-            losses.sum::<f64>() / samples.len() as f64
-        };
-        for compute in [Compute::Plain, fastest()] {
-            let model = Model::new(&ModelKind::Net(net.clone()), &weights, &all, compute).unwrap();
-            let (loss, gradients) = model.compute_gradients(&batch.inputs, Aim::Targets(&targets));
-            assert!((f64::from(loss) - loss_of(&weights)).abs() < 1e-6, "{net}");
-            for part in [ArrayKind::Layer(0), ArrayKind::Layer(1), ArrayKind::Output] {
-                let name = net.find_array(part).unwrap().name;
-                let found = &gradients.0[&name].values;
-                for place in (0..found.len()).step_by(7) {
-                    let at = |step: f32| {
-                        let mut moved = weights.clone();
-                        let value = &mut moved.0.get_mut(&name).unwrap().values[place];
-                        *value += step;
-                        (f64::from(*value), loss_of(&moved))
-                    };
-                    let ((high, above), (low, below)) = (at(1e-3), at(-1e-3));
-                    let right = (above - below) / (high - low);
-                    let error = (f64::from(found[place]) - right).abs();
-                    assert!(error < 2e-4 * (0.01 + right.abs()), "{net}: {name} {place} {error}");
-                }
-            }
-        }
-    }
-}
-
-#[test]
 fn integers_of_connected_layers_are_those_of_the_definition() {
     for head in HEADS {
         let net = net(head, "skip = true");
-        let mut weights = drawn::weights(&net, 4);
-        for array in weights.0.values_mut() {
-            array.values.iter_mut().for_each(|value| *value = value.clamp(-1.9, 1.9));
-        }
+        let weights = drawn::clipped_weights(&net, 4);
         for (head_format, head_shift) in [
             (HeadFormat::Float, None),
             (HeadFormat::Int8, None),
@@ -222,7 +166,7 @@ fn impossible_connections_are_refused() {
             "nothing takes",
         ),
     ] {
-        let error = Config::parse_text(&config(head, ""), "graphs", &[]).unwrap_err().to_string();
+        let error = config(head, "").unwrap_err().to_string();
         assert!(error.contains("net.head") && error.contains(why), "{head}: {error}");
     }
 }

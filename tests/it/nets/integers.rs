@@ -6,6 +6,7 @@ use nnuance::export::{self, Manifest, Proof, dequantise_net, factorised_as, prov
 use nnuance::net::{Accumulator, Evaluate as _, Numbers};
 
 use crate::nets::files::{engine_net, integers};
+use crate::nets::fixed_point::sum_piece_squares;
 use crate::nets::set_nets;
 use crate::support::kit::*;
 use crate::support::playouts::{GAMES, Game};
@@ -39,7 +40,7 @@ fn loss(net: &Net) -> f64 {
 
 #[test]
 fn integers_match_the_definition() {
-    for net in drawn::nets() {
+    for net in drawn::nets().chain(set_nets::NETS.iter()) {
         let weights = dequantise_net(net);
         let float = Float::new(&weights, net.architecture()).unwrap();
         let (lost, scale) = (loss(net), f64::from(net.scales().scale));
@@ -175,19 +176,14 @@ fn proofs_hold_in_games() {
     for net in drawn::nets() {
         let name = net.architecture().to_string();
         let proof = proved(net, &games::positions(300, 8));
-        let Architecture { inputs, buckets, psqt, .. } = net.architecture();
-        for position in games::positions(300, 9).iter().filter(|_| *psqt) {
-            let (mut sums, bucket) = ([0, 0], net.architecture().bucket_of(position));
-            for (view, sum) in sums.iter_mut().enumerate() {
-                let value =
-                    |row: u32| i64::from(net.psqt_values(0)[row as usize * buckets + bucket]);
-                *sum += inputs.active_rows(position)[view].repeated_rows().map(value).sum::<i64>();
-            }
-            for sum in [sums[0], sums[1], sums[0] - sums[1]] {
+        let psqt = net.architecture().psqt;
+        for position in games::positions(300, 9).iter().filter(|_| psqt) {
+            let [own, other] = sum_piece_squares(net, position);
+            for sum in [own, other, own - other] {
                 assert!((proof.output.least..=proof.output.most).contains(&sum), "{name}");
             }
         }
-        if let (Numbers::I8(weights), false) = (&net.numbers()[2], *psqt) {
+        if let (Numbers::I8(weights), false) = (&net.numbers()[2], psqt) {
             let (width, input) = (
                 net.architecture().feature_count(),
                 net.largest_product() >> net.shift_and_unit().0,
@@ -206,11 +202,7 @@ fn kings_stand_within_their_buckets() {
     let mut table = vec![1; 32];
     table[..4].fill(0);
     let kings = Kings::new(true, &table).unwrap();
-    let inputs = Inputs::of_pieces(Perspectives::Perspective, kings, false);
-    let architecture = Architecture {
-        inputs,
-        ..Architecture::simple(Perspectives::Perspective, 4, Activation::CReLU)
-    };
+    let architecture = Architecture { activation: Activation::CReLU, ..net_of_kings(kings, 4) };
     let own_king = 64 * 5;
     let net = |square: usize, bucket: usize| {
         let mut rows = vec![0; architecture.row_count() * 4];
@@ -224,7 +216,7 @@ fn kings_stand_within_their_buckets() {
     }
 }
 
-pub fn golden(path: &Path) -> Vec<(Position, i32)> {
+fn golden(path: &Path) -> Vec<(Position, i32)> {
     let text = fs::read_to_string(path.with_extension("golden.txt")).unwrap();
     let line = |line: &str| {
         let (fen, cp) = line.split_once(';').unwrap();
@@ -252,24 +244,28 @@ fn foreign_nets_match_their_goldens() {
     }
 }
 
-#[test]
-fn akimbo_agrees() {
-    let path = Path::new("../shared/data/nets/akimbo-512x8.bin");
-    let Some(_) = engine_net("akimbo-512x8.bin") else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let copy = folder.path().join("akimbo.bin");
-    fs::copy(path, &copy).unwrap();
-    let text =
-        "inputs = \"perspective\"\nhidden = 512\nactivation = \"crelu\"\noutput_buckets = 8\n";
-    fs::write(copy.with_extension("toml"), text).unwrap();
-    let net = export::load_net(&copy).unwrap().net;
+pub fn equals_golden(net: &Net, path: &Path) {
     let golden = golden(path);
     assert_eq!(golden.len(), 300);
     for (position, cp) in golden {
         assert_eq!(net.evaluate(&position), cp, "{position:?}");
     }
+}
+
+#[test]
+fn akimbo_agrees() {
+    let path = Path::new("../shared/data/nets/akimbo-512x8.bin");
+    let Some(_) = engine_net("akimbo-512x8.bin") else { return };
+    let folder = Workdir::empty();
+    let copy = folder.path("akimbo.bin");
+    fs::copy(path, &copy).unwrap();
+    let text =
+        "inputs = \"perspective\"\nhidden = 512\nactivation = \"crelu\"\noutput_buckets = 8\n";
+    fs::write(copy.with_extension("toml"), text).unwrap();
+    let net = export::load_net(&copy).unwrap().net;
+    equals_golden(&net, path);
     prove(&net).unwrap();
-    let again = folder.path().join("again.bin");
+    let again = folder.path("again.bin");
     said(nnuance().arg("export").arg(&copy).arg("-o").arg(&again));
     assert!(fs::read(&again).unwrap() == fs::read(path).unwrap());
     assert!(export::verify_net(&again).unwrap().iter().all(|check| check.passed));
@@ -277,8 +273,8 @@ fn akimbo_agrees() {
 
 #[test]
 fn wrong_descriptions_name_the_key() {
-    let folder = tempfile::tempdir().unwrap();
-    let net = folder.path().join("net.bin");
+    let folder = Workdir::empty();
+    let net = folder.path("net.bin");
     fs::copy("tests/it/fixtures/nets/buckets.bin", &net).unwrap();
     let right = fs::read_to_string("tests/it/fixtures/nets/buckets.toml").unwrap();
     let position = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
@@ -296,7 +292,7 @@ fn wrong_descriptions_name_the_key() {
     let start = format!("net.start={:?}", net.to_string_lossy());
     let mut train = nnuance();
     train.args(["train", "configs/quickstart-net.toml", "--set", &start, "--out"]);
-    let refusal = complaint(train.arg(folder.path().join("run")));
+    let refusal = complaint(train.arg(folder.path("run")));
     assert!(refusal.contains("`hidden` is 5"), "{refusal}");
     let scale = right.clone() + "scale = 800\n";
     let [usual, doubled] = [right, scale].map(|description| {
@@ -387,25 +383,9 @@ fn factorised_and_merged_nets_are_equal() {
 
 #[test]
 fn deep_run_from_config_to_comparison() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
-    let config = "\
-version = 3
-data = { files = ['data/selfplay-sf15.vf'], limit = 30000 }
-schedule = { epochs = 1, learning_rate = 0.001 }
-[net]
-inputs = 'perspective'
-start_size = 1.0
-king_buckets = [0, 0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]
-factorised = true
-hidden = 16
-activation = 'crelu'
-pairwise = true
-output_buckets = 4
-skip = true
-head = [{ size = 4, activation = 'dual' }, { size = 1 }]
-";
-    fs::write(at("deep.toml"), config).unwrap();
+    let folder = Workdir::empty();
+    let at = |name: &str| folder.name(name);
+    fs::copy("tests/it/fixtures/configs/deep.toml", at("deep.toml")).unwrap();
     let nnuance = |args: &[&str]| said(nnuance().args(args))[0].clone();
     let run = at("run");
     nnuance(&["train", &at("deep.toml"), "--out", &run]);

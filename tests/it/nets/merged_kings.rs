@@ -2,11 +2,10 @@
 
 use nnuance::architecture::Set;
 use nnuance::export::{dequantise_net, facts, load_net, prove, with_kings};
-use nnuance::features;
 
 use crate::nets::integers::follow;
 use crate::nets::set_nets;
-use crate::nets::sets::{mirrored_squares, rows};
+use crate::nets::sets::rows;
 use crate::support::kit::*;
 use crate::support::playouts::GAMES;
 
@@ -15,27 +14,21 @@ const BUCKETS: [u8; 32] = [
     0, 1, 2, 3, 0, 1, 2, 3, 4, 4, 5, 5, 4, 4, 5, 5, 6, 6, 7, 7, 6, 6, 7, 7, 8, 8, 9, 9, 8, 8, 9, 9,
 ];
 
-fn net_of(names: &[&str], kings: Kings) -> Architecture {
-    let sets = names.iter().map(|name| features::set_named(name, kings).unwrap());
-    set_nets::net_of(sets.collect(), 4)
-}
-
 /// Nets with factors, pieces alone or not, layers and piece-square values.
 fn nets() -> Vec<Architecture> {
     let kings = Kings::new(true, &BUCKETS).unwrap();
-    let squares = Kings::new(false, &std::array::from_fn::<u8, 64, _>(|i| i as u8)).unwrap();
     let deep = Architecture {
         activation: Activation::CReLU,
         pairwise: true,
         head: vec![Layer::new(3, Activation::Dual)],
         buckets: 4,
         psqt: true,
-        ..net_of(&["pieces", "threats"], mirrored_squares())
+        ..net_of_sets(&["pieces", "threats"], kings_in_turn(true, 32), 4)
     };
     let nets = [
-        net_of(&["pieces"], kings),
-        net_of(&["pieces"], squares),
-        net_of(&["threat-kinds", "pieces"], kings),
+        net_of_sets(&["pieces"], kings, 4),
+        net_of_sets(&["pieces"], kings_in_turn(false, 64), 4),
+        net_of_sets(&["threat-kinds", "pieces"], kings, 4),
         deep,
     ];
     nets.map(|mut net| {
@@ -101,7 +94,7 @@ fn rows_are_those_of_engines() {
         net.inputs.without_factoriser().merge_kings().unwrap().sets()[0].clone()
     };
     let kings = Kings::new(true, &BUCKETS).unwrap();
-    let pieces = merged(net_of(&["pieces"], kings));
+    let pieces = merged(net_of_sets(&["pieces"], kings, 4));
     assert_eq!(pieces.row_count(), 7040);
     for position in games::positions(200, 9) {
         for color in Color::ALL {
@@ -128,23 +121,29 @@ fn kings_that_can_meet_keep_two_planes() {
         (Kings::NONE, "king bucket 0 has the squares a1 and c1"),
         (Kings::new(true, &halves).unwrap(), "king bucket 0 has the squares a1 and c1"),
     ] {
-        let net = net_of(&["pieces"], kings);
+        let net = net_of_sets(&["pieces"], kings, 4);
         let weights = set_nets::weights(&net, 1);
         let error = with_kings(&weights, &net, true).unwrap_err().to_string();
         assert!(error.contains(squares), "{error}");
     }
-    let net = net_of(&["threat-kinds"], Kings::NONE);
+    let net = net_of_sets(&["threat-kinds"], Kings::NONE, 4);
     let error = with_kings(&set_nets::weights(&net, 1), &net, true).unwrap_err().to_string();
     assert!(error.contains("no feature set"), "{error}");
 }
 
+/// A net of floats in `x.safetensors`.
+fn folder_of_floats() -> (Workdir, Architecture, Weights) {
+    let folder = Workdir::empty();
+    let net = nets().swap_remove(0);
+    let weights = set_nets::weights(&net, 5);
+    folder.write("x.safetensors", weights.to_bytes(&facts(&net, Scales::default()), &[]).unwrap());
+    (folder, net, weights)
+}
+
 #[test]
 fn export_merges_and_verifies() {
-    let folder = tempfile::tempdir().unwrap();
-    let net = nets().swap_remove(0);
-    let bytes = set_nets::weights(&net, 5).to_bytes(&facts(&net, Scales::default()), &[]).unwrap();
-    fs::write(folder.path().join("x.safetensors"), bytes).unwrap();
-    let run = |words: &str| said(&mut in_folder(folder.path(), words));
+    let (folder, net, weights) = folder_of_floats();
+    let run = |words: &str| said(&mut folder.command(words));
     run("export x.safetensors -o two.bin --force");
     let [table, _] = run("export x.safetensors -o one.bin --merge-kings --force");
     assert!(table.contains("704x10hm"), "{table}");
@@ -152,10 +151,8 @@ fn export_merges_and_verifies() {
     run("verify one.bin");
     // Once on one plane, kings stay there.
     run("export one.bin -o again.bin --force");
-    let file = |name: &str| fs::read(folder.path().join(name)).unwrap();
-    assert_eq!(file("one.bin"), file("again.bin"));
-    let [two, one] =
-        ["two.bin", "one.bin"].map(|name| load_net(&folder.path().join(name)).unwrap());
+    assert_eq!(folder.bytes("one.bin"), folder.bytes("again.bin"));
+    let [two, one] = ["two.bin", "one.bin"].map(|name| load_net(&folder.path(name)).unwrap());
     for game in &GAMES[..30] {
         for position in &game.positions {
             assert_eq!(one.net.evaluate(position), two.net.evaluate(position));
@@ -170,9 +167,8 @@ fn export_merges_and_verifies() {
         }
     }
     // The floats hold no more rows, and evaluate as before.
-    let floats = import_weights(&file("one.safetensors"), &Hints::default()).unwrap();
-    let before = set_nets::weights(&net, 5);
-    let [after, before] = [(&floats.weights, &floats.architecture), (&before, &net)]
+    let floats = import_weights(&folder.bytes("one.safetensors"), &Hints::default()).unwrap();
+    let [after, before] = [(&floats.weights, &floats.architecture), (&weights, &net)]
         .map(|(weights, net)| Float::new(weights, net).unwrap());
     for position in games::positions(50, 3) {
         assert_eq!(after.logit(&position), before.logit(&position));
@@ -182,11 +178,8 @@ fn export_merges_and_verifies() {
 /// Training starts from one plane as from two.
 #[test]
 fn training_starts_from_merged_kings() {
-    let folder = tempfile::tempdir().unwrap();
-    let net = nets().swap_remove(0);
-    let bytes = set_nets::weights(&net, 5).to_bytes(&facts(&net, Scales::default()), &[]).unwrap();
-    fs::write(folder.path().join("x.safetensors"), bytes).unwrap();
-    let run = |words: &str| said(&mut in_folder(folder.path(), words));
+    let (folder, net, _) = folder_of_floats();
+    let run = |words: &str| said(&mut folder.command(words));
     let losses = [("two", ""), ("one", " --merge-kings")].map(|(name, option)| {
         run(&format!("export x.safetensors -o {name}.bin --force{option}"));
         let config = format!(
@@ -197,11 +190,10 @@ fn training_starts_from_merged_kings() {
             env!("CARGO_MANIFEST_DIR"),
             net.hidden
         );
-        fs::write(folder.path().join(format!("{name}.toml")), config).unwrap();
+        folder.write(format!("{name}.toml"), config);
         run(&format!("train {name}.toml --out {name}"));
-        let log = fs::read_to_string(folder.path().join(name).join("log.csv")).unwrap();
         // The validation loss before the first step.
-        log.lines().nth(1).unwrap().split(',').nth(3).unwrap().to_string()
+        column(&folder.path(name), "validation_loss")[0]
     });
     assert_eq!(losses[0], losses[1]);
 }

@@ -1,8 +1,6 @@
 //! Neurons in another order: the same net, with more blocks of zeros.
 
-use nnuance::architecture::Architecture;
-use nnuance::export::{NeuronOrder, dequantise_net, quantise, write_raw_bin};
-use nnuance::floats::Float;
+use nnuance::export::{NeuronOrder, dequantise_net, write_raw_bin};
 
 use crate::support::kit::*;
 
@@ -74,17 +72,14 @@ fn permuted_nets_are_the_same_nets() {
 
 #[test]
 fn export_permutes_and_verifies() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = env!("CARGO_MANIFEST_DIR");
-    let from = format!("{root}/nets/quickstart-32.safetensors");
-    let on = format!("--data {root}/data/selfplay_sf151_scored.txt");
-    let words = format!("export {from} -o mine.bin --permute {on}");
-    let [table, _] = said(&mut in_folder(folder.path(), &words));
+    let folder = Workdir::empty();
+    let (from, data) = (absolute("nets/quickstart-32.safetensors"), absolute(SCORED));
+    let words = format!("export {from} -o mine.bin --permute --data {data}");
+    let [table, _] = said(&mut folder.command(&words));
     assert!(table.contains("zero blocks"), "{table}");
-    said(&mut in_folder(folder.path(), "verify mine.bin"));
-    let [net, old] =
-        [folder.path().join("mine.bin"), format!("{root}/nets/quickstart-32.bin").into()]
-            .map(|path| nnuance::export::load_net(&path).unwrap());
+    said(&mut folder.command("verify mine.bin"));
+    let [net, old] = [folder.path("mine.bin"), QUICKSTART.into()]
+        .map(|path| nnuance::export::load_net(&path).unwrap());
     let found = net.manifest.unwrap().zero_blocks.unwrap();
     assert!(found.after >= found.before && found.positions > 1000, "{found:?}");
     for position in games::positions(50, 2) {
@@ -94,15 +89,15 @@ fn export_permutes_and_verifies() {
 
 #[test]
 fn raw_floats_are_read_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let from = concat!(env!("CARGO_MANIFEST_DIR"), "/nets/quickstart-32.safetensors");
-    said(&mut in_folder(folder.path(), &format!("export {from} --raw -o raw.bin")));
-    let bytes = fs::read(folder.path().join("raw.bin")).unwrap();
+    let folder = Workdir::empty();
+    let from = absolute("nets/quickstart-32.safetensors");
+    said(&mut folder.command(&format!("export {from} --raw -o raw.bin")));
+    let bytes = folder.bytes("raw.bin");
     let read = |bytes: &[u8]| nnuance::export::import_weights(bytes, &Hints::default()).unwrap();
-    let source = read(&fs::read(from).unwrap());
+    let source = read(&fs::read(&from).unwrap());
     assert_eq!(read(&bytes).weights, source.weights);
     assert_eq!(bytes, write_raw_bin(&source.weights, &source.architecture).unwrap());
     // Once written, it stays.
-    complaint(&mut in_folder(folder.path(), &format!("export {from} --raw -o raw.bin")));
-    assert_eq!(fs::read(folder.path().join("raw.bin")).unwrap(), bytes);
+    complaint(&mut folder.command(&format!("export {from} --raw -o raw.bin")));
+    assert_eq!(folder.bytes("raw.bin"), bytes);
 }

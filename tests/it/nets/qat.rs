@@ -22,8 +22,7 @@ fn units(net: &Net) -> Vec<(ArrayKind, Vec<f32>)> {
 fn rounded_weights_are_those_of_the_file() {
     for drawn in TWENTY.iter() {
         let (trained, weights) = drawn::floats(drawn.seed);
-        let kind = ModelKind::Net(trained.clone());
-        let model = Model::new(&kind, &weights, &Device::flex(), fastest()).unwrap();
+        let model = model(&trained, &weights, fastest());
         for net in &drawn.nets {
             let rounded = model.round_weights(&units(net)).to_weights();
             let [merged, before] = [&rounded, &weights]
@@ -50,7 +49,7 @@ fn gradients_of_rounded_weights_step_the_weights() {
     const RATE: f64 = 0.5;
     let (net, weights) = drawn::floats(TWENTY[3].seed);
     let integers = &TWENTY[3].nets[0];
-    let batch = Encoder::for_net(&net).encode_samples(&games::samples(200, 4));
+    let batch = games::batch(&net, 200, 4);
     let from = 3;
     let settings = TrainingSettings {
         learning_rate: golden::constant(RATE),
@@ -63,16 +62,15 @@ fn gradients_of_rounded_weights_step_the_weights() {
         ..golden::settings(5, false)
     };
     for compute in [Compute::Plain, fastest()] {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = Workdir::empty();
         let device = Device::flex();
-        let job = golden::training(&net, (compute, &device), &settings, folder.path());
+        let job = golden::training(&net, (compute, &device), &settings, folder.root_path());
         let start = Checkpoint { weights: weights.clone(), ..Checkpoint::default() };
         let batches = std::iter::repeat_with(|| Ok::<_, TrainError>(batch.clone()));
         let (_, end) = train::train_model(&job, start, batches, &SilentProgress).unwrap();
         let mut right = weights.clone();
         for step in 1..=5 {
-            let kind = ModelKind::Net(net.clone());
-            let model = Model::new(&kind, &right, &device.clone().autodiff(), compute).unwrap();
+            let model = model(&net, &right, compute);
             let model = if step < from { model } else { model.round_weights(&units(integers)) };
             let (_, gradients) =
                 model.compute_gradients(&batch.inputs, Aim::Targets(&batch.results));
@@ -94,10 +92,9 @@ fn gradients_of_rounded_weights_step_the_weights() {
 #[test]
 fn killed_and_resumed_with_rounded_weights() {
     let config = format!(
-        "version = 3\nseed = 4\n[data]\nfiles = [{:?}]\nlimit = 6000\nheld_out = 0.1\n\
+        "version = 3\nseed = 4\n[data]\nfiles = [{GAMES:?}]\nlimit = 6000\nheld_out = 0.1\n\
          [net]\ninputs = \"perspective\"\nhidden = 16\nqat = 0.4\n[target]\nwdl = 0.3\n\
-         [schedule]\nepochs = 4\nbatch = 512\nlearning_rate = 0.004\n",
-        concat!(env!("CARGO_MANIFEST_DIR"), "/data/selfplay-sf15.vf")
+         [schedule]\nepochs = 4\nbatch = 512\nlearning_rate = 0.004\n"
     );
     killed_and_resumed(&config, 2);
 }

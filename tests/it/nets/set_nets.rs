@@ -1,7 +1,7 @@
 //! Nets of every feature set in integers: files, factors, proofs, clips, and accumulators along games.
 
-use nnuance::architecture::{ArrayKind, Inputs, Integer, Set};
-use nnuance::export::{Proof, dequantise_net};
+use nnuance::architecture::{ArrayKind, Integer, Set};
+use nnuance::export::Proof;
 use nnuance::features::{self, Board, Rows};
 use nnuance::net::Number;
 
@@ -9,16 +9,9 @@ use crate::nets::integers::{follow, proved};
 use crate::support::kit::*;
 use crate::support::playouts::GAMES;
 
-fn sets() -> Vec<Set> {
-    let mirrored = Kings::new(true, &(0..32).map(|i| i / 16).collect::<Vec<u8>>()).unwrap();
-    let names = features::set_names();
-    names.iter().map(|name| features::set_named(name, mirrored).unwrap()).collect()
-}
-
-pub fn net_of(sets: Vec<Set>, hidden: usize) -> Architecture {
-    let inputs = Inputs::new(Perspectives::Perspective, sets, false);
-    let simple = Architecture::simple(Perspectives::Perspective, hidden, Activation::SCReLU);
-    Architecture { inputs, ..simple }
+/// King buckets of the lower and the upper half, mirrored.
+pub fn kings_by_half() -> Kings {
+    Kings::new(true, &(0..32).map(|i| i / 16).collect::<Vec<u8>>()).unwrap()
 }
 
 /// With rows of sets within the limits of i8 and of the proof.
@@ -39,8 +32,9 @@ fn quantised(net: &Architecture, seed: u64) -> Net {
 
 /// A net of all sets, and one of each set alone.
 pub static NETS: LazyLock<Vec<Net>> = LazyLock::new(|| {
-    let alone = sets().into_iter().map(|set| vec![set]);
-    let nets = std::iter::once(sets()).chain(alone).map(|sets| net_of(sets, 3));
+    let names = features::set_names();
+    let nets = [&names[..]].into_iter().chain(names.iter().map(std::slice::from_ref));
+    let nets = nets.map(|names| net_of_sets(names, kings_by_half(), 3));
     nets.enumerate().map(|(seed, net)| quantised(&net, seed as u64)).collect()
 });
 
@@ -51,22 +45,6 @@ fn updates_equal_refreshes() {
         let games = if i == 0 { &GAMES[..] } else { &GAMES[..20] };
         // Some perspectives are first needed several moves later.
         games.iter().for_each(|game| follow(net, game, |i| i % 3 != 0));
-    }
-}
-
-#[test]
-fn integers_are_those_of_definitions() {
-    for net in NETS.iter() {
-        let weights = dequantise_net(net);
-        let float = Float::new(&weights, net.architecture()).unwrap();
-        let mut evaluator = PositionEvaluator::new(net);
-        for position in games::positions(40, 3) {
-            let cp = net.evaluate_slowly(&position);
-            assert_eq!(net.evaluate(&position), cp, "{} {position:?}", net.architecture());
-            assert_eq!(evaluator.evaluate(&position), cp, "{} {position:?}", net.architecture());
-            let error = (f64::from(cp) - 400.0 * float.logit(&position)).abs();
-            assert!(error < 1.2, "{}: {error}", net.architecture());
-        }
     }
 }
 
@@ -82,14 +60,18 @@ fn sets_have_their_integers() {
 
 #[test]
 fn merged_factors_add_the_same() {
-    for set in sets().into_iter().filter(|set| set.factor_rows() > 0) {
-        let mut net = net_of(vec![features::set_named("pieces", Kings::NONE).unwrap(), set], 3);
-        if let Some(kings) = net.inputs.sets()[1].kings() {
-            net.inputs = Inputs::of_pieces(Perspectives::Perspective, *kings, false);
-        }
-        let place = net.inputs.sets().len() - 1;
-        net.inputs.factorised = true;
+    for name in features::set_names() {
+        let (names, kings) = match &name[..] {
+            "pieces" => (vec!["pieces"], kings_by_half()),
+            name => (vec!["pieces", name], Kings::NONE),
+        };
+        let mut net = net_of_sets(&names, kings, 3);
+        let place = names.len() - 1;
         let set = net.inputs.sets()[place].clone();
+        if set.factor_rows() == 0 {
+            continue;
+        }
+        net.inputs.factorised = true;
         let weights = weights(&net, 5);
         let float = Float::new(&weights, &net).unwrap();
         let values = |part| &weights.0[&net.find_array(part).unwrap().name].values;
@@ -191,11 +173,9 @@ fn usual_bounds_are_exact() {
 #[test]
 fn byte_rows_are_clipped_in_training() {
     let clips = |more: &str| {
-        let config = format!(
-            "version = 3\n[data]\nfiles = ['games.vf']\n[net]\ninputs = 'perspective'\nhidden = 8\n\
-             sets = ['pieces', 'threats']\n{more}\n[schedule]\nepochs = 1\nlearning_rate = 0.001"
-        );
-        let config = Config::parse_text(&config, "x.toml", &[]).unwrap();
+        let sets = "sets = ['pieces', 'threats']";
+        let net = format!("[net]\ninputs = 'perspective'\nhidden = 8\n{sets}\n{more}");
+        let config = config_with(&net).unwrap();
         let layers = config.optimizer.layers;
         ["accumulator.weight", "threats.weight", "threats.factor.weight"]
             .map(|name| layers.layer_of(name).clip)
@@ -211,10 +191,7 @@ fn byte_rows_are_clipped_in_training() {
 
 #[test]
 fn bytes_that_would_clip_are_refused() {
-    let net = net_of(
-        ["pieces", "threats"].map(|it| features::set_named(it, Kings::NONE).unwrap()).into(),
-        2,
-    );
+    let net = net_of_sets(&["pieces", "threats"], Kings::NONE, 2);
     let mut weights = weights(&net, 1);
     let values = &mut weights.0.get_mut("threats.weight").unwrap().values;
     values[7] = 127.4 / 255.0;
@@ -230,12 +207,8 @@ fn bytes_that_would_clip_are_refused() {
 #[test]
 fn rows_are_stored_as_the_config_says() {
     let config = |integers: &str| {
-        let text = format!(
-            "version = 3\ndata.files = [\"games.vf\"]\n\
-             schedule = {{ epochs = 1, learning_rate = 0.01 }}\n[net]\n\
-             inputs = \"perspective\"\nsets = [\"pieces\", \"pawn-pairs\"]\nhidden = 8\n{integers}"
-        );
-        Config::parse_text(&text, "it", &[])
+        let sets = "sets = ['pieces', 'pawn-pairs']";
+        config_with(&format!("[net]\ninputs = 'perspective'\nhidden = 8\n{sets}\n{integers}"))
     };
     let usual = config("").unwrap();
     let small = config("integers = { pawn-pairs = \"i8\" }").unwrap();

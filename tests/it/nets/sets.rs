@@ -1,11 +1,11 @@
-//! Feature sets against lists that Stockfish's trainer made, and against slow definitions of their own.
+//! Feature sets against slow definitions of their own.
 
 use nnuance::features::{self, Board, Rows, Set};
 use shakmaty::{Board as Pieces, Piece, Role, Square};
 
 use crate::support::kit::*;
 
-/// Per line a FEN, then the rows of three sets, White's perspective and Black's.
+/// Lists that Stockfish's trainer made: per line a FEN, then the rows of three sets, White's perspective and Black's.
 pub const LISTS: &str = "../shared/data/features/stockfish-2026-07.txt";
 pub const LISTED: [&str; 3] = ["pieces", "threats", "pawn-pairs"];
 
@@ -14,11 +14,6 @@ static SETS: LazyLock<Vec<String>> = LazyLock::new(|| features::set_names().spli
 
 pub fn set(name: &str) -> Set {
     features::set_named(name, Kings::NONE).unwrap_or_else(|_| panic!("no set {name}"))
-}
-
-/// A bucket for each square of the own king, mirrored.
-pub fn mirrored_squares() -> Kings {
-    Kings::new(true, &std::array::from_fn::<u8, 32, _>(|i| i as u8)).unwrap()
 }
 
 /// The row of HalfKAv2_hm, with two planes of kings, of a row of `pieces` with these buckets: kings
@@ -33,30 +28,6 @@ pub fn rows(set: &Set, position: &Position, perspective: Color) -> Vec<u32> {
     let mut rows = Rows::default();
     set.add_active_rows(&Board::new(position), perspective, &mut rows);
     rows.sorted_rows()
-}
-
-#[test]
-fn lists_are_those_of_stockfish() {
-    let text = if need::shared(LISTS) { fs::read_to_string(LISTS).unwrap() } else { return };
-    assert_eq!(text.lines().count(), 200);
-    for line in text.lines() {
-        let mut fields = line.split(';');
-        let fen = fields.next().unwrap();
-        let position = Position::from_fen(fen).unwrap();
-        for name in LISTED {
-            for perspective in Color::ALL {
-                let listed = fields.next().unwrap().split_whitespace();
-                let listed: Vec<u32> = listed.map(|row| row.parse().unwrap()).collect();
-                let set = features::set_named(name, mirrored_squares()).unwrap();
-                let mut found = rows(&set, &position, perspective);
-                if name == "pieces" {
-                    found = found.into_iter().map(row_of_stockfish).collect();
-                    found.sort_unstable();
-                }
-                assert_eq!(found, listed, "{name}, {perspective}, {fen}");
-            }
-        }
-    }
 }
 
 /// Legal positions of up to 16 pieces a side on drawn squares, most pawns promoted or none.
@@ -340,7 +311,7 @@ fn factors_of_threats_are_their_kinds() {
 
 #[test]
 fn factors_of_pieces_are_pieces() {
-    let set = features::set_named("pieces", mirrored_squares()).unwrap();
+    let set = features::set_named("pieces", kings_in_turn(true, 32)).unwrap();
     let mut words = HashMap::new();
     for row in 0..set.row_count() as u32 {
         // "own knight on f3, king bucket 1"
@@ -486,7 +457,7 @@ fn reachable_rows_are_those_of_positions() {
     let some = [0, 0, 1, 1, 0, 0, 1, 1].iter().chain([2; 24].iter()).copied().collect::<Vec<u8>>();
     let kings = [(false, vec![]), (true, vec![]), (true, some)]
         .map(|(mirror, buckets)| Kings::new(mirror, &buckets).unwrap());
-    let squares = mirrored_squares();
+    let squares = kings_in_turn(true, 32);
     let pieces = kings.into_iter().chain([squares, squares.merge_planes().unwrap()]);
     let pieces = pieces.map(|kings| features::set_named("pieces", kings).unwrap());
     let sets: Vec<Set> = SETS.iter().map(|name| set(name)).chain(pieces).collect();

@@ -13,167 +13,26 @@ use crate::cli::own_set::AttackKinds;
 use crate::nets::files::integers;
 use crate::nets::fixed_point;
 use crate::nets::integers::follow;
-use crate::nets::sets::mirrored_squares;
+use crate::nets::set_nets::kings_by_half;
 use crate::support::kit::*;
 use crate::support::playouts::{GAMES, Game};
 use crate::support::random_nets::{Drawn, TWENTY};
 
 struct Program {
-    folder: TempDir,
+    folder: Workdir,
     about: String,
 }
 
 /// Reads the lines of a [`Walk`], and prints the evaluations that it asks for, after a check of the
 /// accumulators.
-const HARNESS_C: &str = r#"
-#define NNUE_TEST
-#define main selftest
-#include "nnue.h"
-#undef main
+const HARNESS_C: &str = include_str!("../fixtures/snippets/harness.c");
 
-int main(int argc, char **argv) {
-    static char line[1 << 12];
-    static NnueStack stack;
-    int8_t piece[64], colour[64];
-    int p, c, from, to, used;
-    if (selftest(argc, argv)) return 1;
-    while (fgets(line, sizeof line, stdin)) {
-        switch (line[0]) {
-        case 'r':
-            parse(line + 2, piece, colour);
-            nnue_refresh(&stack, piece, colour);
-            break;
-        case '+':
-            nnue_make(&stack);
-            for (char *it = line + 1; sscanf(it, "%d %d %d %d,%n", &p, &c, &from, &to, &used) == 4; it += used)
-                nnue_move(&stack, p, c, from, to);
-            break;
-        case '-': nnue_unmake(&stack); break;
-        case '?':
-            printf("%d\n", nnue_evaluate(&stack, line[2] == 'b'));
-            if (!agrees(&stack)) return 2;
-        }
-    }
-    return 0;
-}
-"#;
-
-const HARNESS_RUST: &str = r#"
-pub fn harness() {
-    let net = Network::embedded().unwrap();
-    selftest(&net).unwrap();
-    let mut stack = Stack::new([].into_iter());
-    for line in std::io::stdin().lines() {
-        let line = line.unwrap();
-        match line.split_at(1) {
-            ("r", fen) => stack.refresh(parse(fen.trim()).0.into_iter()),
-            ("+", changes) => {
-                stack.make();
-                for change in changes.split_terminator(',') {
-                    let n: Vec<i32> = change.split(' ').map(|n| n.parse().unwrap()).collect();
-                    let (piece, colour) = (PIECES[n[0] as usize], COLOURS[n[1] as usize]);
-                    stack.shift(piece, colour, n[2].try_into().ok(), n[3].try_into().ok());
-                }
-            }
-            ("-", _) => stack.unmake(),
-            (_, side) => {
-                println!("{}", stack.evaluate(&net, COLOURS[usize::from(side == " b")]));
-                assert!(agrees(&mut stack, &net));
-            }
-        }
-    }
-}
-"#;
+const HARNESS_RUST: &str = include_str!("../fixtures/snippets/harness.rs");
 
 /// Reads a [`Walk`] and goes it by plain code and by the stack, several times; prints the sum of the
 /// evaluations and nanoseconds an evaluation of each. Plain code copies accumulators at each ply, and
 /// sums from nothing where a king changes its origin.
-const BENCHMARK_C: &str = r#"
-#define NNUE_TEST
-#define main selftest
-#include "nnue.h"
-#undef main
-#include <time.h>
-#define SCALAR __attribute__((optimize("no-tree-vectorize")))
-
-static struct { char kind, side; int count, change[4][4]; int8_t piece[64], colour[64]; } step[200000];
-static NnueNeurons plain[16][2];
-static NnueStack stack;
-
-SCALAR static void change(int view, int p, int c, int from, int to) {
-    int16_t *n = plain[stack.last][view].n;
-    int row = nnue_row(stack.ply[stack.last].origin[view], view, p, c);
-    for (int i = 0; i < NNUE_HIDDEN; i++) {
-        if (to >= 0) n[i] += nnue.weights[row ^ to].n[i];
-        if (from >= 0) n[i] -= nnue.weights[row ^ from].n[i];
-    }
-}
-
-SCALAR static void follow(int view, int count, int change_of[4][4]) {
-    int last = stack.last;
-    if (last && stack.ply[last].origin[view] == stack.ply[last - 1].origin[view]) {
-        for (int i = 0; i < NNUE_HIDDEN; i++) plain[last][view].n[i] = plain[last - 1][view].n[i];
-        for (int i = 0; i < count; i++, change_of++)
-            change(view, (*change_of)[0], (*change_of)[1], (*change_of)[2], (*change_of)[3]);
-        return;
-    }
-    for (int i = 0; i < NNUE_HIDDEN; i++) plain[last][view].n[i] = nnue.bias.n[i];
-    for (int kind = 0; kind < 12; kind++)
-        for (uint64_t squares = stack.pieces.squares[kind]; squares;)
-            change(view, kind % 6, kind / 6, -1, nnue_pop(&squares));
-}
-
-static long walk(int steps, bool is_plain) {
-    long sum = 0;
-    for (int s = 0; s < steps; s++) {
-        switch (step[s].kind) {
-        case 'r': nnue_refresh(&stack, step[s].piece, step[s].colour); break;
-        case '+':
-            nnue_make(&stack);
-            for (int i = 0; i < step[s].count; i++) {
-                int *to = step[s].change[i];
-                nnue_move(&stack, to[0], to[1], to[2], to[3]);
-            }
-            break;
-        case '-': nnue_unmake(&stack); continue;
-        case '?': sum += nnue_evaluate(&stack, step[s].side); continue;
-        }
-        for (int view = 0; is_plain && view < 2; view++) {
-            follow(view, step[s].count, step[s].change);
-            stack.ply[stack.last].view[view].neurons = plain[stack.last][view];
-            stack.ply[stack.last].view[view].summed = true;
-        }
-    }
-    return sum;
-}
-
-int main(int argc, char **argv) {
-    static char line[1 << 12];
-    int steps = 0, evaluations = 0, used;
-    if (argc < 2 || !nnue_load(argv[1])) return 1;
-    for (; fgets(line, sizeof line, stdin); steps++) {
-        int *to = step[steps].change[0];
-        step[steps].kind = line[0];
-        step[steps].side = line[2] == 'b';
-        evaluations += line[0] == '?';
-        if (line[0] == 'r') parse(line + 2, step[steps].piece, step[steps].colour);
-        for (char *it = line + 1; sscanf(it, "%d %d %d %d,%n", to, to + 1, to + 2, to + 3, &used) == 4; it += used, to += 4)
-            step[steps].count++;
-    }
-    for (int is_plain = 1; is_plain >= 0; is_plain--) {
-        long sum = 0;
-        double best = 1e9;
-        for (int round = 0; round < 20; round++) {
-            clock_t start = clock();
-            sum = walk(steps, is_plain);
-            double took = (double)(clock() - start) / CLOCKS_PER_SEC / evaluations * 1e9;
-            if (took < best) best = took;
-        }
-        printf("%ld %.0f\n", sum, best);
-    }
-    return 0;
-}
-"#;
+const BENCHMARK_C: &str = include_str!("../fixtures/snippets/benchmark.c");
 
 /// How a program is compiled; `Native` uses all vectors of the machine.
 #[derive(Clone, Copy)]
@@ -191,8 +50,8 @@ impl Program {
     fn alone(language: Language, net: &Net, net_file: &str, golden: &[Golden]) -> Self {
         let program = Self::new(language, net);
         let code = write_snippet(language, net, [net_file, language.file_name()], golden).unwrap();
-        program.write(language.file_name(), &code);
-        fs::write(program.folder().join(net_file), net.to_bytes()).unwrap();
+        program.folder.write(language.file_name(), &code);
+        program.folder.write(net_file, net.to_bytes());
         program.compile(match language {
             Language::Rust => "rustc --edition 2024 -D warnings -O nnue.rs",
             Language::C => "gcc -std=c11 -O3 -DNNUE_TEST -DNNUE_EMBED -x c nnue.h -o nnue",
@@ -208,15 +67,15 @@ impl Program {
             let file = format!("{i}.bin");
             let code =
                 write_snippet(language, net, [&file, "nnue"], &golden_evaluations(net)).unwrap();
-            fs::write(program.folder().join(&file), net.to_bytes()).unwrap();
+            program.folder.write(&file, net.to_bytes());
             match language {
                 Language::C => {
-                    program.write("nnue.h", &code);
-                    program.write("main.c", HARNESS_C);
+                    program.folder.write("nnue.h", &code);
+                    program.folder.write("main.c", HARNESS_C);
                 }
                 Language::Rust => {
                     let code = code.replacen("\nfn main()", "\npub fn main()", 1);
-                    program.write(&format!("net{i}.rs"), &(code + HARNESS_RUST));
+                    program.folder.write(format!("net{i}.rs"), code + HARNESS_RUST);
                     writeln!(modules, "pub mod net{i};").unwrap();
                     writeln!(arms, "Some(\"{i}\") => net{i}::harness(),").unwrap();
                 }
@@ -227,7 +86,7 @@ impl Program {
                 "{modules}fn main() {{\nmatch std::env::args().nth(1).as_deref() {{\n{arms}\
                  _ => panic!(),\n}}\n}}\n"
             );
-            program.write("nnue.rs", &main);
+            program.folder.write("nnue.rs", &main);
         }
         program.compile(match (language, speed) {
             // Fast programs in Rust check for overflow, too.
@@ -247,12 +106,7 @@ impl Program {
     }
 
     fn new(language: Language, net: &Net) -> Self {
-        let folder = TempDir::new().unwrap();
-        Self { folder, about: format!("{language:?}, {}", net.architecture()) }
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.folder().join(name), text).unwrap();
+        Self { folder: Workdir::empty(), about: format!("{language:?}, {}", net.architecture()) }
     }
 
     /// Compiles without a warning; `-Wc++-compat` finds what C++ does not accept.
@@ -261,20 +115,15 @@ impl Program {
         let strict = if command.starts_with("gcc") { strict } else { "" };
         let words: Vec<&str> = command.split(' ').chain(strict.split_whitespace()).collect();
         let mut command = Command::new(words[0]);
-        let output = command.args(&words[1..]).current_dir(self.folder()).output().unwrap();
+        let output =
+            command.args(&words[1..]).current_dir(self.folder.root_path()).output().unwrap();
         let said = text(&output.stdout) + &text(&output.stderr);
         assert!(output.status.success() && said.is_empty(), "{}: {said}", self.about);
     }
 
-    fn folder(&self) -> &Path {
-        self.folder.path()
-    }
-
     fn run(&self, arguments: &[&str], input: &str) -> Output {
-        self.write("input.txt", input);
-        let input = File::open(self.folder().join("input.txt")).unwrap();
         let mut command = Command::new("./nnue");
-        command.current_dir(self.folder()).args(arguments).stdin(input).output().unwrap()
+        feed_command(command.current_dir(self.folder.root_path()).args(arguments), input.as_bytes())
     }
 
     fn selftest(&self, arguments: &[&str]) {
@@ -338,17 +187,17 @@ fn quickstart_agrees(language: Language) {
     }
     let net = &case[0].net;
     let program = Program::alone(language, net, "net.bin", &golden_evaluations(net));
-    let (folder, bytes) = (program.folder(), net.to_bytes());
-    fs::rename(folder.join("net.bin"), folder.join("elsewhere.bin")).unwrap();
+    let (folder, bytes) = (&program.folder, net.to_bytes());
+    fs::rename(folder.path("net.bin"), folder.path("elsewhere.bin")).unwrap();
     // From the program, and from the disk; without padding, a net is whole.
     program.selftest(&[]);
     program.selftest(&["elsewhere.bin"]);
-    fs::write(folder.join("bare.bin"), &bytes[..net.payload_bytes()]).unwrap();
+    folder.write("bare.bin", &bytes[..net.payload_bytes()]);
     program.selftest(&["bare.bin"]);
     for size in [0, 100, bytes.len() - 64, bytes.len() + 2, 100_000] {
         let mut wrong = bytes.clone();
         wrong.resize(size, 0);
-        fs::write(folder.join("wrong.bin"), &wrong).unwrap();
+        folder.write("wrong.bin", &wrong);
         program.failure(&["wrong.bin"]);
     }
     program.failure(&["absent.bin"]);
@@ -400,10 +249,7 @@ fn trees_have_the_same_sum_by_plain_code() {
         return;
     }
     let table: Vec<u8> = (0..32).map(|i| i / 4).collect();
-    let inputs =
-        Inputs::of_pieces(Perspectives::Perspective, Kings::new(true, &table).unwrap(), false);
-    let simple = Architecture::simple(Perspectives::Perspective, 256, Activation::SCReLU);
-    let simple = Architecture { inputs, ..simple };
+    let simple = net_of_kings(Kings::new(true, &table).unwrap(), 256);
     let deep = Architecture {
         hidden: 1024,
         activation: Activation::CReLU,
@@ -429,9 +275,9 @@ fn trees_have_the_same_sum_by_plain_code() {
         let program = Program::new(Language::C, &net);
         let code =
             write_snippet(Language::C, &net, ["net.bin", "nnue.h"], &golden_evaluations(&net));
-        program.write("nnue.h", &code.unwrap());
-        program.write("main.c", BENCHMARK_C);
-        fs::write(program.folder().join("net.bin"), net.to_bytes()).unwrap();
+        program.folder.write("nnue.h", code.unwrap());
+        program.folder.write("main.c", BENCHMARK_C);
+        program.folder.write("net.bin", net.to_bytes());
         program.compile("gcc -std=c11 -O3 -march=native main.c -o nnue");
         let output = program.run(&["net.bin"], &walk.lines);
         let said = text(&output.stdout);
@@ -500,8 +346,7 @@ fn nets_that_may_overflow_get_none() {
 #[test]
 fn sets_without_code_are_named() {
     let inputs = Inputs::new(Perspectives::Perspective, vec![Set::new(AttackKinds)], false);
-    let simple = Architecture::simple(Perspectives::Perspective, 2, Activation::CReLU);
-    let net = random(&Architecture { inputs, ..simple }, Scales::default(), 9, 1);
+    let net = random(&net_of_inputs(inputs, 2), Scales::default(), 9, 1);
     for language in Language::ALL {
         let error =
             write_snippet(language, &net, ["net.bin", "nnue.h"], &[]).unwrap_err().to_string();
@@ -530,15 +375,14 @@ static DRAWN: LazyLock<Vec<Case>> = LazyLock::new(drawn);
 
 /// Nets of several feature sets, and of each that has code.
 static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
-    let kings = Kings::new(true, &(0..32).map(|i| i / 16).collect::<Vec<u8>>()).unwrap();
+    let kings = kings_by_half();
     let net = |views, names: &[&str], kings| {
         let sets = names.iter().map(|name| {
             let set = features::set_named(name, kings).unwrap();
             // Beside the pieces, which stay i16.
             if names.len() == 3 && *name == "pawn-pairs" { set.stored_as(Integer::I8) } else { set }
         });
-        let inputs = Inputs::new(views, sets.collect(), false);
-        Architecture { inputs, ..Architecture::simple(views, 16, Activation::SCReLU) }
+        net_of_inputs(Inputs::new(views, sets.collect(), false), 16)
     };
     let deep = Architecture {
         activation: Activation::CReLU,
@@ -553,7 +397,7 @@ static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let alone = names[1..].iter().map(|name| net(Perspectives::Perspective, &[name], Kings::NONE));
     let alone = alone.filter(|net| net.inputs.sets()[0].engine_code(Language::C).is_some());
     let merged = [&["pieces"][..], &["pieces", "threat-kinds"]].map(|names| {
-        let net = net(Perspectives::Perspective, names, mirrored_squares());
+        let net = net(Perspectives::Perspective, names, kings_in_turn(true, 32));
         Architecture { inputs: net.inputs.clone().merge_kings().unwrap(), ..net }
     });
     let some = [deep, plain].into_iter().chain(merged).chain(alone);

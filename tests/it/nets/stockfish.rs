@@ -1,7 +1,5 @@
 //! Stockfish's nets: that of the engine's own program, its values, bytes and damage.
 
-use std::io::Write as _;
-
 use nnuance::architecture::{ArrayKind, Buckets};
 use nnuance::export::{prove, stockfish_cautions};
 use nnuance::net::format::stockfish::write_net;
@@ -16,13 +14,11 @@ const VALUES: &str = include_str!("../fixtures/stockfish/15.1.txt");
 /// The net of 15.1, as `export_net` of Debian's program writes it.
 static NET: LazyLock<Option<Vec<u8>>> = LazyLock::new(|| {
     let engine = need::engine("stockfish")?;
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("exported.nnue");
-    let mut program =
-        Command::new(engine).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let folder = Workdir::empty();
+    let path = folder.path("exported.nnue");
     let commands = format!("export_net {}\nquit\n", path.display());
-    program.stdin.take().unwrap().write_all(commands.as_bytes()).unwrap();
-    assert!(program.wait().unwrap().success());
+    let output = feed_command(&mut Command::new(engine), commands.as_bytes());
+    assert!(output.status.success());
     let bytes = fs::read(path).unwrap();
     // Another version has another net.
     need::found("stockfish", "15.1", bytes.len() == 47_001_499).then_some(bytes)
@@ -51,25 +47,13 @@ fn compare_columns(net: &Net, lines: &str) {
         let [value, bucket, psqt, positional] = columns[..] else { panic!("{line}") };
         let position = Position::from_fen(fen).unwrap();
         assert_eq!(net.architecture().bucket_of(&position), bucket as usize, "{fen}");
-        assert_eq!(psqt_of(net, &position), psqt, "{fen}");
+        let [own, other] = fixed_point::sum_piece_squares(net, &position);
+        assert_eq!((own - other) / 2, i64::from(psqt), "{fen}");
         assert_eq!(without.evaluate_slowly(&position), positional / 16, "{fen}");
         assert_eq!(net.evaluate_slowly(&position), value, "{fen}");
         assert_eq!(net.evaluate(&position), value, "{fen}");
         assert_eq!(evaluator.evaluate(&position), value, "{fen}");
     }
-}
-
-/// Half of the difference of the perspectives' piece-square values.
-fn psqt_of(net: &Net, position: &Position) -> i32 {
-    let Architecture { inputs, buckets, .. } = net.architecture();
-    let bucket = net.architecture().bucket_of(position);
-    let of_row = |row: u32| {
-        let (set, row) = inputs.set_of(row as usize);
-        net.psqt_values(set)[row * buckets + bucket]
-    };
-    let lists = inputs.active_rows(position);
-    let [own, other] = [0, 1].map(|view| lists[view].repeated_rows().map(of_row).sum::<i32>());
-    (own - other) / 2
 }
 
 /// Its weights quantise to a net in our layout, which has the same values.
@@ -107,11 +91,7 @@ fn damage_is_named() {
 
 /// The net of a format as its file has it, with another width if one is given.
 fn net_of(format: &str, more: &str) -> (Architecture, Scales) {
-    let text = format!(
-        "version = 3\ndata.files = [\"games.vf\"]\nschedule = {{ epochs = 1, learning_rate = 0.01 }}\n\
-         [net]\nformat = {format:?}\n{more}"
-    );
-    let config = Config::parse_text(&text, "format", &[]).unwrap();
+    let config = config_with(&format!("[net]\nformat = {format:?}\n{more}")).unwrap();
     let merged_kings = format != "stockfish-19-lite";
     let form = NetForm { merged_kings, ..config.architecture().unwrap().clone().into() };
     (form.try_into().unwrap(), config.scales)
@@ -209,15 +189,9 @@ fn engine_prints_our_values() {
     let positions: Vec<Position> = positions.collect();
     let mut commands = format!("setoption name EvalFile value {path}\n");
     positions.iter().for_each(|it| commands += &format!("position fen {}\neval\n", it.to_fen()));
-    let printed = {
-        let mut program =
-            Command::new(engine).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut input = program.stdin.take().unwrap();
-        let writer = thread::spawn(move || input.write_all((commands + "quit\n").as_bytes()));
-        let output = program.wait_with_output().unwrap();
-        writer.join().unwrap().unwrap();
-        String::from_utf8(output.stdout).unwrap()
-    };
+    commands += "quit\n";
+    let output = feed_command(&mut Command::new(engine), commands.as_bytes());
+    let printed = String::from_utf8(output.stdout).unwrap();
     let cell = |text: &str| text.replace(' ', "");
     let rows = printed.lines().filter(|line| line.matches('|').count() > 3);
     let rows = rows.filter(|line| line.contains('.')).filter_map(|line| {
@@ -319,12 +293,8 @@ fn training_starts_from_a_file_and_writes_one() {
 #[test]
 fn only_bytes_are_clipped() {
     let clips = |more: &str| {
-        let text = format!(
-            "version = 3\ndata.files = [\"games.vf\"]\n{more}\n\
-             schedule = {{ epochs = 1, learning_rate = 0.01 }}\n\
-             net = {{ format = \"stockfish-19\", factorised = true }}\n"
-        );
-        let config = Config::parse_text(&text, "clips", &[]).unwrap();
+        let net = "net = { format = \"stockfish-19\", factorised = true }";
+        let config = config_with(&format!("{more}\n{net}")).unwrap();
         let names = config.architecture().unwrap().list_arrays().into_iter().map(|it| it.name);
         let layers = config.optimizer.layers.clone();
         names.map(|name| (name.clone(), layers.layer_of(&name).clip)).collect::<BTreeMap<_, _>>()
@@ -343,7 +313,7 @@ fn only_bytes_are_clipped() {
 fn other_nets_are_refused() {
     let work = Workdir::empty();
     let to = work.path("net.nnue");
-    let said = complaint(&mut export(Path::new("nets/quickstart-32.bin"), &to));
+    let said = complaint(&mut export(Path::new(QUICKSTART), &to));
     assert!(said.contains("it is no net of Stockfish") && said.contains("`net.format"), "{said}");
     assert!(!to.exists());
 }

@@ -1,15 +1,11 @@
 //! `nnuance data label` and `selfplay`.
 
-use std::env;
-use std::process::Child;
-
 use crate::support::fake_engine::*;
 use crate::support::kit::*;
 
-fn data(folder: &Path, words: &str) -> Command {
-    let mut command = in_folder(folder, &format!("data {words}"));
-    command.arg("--engine").arg(env::current_exe().unwrap()).args(["--engines", "2"]);
-    command.args(FAKE.iter().flat_map(|word| ["--argument", word]));
+fn data(folder: &Workdir, words: &str) -> Command {
+    let mut command = folder.command(&format!("data {words}"));
+    with_fake(&mut command).args(["--engines", "2"]);
     command
 }
 
@@ -20,19 +16,18 @@ fn done(mut command: Command) -> String {
 
 #[test]
 fn label_from_the_command_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_, samples) = positions_in(folder.path(), 120);
+    let (folder, _, samples) = folder_of_positions(120);
     let words = "label in.txt --nodes 100 -o out.txt";
-    let said = done(data(folder.path(), words));
+    let said = done(data(&folder, words));
     assert_eq!(said, "120 positions done: 120 written, 0 skipped: out.txt\n");
-    let output = folder.path().join("out.txt");
-    let expected: Vec<_> = samples.iter().map(labelled).collect();
+    let output = folder.path("out.txt");
+    let expected = all_labelled(&samples);
     assert_eq!(read(&output), expected);
     assert!(!path_of(&output).exists());
 
     // A finished file is replaced on request only.
-    assert!(complaint(&mut data(folder.path(), words)).contains("--overwrite"));
-    let mut other = data(folder.path(), words);
+    assert!(complaint(&mut data(&folder, words)).contains("--overwrite"));
+    let mut other = data(&folder, words);
     other.args(["--overwrite", "--option", "Crash=17"]);
     let said = done(other);
     let bad = 120 - read(&output).len();
@@ -43,12 +38,12 @@ fn label_from_the_command_line() {
 
 #[test]
 fn openings_and_rules_of_games() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let play = |name: &str, words: &str| {
         let words = format!("selfplay --games 12 --nodes 100 --max-plies 20 -o {name} {words}");
-        let said = done(data(folder.path(), words.trim_end()));
+        let said = done(data(&folder, words.trim_end()));
         assert_eq!(said, format!("12 games done: 12 written, 0 skipped: {name}\n"));
-        games_of(&folder.path().join(name))
+        games_of(&folder.path(name))
     };
     let usual = play("usual.vf", "");
     let plies: HashSet<_> = usual.iter().map(|game| game[0].ply.unwrap()).collect();
@@ -69,22 +64,18 @@ fn openings_and_rules_of_games() {
     assert!(level.iter().all(|game| game.len() == 4 && game[0].result == 0.5));
 }
 
-fn quiet(mut command: Command) -> Child {
-    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
-}
-
 #[test]
 fn killed_or_interrupted_and_resumed() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let words = "selfplay --games 400 --nodes 100 --max-plies 15 --win-score 32000 -o";
-    done(data(folder.path(), &format!("{words} whole.vf")));
-    let again = || data(folder.path(), &format!("{words} parts.vf"));
-    let journal = path_of(&folder.path().join("parts.vf"));
+    done(data(&folder, &format!("{words} whole.vf")));
+    let again = || data(&folder, &format!("{words} parts.vf"));
+    let journal = path_of(&folder.path("parts.vf"));
     let counted = || fs::read_to_string(&journal).unwrap_or_default().matches("\"bytes\"").count();
     let (mut stops, mut interrupted) = (0, 0_u32);
     loop {
         let before = counted();
-        let mut child = quiet(again());
+        let mut child = again().stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         // Far enough that a kill loses work.
         while child.try_wait().unwrap().is_none() && counted() < before + 10 {
             thread::sleep(Duration::from_millis(1));
@@ -109,16 +100,14 @@ fn killed_or_interrupted_and_resumed() {
         }
     }
     assert!(stops >= 2 && (interrupted > 0 || cfg!(not(unix))), "{stops} {interrupted}");
-    let file = |name: &str| fs::read(folder.path().join(name)).unwrap();
-    assert!(file("parts.vf") == file("whole.vf"));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    assert!(folder.bytes("parts.vf") == folder.bytes("whole.vf"));
+    assert_eq!(folder.names().len(), 2);
 }
 
 #[test]
 fn mistakes_leave_nothing_behind() {
-    let folder = tempfile::tempdir().unwrap();
-    positions_in(folder.path(), 20);
-    fs::write(folder.path().join("bad.txt"), "8/8/8/8/8/8/8/8 w - - 0 1 | 0 | 1.0\n").unwrap();
+    let (folder, ..) = folder_of_positions(20);
+    folder.write("bad.txt", "8/8/8/8/8/8/8/8 w - - 0 1 | 0 | 1.0\n");
     for (words, word) in [
         ("label in.txt -o a.txt", "--nodes"),
         ("label in.txt -o a.txt --nodes 9 --option Hesh=1", "`Hash`?"),
@@ -131,13 +120,13 @@ fn mistakes_leave_nothing_behind() {
         ("selfplay --games 2 -o a.txt --nodes 9", "text"),
         ("selfplay --games 2 -o a.vf --nodes 9 --random-plies 0", "same"),
     ] {
-        let said = complaint(&mut data(folder.path(), words));
+        let said = complaint(&mut data(&folder, words));
         assert!(said.contains(word), "{words}: {said}");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "{words}");
+        assert_eq!(folder.names().len(), 2, "{words}");
     }
     let words = "data label in.txt -o a.txt --nodes 9 --engine ./none";
-    assert!(complaint(&mut in_folder(folder.path(), words)).contains("./none"));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    assert!(complaint(&mut folder.command(words)).contains("./none"));
+    assert_eq!(folder.names().len(), 2);
 }
 
 #[test]
@@ -145,26 +134,25 @@ fn stockfish_by_default() {
     if stockfish().is_none() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    positions_in(folder.path(), 40);
+    let (folder, ..) = folder_of_positions(40);
     for (words, done_words) in [
         ("label in.txt --nodes 500 --hash 1 -o a.epd", "40 positions done: 40 written, 0 skipped"),
         ("selfplay --games 3 --nodes 200 --chess960 double -o a.pgn", "3 games done: 3 written, "),
         ("selfplay --games 2 --movetime 1 --max-plies 30 -o a.vf", "2 games done: 2 written, 0 "),
     ] {
-        let said = done(in_folder(folder.path(), &format!("data {words}")));
+        let said = done(folder.command(&format!("data {words}")));
         assert!(said.starts_with(done_words) && said.contains(" 0 skipped: "), "{said}");
     }
-    assert_eq!(games_of(&folder.path().join("a.pgn")).len(), 3);
+    assert_eq!(games_of(&folder.path("a.pgn")).len(), 3);
 }
 
 #[test]
 fn engines_that_do_not_start_have_their_cures() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("in.epd"), "4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]").unwrap();
-    fs::write(folder.path().join("mine"), "").unwrap();
+    let folder = Workdir::empty();
+    folder.write("in.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]");
+    folder.write("mine", "");
     let cure = |engine: &str| {
-        let mut label = in_folder(folder.path(), "data label in.epd --nodes 5 -o out.epd");
+        let mut label = folder.command("data label in.epd --nodes 5 -o out.epd");
         complaint(label.args(["--engine", engine]))
     };
     let error = cure("nnuance uci material");
@@ -173,7 +161,7 @@ fn engines_that_do_not_start_have_their_cures() {
     assert!(cure("mine").contains("name it as ./mine"));
     #[cfg(unix)]
     assert!(cure("./mine").contains("make it executable (chmod +x ./mine)"));
-    fs::create_dir(folder.path().join("some")).unwrap();
+    fs::create_dir(folder.path("some")).unwrap();
     let error = cure("some folder/mine");
     assert!(!error.contains("--argument"), "{error}");
     assert!(cure("nofile").contains("apt install stockfish"));

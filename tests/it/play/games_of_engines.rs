@@ -85,8 +85,8 @@ fn referee_ends_games() {
 
 #[test]
 fn games_depend_on_seed_and_number() {
-    let folder = tempfile::tempdir().unwrap();
-    let job = selfplay_job(folder.path(), "a.vf", &viriformat::FORMAT, crew(fake(&[]), 1));
+    let folder = Workdir::empty();
+    let job = selfplay_job(folder.root_path(), "a.vf", &viriformat::FORMAT, crew(fake(&[]), 1));
     play_games(&job, &Quiet).unwrap();
     let games = games_of(&job.output);
     assert_eq!(games.len(), 8);
@@ -103,30 +103,30 @@ fn games_depend_on_seed_and_number() {
     }
 
     // Fewer games, more engines: the same ones. Another seed: others.
-    let (output, crew) = (folder.path().join("b.vf"), crew(fake(&[]), 3));
+    let (output, crew) = (folder.path("b.vf"), crew(fake(&[]), 3));
     let fewer = SelfplayJob { output, games: 5, range: 0..5, crew, ..job };
     play_games(&fewer, &Quiet).unwrap();
     let bytes = fs::read(&fewer.output).unwrap();
-    assert!(fs::read(folder.path().join("a.vf")).unwrap().starts_with(&bytes));
-    let output = folder.path().join("r.vf");
+    assert!(folder.bytes("a.vf").starts_with(&bytes));
+    let output = folder.path("r.vf");
     let rest = SelfplayJob { output, games: 8, range: 5..8, ..fewer.clone() };
     play_games(&rest, &Quiet).unwrap();
     let parts = [bytes, fs::read(&rest.output).unwrap()].concat();
-    assert!(fs::read(folder.path().join("a.vf")).unwrap() == parts);
-    let other = SelfplayJob { output: folder.path().join("c.vf"), seed: 43, ..fewer };
+    assert!(folder.bytes("a.vf") == parts);
+    let other = SelfplayJob { output: folder.path("c.vf"), seed: 43, ..fewer };
     play_games(&other, &Quiet).unwrap();
     assert!(games_of(&other.output).iter().all(|game| !firsts.contains(&game[0].position)));
 }
 
 #[test]
 fn games_from_a_book() {
-    let folder = tempfile::tempdir().unwrap();
-    let book = folder.path().join("book.epd");
+    let folder = Workdir::empty();
+    let book = folder.path("book.epd");
     let lines = "# openings\nrnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\n\n\
                  rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq - 0 1\n\
                  rnbqkbnr/pppppppp/8/8/2P5/8/PP1PPPPP/RNBQKBNR b KQkq - hmvc 0; fmvn 1;\n";
     fs::write(&book, lines).unwrap();
-    let job = selfplay_job(folder.path(), "a.vf", &viriformat::FORMAT, crew(fake(&[]), 1));
+    let job = selfplay_job(folder.root_path(), "a.vf", &viriformat::FORMAT, crew(fake(&[]), 1));
     let openings = Openings { start: StartPosition::Book(book.clone()), plies: (0, 0), bound: 300 };
     let job = SelfplayJob { openings, games: 3, range: 0..3, ..job };
     play_games(&job, &Quiet).unwrap();
@@ -135,7 +135,7 @@ fn games_from_a_book() {
     assert_eq!((games.len(), firsts.len()), (3, 3));
     assert!(firsts.iter().all(|fen| fen.ends_with(" 0 1") && fen.contains(" b ")), "{firsts:?}");
 
-    let more = SelfplayJob { games: 4, range: 0..4, output: folder.path().join("b.vf"), ..job };
+    let more = SelfplayJob { games: 4, range: 0..4, output: folder.path("b.vf"), ..job };
     let error = play_games(&more, &Quiet).unwrap_err().to_string();
     assert!(error.contains("3 positions"), "{error}");
     fs::write(&book, format!("{lines}8/8/8 w - -\n")).unwrap();
@@ -145,8 +145,8 @@ fn games_from_a_book() {
 
 #[test]
 fn formats_hold_the_same_games() {
-    let folder = tempfile::tempdir().unwrap();
-    let viri = selfplay_job(folder.path(), "a.vf", &viriformat::FORMAT, crew(fake(&[]), 2));
+    let folder = Workdir::empty();
+    let viri = selfplay_job(folder.root_path(), "a.vf", &viriformat::FORMAT, crew(fake(&[]), 2));
     // Binpacks do not castle as Chess960 does.
     let openings = Openings { start: StartPosition::Standard, ..viri.openings };
     let viri = SelfplayJob { openings, ..viri };
@@ -158,13 +158,12 @@ fn formats_hold_the_same_games() {
         (sample.position, sample.score, sample.result, sample.played, sample.game)
     };
     for (format, name) in [(&pgn::FORMAT, "a.pgn"), (&binpack::FORMAT, "a.binpack")] {
-        let job = SelfplayJob { format, output: folder.path().join(name), ..viri.clone() };
+        let job = SelfplayJob { format, output: folder.path(name), ..viri.clone() };
         play_games(&job, &Quiet).unwrap();
         let made: Vec<_> = read(&job.output).iter().map(facts).collect();
         assert_eq!(made, games.iter().flatten().map(facts).collect::<Vec<_>>(), "{name}");
     }
-    let job =
-        SelfplayJob { format: &bulletformat::FORMAT, output: folder.path().join("a.bf"), ..viri };
+    let job = SelfplayJob { format: &bulletformat::FORMAT, output: folder.path("a.bf"), ..viri };
     let error = play_games(&job, &Quiet).unwrap_err();
     assert!(matches!(error, EngineError::NoGames("bulletformat")), "{error}");
     assert!(!job.output.exists());
@@ -172,12 +171,11 @@ fn formats_hold_the_same_games() {
 
 #[test]
 fn games_with_failures_are_skipped() {
-    let folder = tempfile::tempdir().unwrap();
-    let good = selfplay_job(folder.path(), "good.vf", &viriformat::FORMAT, crew(fake(&[]), 2));
+    let folder = Workdir::empty();
+    let good = selfplay_job(folder.root_path(), "good.vf", &viriformat::FORMAT, crew(fake(&[]), 2));
     play_games(&good, &Quiet).unwrap();
     let engine = fake(&[("Crash", "41".into())]);
-    let job =
-        SelfplayJob { output: folder.path().join("bad.vf"), crew: crew(engine, 2), ..good.clone() };
+    let job = SelfplayJob { output: folder.path("bad.vf"), crew: crew(engine, 2), ..good.clone() };
     let report = play_games(&job, &Quiet).unwrap();
     assert!(report.skipped.len() > 1 && report.written > 1, "{report:?}");
     assert_eq!(report.written + report.skipped.len() as u64, 8);
@@ -199,9 +197,9 @@ impl Progress for Remarks {
 
 #[test]
 fn moves_with_bounds_alone_are_counted() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let crew = crew(fake(&[("Bound", "1".into())]), 2);
-    let job = selfplay_job(folder.path(), "out.vf", &viriformat::FORMAT, crew);
+    let job = selfplay_job(folder.root_path(), "out.vf", &viriformat::FORMAT, crew);
     let remarks = Remarks::default();
     let report = play_games(&job, &remarks).unwrap();
     let remarks = remarks.0.into_inner().unwrap();

@@ -41,7 +41,7 @@ fn interrupted(
 
 #[test]
 fn stopped_jobs_give_the_same_file() {
-    let folder = tempfile::tempdir().unwrap();
+    let (folder, lines, _) = folder_of_positions(400);
     let engine = || fake(&[("Crash", "37".into())]);
     let rarely = || fake(&[("Crash", "150".into())]);
     let same = |whole: &Path, parts: &Path| {
@@ -49,8 +49,7 @@ fn stopped_jobs_give_the_same_file() {
         assert!(!path_of(parts).exists());
     };
 
-    let (lines, _) = positions_in(folder.path(), 400);
-    let (games, _) = games_in(folder.path(), 3000);
+    let (games, _) = games_in(&folder, 3000);
     for (input, name, format, most) in [
         (&lines, "a.bin", &bulletformat::FORMAT, 160),
         (&lines, "a.epd", &epd::FORMAT, 160),
@@ -61,7 +60,7 @@ fn stopped_jobs_give_the_same_file() {
         let whole = label_job(input, &format!("whole-{name}"), format, crew(engine(), 2));
         let report = label_positions(&whole, &Quiet).unwrap();
         assert!(report.skipped.len() > 3);
-        let job = PositionsJob { output: folder.path().join(name), ..whole.clone() };
+        let job = PositionsJob { output: folder.path(name), ..whole.clone() };
         let last = Cell::new(Vec::new());
         let runs = interrupted(&job.output, most, &|watch| {
             let report = label_positions(&job, watch).unwrap();
@@ -80,11 +79,11 @@ fn stopped_jobs_give_the_same_file() {
         ("b.binpack", GAMES[2], StartPosition::Standard),
     ] {
         let whole =
-            selfplay_job(folder.path(), &format!("whole-{name}"), format, crew(rarely(), 2));
+            selfplay_job(folder.root_path(), &format!("whole-{name}"), format, crew(rarely(), 2));
         let openings = Openings { start, ..whole.openings };
         let whole = SelfplayJob { games: 90, range: 0..90, openings, ..whole };
         let report = play_games(&whole, &Quiet).unwrap();
-        let job = SelfplayJob { output: folder.path().join(name), ..whole.clone() };
+        let job = SelfplayJob { output: folder.path(name), ..whole.clone() };
         let runs = interrupted(&job.output, 30, &|watch| play_games(&job, watch).unwrap());
         assert!(runs > 1 && report.written > 9, "{runs} {}", report.written);
         same(&whole.output, &job.output);
@@ -93,8 +92,8 @@ fn stopped_jobs_give_the_same_file() {
 
 #[test]
 fn journal_cut_anywhere() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("out");
+    let folder = Workdir::empty();
+    let output = folder.path("out");
     let settings = [("job", "test".to_string()), ("seed", "1".to_string())];
     let mut journal = Journal::<SkippedItem>::open_job(&output, &settings).unwrap();
     let path = path_of(&output);
@@ -149,7 +148,5 @@ fn journal_cut_anywhere() {
     fs::remove_file(&path).unwrap();
     refused(&settings, "exists");
     assert_eq!(fs::read(&output).unwrap(), bytes);
-    assert!(
-        Journal::<SkippedItem>::open_job(&folder.path().join("out.vf.zst"), &settings).is_err()
-    );
+    assert!(Journal::<SkippedItem>::open_job(&folder.path("out.vf.zst"), &settings).is_err());
 }

@@ -1,20 +1,30 @@
 //! Positions scored by engines, and engines that fail.
 
-use nnuance::engine::{EngineError, EngineSettings, JobPart, Limit, PositionsJob, label_positions};
+use nnuance::engine::{
+    EngineError, EngineSettings, JobPart, JobReport, Limit, PositionsJob, label_positions,
+};
 use nnuance::format::{binpack, text, viriformat};
 
 use crate::support::fake_engine::*;
 use crate::support::kit::*;
 
+/// Scores positions; the report and what is written.
+fn label(
+    input: &Path,
+    (output, format): (&str, &'static Format),
+    engine: EngineSettings,
+) -> (JobReport, Vec<Sample>) {
+    let job = label_job(input, output, format, crew(engine, 2));
+    (label_positions(&job, &Quiet).unwrap(), read(&job.output))
+}
+
 #[test]
 fn labels_for_any_number_of_engines() {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, samples) = positions_in(folder.path(), 700);
-    let expected: Vec<_> = samples.iter().map(labelled).collect();
-    let crew_of = |engines| crew(fake(&[]), engines);
+    let (_folder, input, samples) = folder_of_positions(700);
+    let expected = all_labelled(&samples);
     for engines in [1, 3] {
         let name = format!("out{engines}.txt");
-        let job = label_job(&input, &name, &text::FORMAT, crew_of(engines));
+        let job = label_job(&input, &name, &text::FORMAT, crew(fake(&[]), engines));
         let report = label_positions(&job, &Quiet).unwrap();
         assert_eq!((report.done, report.written), (700, 700));
         assert!(report.skipped.is_empty() && !report.stopped);
@@ -25,37 +35,33 @@ fn labels_for_any_number_of_engines() {
 
 #[test]
 fn skipped_positions_stay_in_games() {
-    let folder = tempfile::tempdir().unwrap();
-    let (whole, samples) = games_in(folder.path(), 6000);
+    let folder = Workdir::empty();
+    let (whole, samples) = games_in(&folder, 6000);
     // Every 17th position or so fails.
     let fails = |sample: &Sample| hash_of(&sample.position.to_chess().unwrap()).is_multiple_of(17);
     for (input, format, name) in
         [(&whole, &viriformat::FORMAT, "1.vf"), (&whole, &binpack::FORMAT, "1.binpack")]
     {
-        let crew = crew(fake(&[("Crash", "17".into())]), 2);
-        let job = label_job(input, name, format, crew);
-        let report = label_positions(&job, &Quiet).unwrap();
+        let (report, found) = label(input, (name, format), fake(&[("Crash", "17".into())]));
         assert!(report.skipped.len() > 3);
-        let label = |sample: &Sample| if fails(sample) { *sample } else { labelled(sample) };
-        let expected: Vec<_> = samples.iter().map(label).collect();
-        assert!(read(&job.output) == expected, "{name}");
+        let right = |sample: &Sample| if fails(sample) { *sample } else { labelled(sample) };
+        assert!(found == samples.iter().map(right).collect::<Vec<_>>(), "{name}");
     }
 }
 
 #[test]
 fn parts_make_the_whole() {
-    let folder = tempfile::tempdir().unwrap();
-    let (lines, _) = positions_in(folder.path(), 101);
-    let (games, samples) = games_in(folder.path(), 6000);
+    let (folder, lines, _) = folder_of_positions(101);
+    let (games, samples) = games_in(&folder, 6000);
     for (input, format, total) in
         [(&lines, &text::FORMAT, 101), (&games, &viriformat::FORMAT, samples.len() as u64)]
     {
         let job = |name: &str, range| {
             let job = label_job(input, name, format, crew(fake(&[]), 2));
-            let output = folder.path().join(name);
+            let output = folder.path(name);
             label_positions(&PositionsJob { range, output, ..job.clone() }, &Quiet).unwrap();
-            let bytes = fs::read(folder.path().join(name)).unwrap();
-            fs::remove_file(folder.path().join(name)).unwrap();
+            let bytes = folder.bytes(name);
+            fs::remove_file(folder.path(name)).unwrap();
             bytes
         };
         let part = |part: &str| {
@@ -71,33 +77,28 @@ fn parts_make_the_whole() {
 /// Scores of positions without moves need no search, and a bound is no score.
 #[test]
 fn no_moves_and_bounds() {
-    let folder = tempfile::tempdir().unwrap();
-    let input = folder.path().join("in.txt");
+    let (folder, input, samples) = folder_of_positions(100);
     let lines = "R5k1/5ppp/8/8/8/8/8/6K1 b - - 0 1 | 0 | 1.0\n\
                  7k/5Q2/6K1/8/8/8/8/8 b - - 0 1 | 0 | 0.5\n";
-    fs::write(&input, lines).unwrap();
-    let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&[("Crash", "1".into())]), 1));
-    label_positions(&job, &Quiet).unwrap();
-    let scores: Vec<_> = read(&job.output).iter().map(|sample| sample.score.unwrap()).collect();
+    let few = PathBuf::from(folder.write("few.txt", lines));
+    let (_, found) = label(&few, ("out.txt", &text::FORMAT), fake(&[("Crash", "1".into())]));
+    let scores: Vec<_> = found.iter().map(|sample| sample.score.unwrap()).collect();
     assert_eq!(scores, [-32_000, 0]);
 
-    let (input, samples) = positions_in(folder.path(), 100);
-    let crew = crew(fake(&[("Bound", "5".into())]), 2);
-    let job = label_job(&input, "bounds.txt", &text::FORMAT, crew);
-    let report = label_positions(&job, &Quiet).unwrap();
+    let engine = fake(&[("Bound", "5".into())]);
+    let (report, found) = label(&input, ("bounds.txt", &text::FORMAT), engine);
     let is_bound = |sample: &&Sample| {
         let chess = sample.position.to_chess().unwrap();
         hash_of(&chess).is_multiple_of(5) && !chess.legal_moves().is_empty()
     };
     let (bounds, exact): (Vec<_>, Vec<_>) = samples.iter().partition(is_bound);
     assert!(bounds.len() > 5 && report.skipped.len() == bounds.len(), "{}", report.skipped.len());
-    assert_eq!(read(&job.output), exact.into_iter().map(labelled).collect::<Vec<_>>());
+    assert_eq!(found, exact.into_iter().map(labelled).collect::<Vec<_>>());
 }
 
 #[test]
 fn failure_spoils_one_position() {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, samples) = positions_in(folder.path(), 120);
+    let (_folder, input, samples) = folder_of_positions(120);
     let is_bad = |sample: &&Sample| {
         let chess = sample.position.to_chess().unwrap();
         !chess.legal_moves().is_empty() && hash_of(&chess).is_multiple_of(17)
@@ -111,11 +112,10 @@ fn failure_spoils_one_position() {
         ("Illegal", "`a1a1`"),
     ] {
         let engine = EngineSettings { patience_ms: 700, ..fake(&[(way, "17".into())]) };
-        let job = label_job(&input, &format!("{way}.txt"), &text::FORMAT, crew(engine, 2));
-        let report = label_positions(&job, &Quiet).unwrap();
+        let (report, found) = label(&input, (&format!("{way}.txt"), &text::FORMAT), engine);
         let expected: Vec<_> =
             samples.iter().filter(|sample| !is_bad(sample)).map(labelled).collect();
-        assert_eq!(read(&job.output), expected, "{way}");
+        assert_eq!(found, expected, "{way}");
         assert_eq!(report.skipped.len(), bad.len());
         for (skip, sample) in report.skipped.iter().zip(&bad) {
             assert_eq!(samples[skip.item as usize].position, sample.position);
@@ -130,22 +130,19 @@ fn failure_spoils_one_position() {
 
 #[test]
 fn failure_once_is_tried_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, samples) = positions_in(folder.path(), 120);
-    let once = folder.path().join("once");
+    let (folder, input, samples) = folder_of_positions(120);
+    let once = folder.path("once");
     fs::create_dir(&once).unwrap();
     let options = [("Crash", "17".to_string()), ("Once", once.display().to_string())];
-    let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&options), 2));
-    let report = label_positions(&job, &Quiet).unwrap();
+    let (report, found) = label(&input, ("out.txt", &text::FORMAT), fake(&options));
     assert!(report.skipped.is_empty());
     assert!(fs::read_dir(once).unwrap().count() > 2);
-    assert_eq!(read(&job.output), samples.iter().map(labelled).collect::<Vec<_>>());
+    assert_eq!(found, all_labelled(&samples));
 }
 
 #[test]
 fn constant_failure_ends_the_job() {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, samples) = positions_in(folder.path(), 120);
+    let (_folder, input, samples) = folder_of_positions(120);
     let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&[]), 1));
     label_positions(&job, &StopAfter::new(40)).unwrap();
     let journal = path_of(&job.output);
@@ -168,14 +165,13 @@ fn constant_failure_ends_the_job() {
     assert!(last["items"].as_u64() >= Some(40), "{last}");
     let report = label_positions(&job, &Quiet).unwrap();
     assert!(report.skipped.is_empty());
-    assert_eq!(read(&job.output), samples.iter().map(labelled).collect::<Vec<_>>());
+    assert_eq!(read(&job.output), all_labelled(&samples));
 }
 
 /// An engine that stops after a few nodes, or that does not stop, keeps no limit in nodes.
 #[test]
 fn ignored_node_limits_end_the_job() {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, samples) = positions_in(folder.path(), 40);
+    let (_folder, input, samples) = folder_of_positions(40);
     let labels = |option: &str, limit| {
         let engine = EngineSettings { patience_ms: 700, ..fake(&[(option, "1".into())]) };
         let job = label_job(&input, "out.txt", &text::FORMAT, crew(engine, 2));
@@ -201,7 +197,7 @@ fn ignored_node_limits_end_the_job() {
     // An engine of long iterations reports little of a search that keeps its limit.
     let (result, job) = labels("Sparse", 2000);
     assert_eq!(result.unwrap().written, 40);
-    assert_eq!(read(&job.output), samples.iter().map(labelled).collect::<Vec<_>>());
+    assert_eq!(read(&job.output), all_labelled(&samples));
     let crew = crew(fake(&[("Few", "1".into())]), 2);
     let job = label_job(&input, "depth.txt", &text::FORMAT, crew);
     let job = PositionsJob { limit: Limit::Depth(1), ..job };
@@ -210,14 +206,10 @@ fn ignored_node_limits_end_the_job() {
 
 #[test]
 fn books_of_engines_are_off_unless_asked_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, samples) = positions_in(folder.path(), 20);
-    let label = |options: &[(&str, String)], name: &str| {
-        let job = label_job(&input, name, &text::FORMAT, crew(fake(options), 1));
-        label_positions(&job, &Quiet).unwrap();
-        read(&job.output)
-    };
-    assert_eq!(label(&[], "off.txt"), samples.iter().map(labelled).collect::<Vec<_>>());
-    let on = label(&[("OwnBook", "true".into())], "on.txt");
+    let (_folder, input, samples) = folder_of_positions(20);
+    let (_, off) = label(&input, ("off.txt", &text::FORMAT), fake(&[]));
+    assert_eq!(off, all_labelled(&samples));
+    let engine = fake(&[("OwnBook", "true".into())]);
+    let (_, on) = label(&input, ("on.txt", &text::FORMAT), engine);
     assert!(on.iter().all(|sample| sample.score == Some(1)));
 }

@@ -6,9 +6,8 @@ use nnuance::run::played;
 use nnuance::score::Score;
 
 use crate::formats::registry as formats;
+use crate::support::fake_engine::with_fake;
 use crate::support::kit::*;
-
-const NET: &str = "nets/quickstart-32.bin";
 const TERMS: &str = "tests/it/fixtures/pesto.json";
 
 fn command(arguments: &[&str], pgn: &Path) -> Command {
@@ -72,9 +71,9 @@ fn written_games_are_read_back() {
 
 #[test]
 fn games_are_results_and_data() {
-    let folder = tempfile::tempdir().unwrap();
-    let pgn = folder.path().join("match.pgn");
-    let arguments = [NET, "material", "--pairs", "8", "--nodes", "60", "--json"];
+    let folder = Workdir::empty();
+    let pgn = folder.path("match.pgn");
+    let arguments = [QUICKSTART, "material", "--pairs", "8", "--nodes", "60", "--json"];
     let summary = json(&mut command(&arguments, &pgn));
     let read = played::read_matches(std::slice::from_ref(&pgn)).unwrap();
     assert!(read.notes.is_empty(), "{:?}", read.notes);
@@ -83,7 +82,7 @@ fn games_are_results_and_data() {
     assert_eq!(read.played.names, ["quickstart-32.bin", "material"]);
 
     let text = fs::read_to_string(&pgn).unwrap();
-    let digest = digest::short_of_file(Path::new(NET)).unwrap();
+    let digest = digest::short_of_file(Path::new(QUICKSTART)).unwrap();
     assert_eq!(text.matches(&digest).count(), 16);
     // Each move is a position with a score and a game.
     let samples = formats::read(&pgn).unwrap();
@@ -97,7 +96,7 @@ fn games_are_results_and_data() {
     assert_eq!(fs::read_to_string(&pgn).unwrap(), text);
     said(command(&arguments, &pgn).args(["--overwrite", "--seed", "2"]));
     assert_ne!(fs::read_to_string(&pgn).unwrap(), text);
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(folder.names().len(), 1);
 }
 
 /// Runs a match, kills it again and again until it ends by itself; standard output, and the kills.
@@ -121,29 +120,32 @@ fn killed(arguments: &[&str], pgn: &Path) -> (String, u64) {
 #[test]
 fn killed_and_resumed() {
     for arguments in [
-        &[NET, "material", "--pairs", "70", "--nodes", "150"][..],
-        &[NET, "material", TERMS, "--pairs", "20", "--nodes", "150"],
-        &[NET, TERMS, "--sprt", "0,60", "--pairs", "400", "--nodes", "150"],
+        &[QUICKSTART, "material", "--pairs", "70", "--nodes", "150"][..],
+        &[QUICKSTART, "material", TERMS, "--pairs", "20", "--nodes", "150"],
+        &[QUICKSTART, TERMS, "--sprt", "0,60", "--pairs", "400", "--nodes", "150"],
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let [whole, parts] = ["a.pgn", "b.pgn"].map(|name| folder.path().join(name));
+        let folder = Workdir::empty();
+        let [whole, parts] = ["a.pgn", "b.pgn"].map(|name| folder.path(name));
         let [once, _] = said(&mut command(arguments, &whole));
         let (last, kills) = killed(arguments, &parts);
         assert!(last == once && kills > 0, "{arguments:?}: {kills} {last}");
         assert!(fs::read(&whole).unwrap() == fs::read(&parts).unwrap(), "{arguments:?}");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        assert_eq!(folder.names().len(), 2);
     }
 }
 
 /// A kill may come when all is done but the end of the program.
 #[test]
 fn a_complete_match_prints_its_result_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let pgn = folder.path().join("match.pgn");
+    let folder = Workdir::empty();
+    let pgn = folder.path("match.pgn");
     for (name, arguments) in [
-        ("two.pgn", &[NET, "material", "--pairs", "5", "--nodes", "40"][..]),
-        ("three.pgn", &[NET, "material", TERMS, "--pairs", "3", "--nodes", "40"]),
-        ("sprt.pgn", &[NET, "material", "--pairs", "90", "--nodes", "60", "--sprt", "0,200"]),
+        ("two.pgn", &[QUICKSTART, "material", "--pairs", "5", "--nodes", "40"][..]),
+        ("three.pgn", &[QUICKSTART, "material", TERMS, "--pairs", "3", "--nodes", "40"]),
+        (
+            "sprt.pgn",
+            &[QUICKSTART, "material", "--pairs", "90", "--nodes", "60", "--sprt", "0,200"],
+        ),
     ] {
         let pgn = pgn.with_file_name(name);
         let [once, _] = said(&mut command(arguments, &pgn));
@@ -161,10 +163,10 @@ fn a_complete_match_prints_its_result_again() {
 
 #[test]
 fn parts_equal_the_whole() {
-    let folder = tempfile::tempdir().unwrap();
-    let arguments = [NET, "material", TERMS, "--pairs", "5", "--nodes", "60", "--json"];
+    let folder = Workdir::empty();
+    let arguments = [QUICKSTART, "material", TERMS, "--pairs", "5", "--nodes", "60", "--json"];
     let played = |part: &str| {
-        let pgn = folder.path().join(format!("{}.pgn", part.replace('/', "-")));
+        let pgn = folder.path(format!("{}.pgn", part.replace('/', "-")));
         let summary = json(command(&arguments, &pgn).args(["--part", part]));
         (pgn, summary)
     };
@@ -178,9 +180,9 @@ fn parts_equal_the_whole() {
 
 #[test]
 fn only_the_same_match_is_resumed() {
-    let folder = tempfile::tempdir().unwrap();
-    let pgn = folder.path().join("match.pgn");
-    let arguments = [NET, "material", "--pairs", "4000", "--nodes", "60"];
+    let folder = Workdir::empty();
+    let pgn = folder.path("match.pgn");
+    let arguments = [QUICKSTART, "material", "--pairs", "4000", "--nodes", "60"];
     let mut child = command(&arguments, &pgn).stdout(Stdio::null()).spawn().unwrap();
     let journal = path_of(&pgn);
     let begun = || fs::read_to_string(&journal).is_ok_and(|text| text.contains("\"bytes\""));
@@ -191,7 +193,7 @@ fn only_the_same_match_is_resumed() {
     complaint(&mut command(&arguments, &pgn));
     child.kill().unwrap();
     child.wait().unwrap();
-    let other = [NET, "material", "--pairs", "4000", "--nodes", "61"];
+    let other = [QUICKSTART, "material", "--pairs", "4000", "--nodes", "61"];
     assert!(complaint(&mut command(&other, &pgn)).contains("Nodes"));
 }
 
@@ -208,8 +210,8 @@ const SHORT: [&str; 5] = ["--pairs", "32", "--nodes", "100", "--json"];
 
 #[test]
 fn same_match_for_any_threads() {
-    let once = summary(&[&[NET, "material", "--threads", "1"], &SHORT[..]].concat());
-    let again = summary(&[&[NET, "material", "--threads", "3"], &SHORT[..]].concat());
+    let once = summary(&[&[QUICKSTART, "material", "--threads", "1"], &SHORT[..]].concat());
+    let again = summary(&[&[QUICKSTART, "material", "--threads", "3"], &SHORT[..]].concat());
     assert_eq!(once, again);
     let verdict = &once["verdicts"][0];
     assert_eq!(verdict["decided"], true, "{once}");
@@ -220,28 +222,16 @@ fn same_match_for_any_threads() {
 /// The fake engine answers at once and badly; a program with this play loses.
 #[test]
 fn programs_take_part_and_clocks_run() {
-    let fake = std::env::current_exe().unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    // Programs in a match take no arguments, but a script can add them.
-    let script = folder.path().join("fake");
-    let words = crate::support::fake_engine::FAKE.join(" ");
-    fs::write(&script, format!("#!/bin/sh\nexec '{}' {words}\n", fake.display())).unwrap();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    let script = script.to_string_lossy().into_owned();
-    for pace in [&["--nodes", "60"][..], &["--time", "1+0.01"]] {
-        let summary =
-            summary(&[&["material", "--engine", &script, "--pairs", "4", "--json"], pace].concat());
-        assert_eq!(summary["players"][1], "fake", "{summary}");
+    let play =
+        |more: &[&str]| json(with_fake(nnuance().args(["match", "material", "--json"])).args(more));
+    for pace in [["--nodes", "60"], ["--time", "1+0.01"]] {
+        let summary = play(&[&["--pairs", "4"], &pace[..]].concat());
+        let program = std::env::current_exe().unwrap();
+        assert_eq!(summary["players"][1], program.file_name().unwrap().to_str().unwrap());
         assert_eq!((pairs(&summary), summary["forfeits"].as_u64()), (4, Some(0)));
     }
     // Sometimes it exits: it loses, and continues with the next game.
-    let summary = summary(&[
-        "material", "--engine", &script, "--option", "Crash=97", "--pairs", "6", "--json",
-    ]);
+    let summary = play(&["--option", "Crash=97", "--pairs", "6"]);
     assert!(pairs(&summary) == 6 && summary["forfeits"].as_u64() > Some(0), "{summary}");
 }
 
@@ -250,8 +240,8 @@ const QUEEN_UP: &str = "rnb1kbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1
 
 #[test]
 fn finished_positions_of_a_book_are_left_out() {
-    let folder = tempfile::tempdir().unwrap();
-    let [book, pgn] = ["book.epd", "match.pgn"].map(|name| folder.path().join(name));
+    let folder = Workdir::empty();
+    let [book, pgn] = ["book.epd", "match.pgn"].map(|name| folder.path(name));
     let kings = "8/8/4k3/8/8/4K3/8/8 w - - 0 1";
     let starts = ["e4", "d4", "c4"].map(|played| {
         let mut chess = Chess::default();
@@ -260,7 +250,7 @@ fn finished_positions_of_a_book_are_left_out() {
         Position::from_chess(&chess).to_fen()
     });
     fs::write(&book, [MATE, &starts[0], &starts[1], kings, &starts[2]].join("\n")).unwrap();
-    let mut arguments = vec![NET, "material", "--nodes", "20", "--pairs", "3"];
+    let mut arguments = vec![QUICKSTART, "material", "--nodes", "20", "--pairs", "3"];
     let play = |arguments: &[&str]| {
         let mut play = command(arguments, &pgn);
         play.arg("--book").arg(&book);
@@ -270,10 +260,10 @@ fn finished_positions_of_a_book_are_left_out() {
     assert!(remarks.contains("2 finished positions left out, the first"), "{remarks}");
     assert!(remarks.contains(MATE), "{remarks}");
     assert_eq!(fs::read_to_string(&pgn).unwrap().matches("[FEN ").count(), 6);
-    let mate = folder.path().join("mate.epd");
+    let mate = folder.path("mate.epd");
     fs::write(&mate, MATE).unwrap();
     let [none, random] = [&["--pairs", "1"][..], &["--random-plies", "2"]].map(|more| {
-        complaint(nnuance().args(["match", NET, "material", "--book"]).arg(&mate).args(more))
+        complaint(nnuance().args(["match", QUICKSTART, "material", "--book"]).arg(&mate).args(more))
     });
     assert!(none.contains("finished positions alone, 1 of them; give another book"), "{none}");
     assert_eq!(none, random);
@@ -284,10 +274,10 @@ fn finished_positions_of_a_book_are_left_out() {
 
 #[test]
 fn books_are_played_as_they_are() {
-    let folder = tempfile::tempdir().unwrap();
-    let [book, pgn] = ["book.epd", "match.pgn"].map(|name| folder.path().join(name));
+    let folder = Workdir::empty();
+    let [book, pgn] = ["book.epd", "match.pgn"].map(|name| folder.path(name));
     fs::write(&book, QUEEN_UP).unwrap();
-    let arguments = [NET, "material", "--nodes", "20", "--pairs", "1"];
+    let arguments = [QUICKSTART, "material", "--nodes", "20", "--pairs", "1"];
     let play = |more: &[&str]| {
         let mut play = command(&arguments, &pgn);
         play.arg("--book").arg(&book).args(more).arg("--overwrite");

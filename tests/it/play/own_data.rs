@@ -3,28 +3,25 @@
 use crate::support::fake_engine::*;
 use crate::support::kit::*;
 
-const NET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/nets/quickstart-32.bin");
-
-fn data(folder: &Path, words: &str) -> Command {
-    in_folder(folder, &format!("data {words} --with {NET}"))
+fn data(folder: &Workdir, words: &str) -> Command {
+    folder.command(&format!("data {words} --with {}", absolute(QUICKSTART)))
 }
 
 #[test]
 fn same_games_for_any_threads() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
+    let folder = Workdir::empty();
     let words = "selfplay --games 12 --soft-nodes 200 --seed 5 --engines";
-    said(&mut data(folder.path(), &format!("{words} 1 -o one.vf")));
-    said(&mut data(folder.path(), &format!("{words} 3 -o three.vf")));
-    let whole = fs::read(path("one.vf")).unwrap();
-    assert_eq!(fs::read(path("three.vf")).unwrap(), whole);
-    let samples = read(&path("one.vf"));
+    said(&mut data(&folder, &format!("{words} 1 -o one.vf")));
+    said(&mut data(&folder, &format!("{words} 3 -o three.vf")));
+    let whole = folder.bytes("one.vf");
+    assert_eq!(folder.bytes("three.vf"), whole);
+    let samples = read(&folder.path("one.vf"));
     assert!(samples.len() > 200 && samples.iter().all(|sample| sample.score.is_some()));
 
     // A kill leaves a journal with fewer games than there are bytes.
-    let killed = || data(folder.path(), &format!("{words} 2 -o killed.vf"));
+    let killed = || data(&folder, &format!("{words} 2 -o killed.vf"));
     let mut child = killed().spawn().unwrap();
-    while fs::metadata(path("killed.vf")).map_or(0, |it| it.len()) == 0 {
+    while fs::metadata(folder.path("killed.vf")).map_or(0, |it| it.len()) == 0 {
         if child.try_wait().unwrap().is_some() {
             break;
         }
@@ -32,18 +29,17 @@ fn same_games_for_any_threads() {
     }
     child.kill().ok();
     child.wait().unwrap();
-    if path("killed.vf.journal").exists() {
+    if folder.path("killed.vf.journal").exists() {
         said(&mut killed());
     }
-    assert_eq!(fs::read(path("killed.vf")).unwrap(), whole);
+    assert_eq!(folder.bytes("killed.vf"), whole);
 }
 
 #[test]
 fn labels() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_, samples) = positions_in(folder.path(), 60);
-    said(&mut data(folder.path(), "label in.txt --nodes 300 -o out.txt --engines 2"));
-    let labelled = read(&folder.path().join("out.txt"));
+    let (folder, _, samples) = folder_of_positions(60);
+    said(&mut data(&folder, "label in.txt --nodes 300 -o out.txt --engines 2"));
+    let labelled = read(&folder.path("out.txt"));
     assert_eq!(labelled.len(), samples.len());
     for (before, after) in samples.iter().zip(&labelled) {
         assert_eq!((before.position, before.result), (after.position, after.result));
@@ -64,24 +60,22 @@ fn labels() {
 /// Static labels are what `eval` prints, in any order of blocks, and their games stay whole.
 #[test]
 fn static_labels_equal_eval() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_, samples) = positions_in(folder.path(), 300);
-    said(&mut data(folder.path(), "label in.txt --static -o out.txt"));
-    let labelled = read(&folder.path().join("out.txt"));
-    let net = nnuance::export::load_net(NET.as_ref()).unwrap().net;
+    let (folder, _, samples) = folder_of_positions(300);
+    said(&mut data(&folder, "label in.txt --static -o out.txt"));
+    let labelled = read(&folder.path("out.txt"));
+    let net = nnuance::export::load_net(QUICKSTART.as_ref()).unwrap().net;
     assert_eq!(labelled.len(), samples.len());
     for (before, after) in samples.iter().zip(&labelled) {
         let score = i16::try_from(net.evaluate_slowly(&before.position)).ok();
         assert_eq!((after.position, after.score), (before.position, score));
     }
-    let games = concat!(env!("CARGO_MANIFEST_DIR"), "/data/selfplay-sf15.vf");
-    said(&mut data(folder.path(), &format!("label {games} --static -o games.vf.zst")));
-    let (before, after) = (read(games.as_ref()), read(&folder.path().join("games.vf.zst")));
+    said(&mut data(&folder, &format!("label {} --static -o games.vf.zst", absolute(GAMES))));
+    let (before, after) = (read(GAMES.as_ref()), read(&folder.path("games.vf.zst")));
     assert_eq!(before.len(), after.len());
     for (before, after) in before.iter().zip(&after) {
         let score = i16::try_from(net.evaluate(&before.position)).ok();
         assert_eq!(*after, Sample { score, ..*before });
     }
-    let why = complaint(&mut in_folder(folder.path(), "data label in.txt --static -o other.txt"));
-    assert!(why.contains("--with") && !folder.path().join("other.txt").exists(), "{why}");
+    let why = complaint(&mut folder.command("data label in.txt --static -o other.txt"));
+    assert!(why.contains("--with") && !folder.path("other.txt").exists(), "{why}");
 }

@@ -8,8 +8,6 @@ use nnuance::run::played::{self, Match};
 
 use crate::formats::registry::START;
 use crate::support::kit::*;
-
-const NET: &str = "nets/quickstart-32.bin";
 const TERMS: &str = "tests/it/fixtures/pesto.json";
 
 /// A game as tournament programs write it, with these tags after those of players and result.
@@ -36,8 +34,8 @@ fn written(folder: &Path, text: &str) -> PathBuf {
 }
 
 fn read(text: &str) -> Result<Match, String> {
-    let folder = tempfile::tempdir().unwrap();
-    played::read_matches(&[written(folder.path(), text)]).map_err(|error| format!("{error:#}"))
+    let folder = Workdir::empty();
+    played::read_matches(&[written(folder.root_path(), text)]).map_err(|error| format!("{error:#}"))
 }
 
 #[test]
@@ -123,11 +121,12 @@ fn ladder(digest: &str) -> String {
 
 #[test]
 fn comparisons_have_elo() {
-    let folder = tempfile::tempdir().unwrap();
-    let digest = digest::short_of_file(Path::new(NET)).unwrap();
-    let pgn = written(folder.path(), &ladder(&digest));
-    let data = ["--data", "data/selfplay-sf15.vf", "--json", "--pgn"];
-    let report = json(nnuance().args(["compare", "material", NET, TERMS]).args(data).arg(&pgn));
+    let folder = Workdir::empty();
+    let digest = digest::short_of_file(Path::new(QUICKSTART)).unwrap();
+    let pgn = written(folder.root_path(), &ladder(&digest));
+    let data = ["--data", GAMES, "--json", "--pgn"];
+    let report =
+        json(nnuance().args(["compare", "material", QUICKSTART, TERMS]).args(data).arg(&pgn));
     let row = |name: &str| {
         let all = report["evaluations"].as_array().unwrap();
         all.iter().find(|it| it["name"] == name).unwrap()["elo"].clone()
@@ -149,10 +148,10 @@ fn forfeits_are_counted_where_games_say_how_they_ended() {
     assert_eq!(forfeits(&both(["abandoned", "rules infraction"])), Some(2));
     assert_eq!(forfeits(&both(["adjudication", "normal"])), Some(0));
     assert_eq!(forfeits(&pair(["a", "b"], 1, ["1-0", "0-1"])), None);
-    let folder = tempfile::tempdir().unwrap();
-    let path = written(folder.path(), &both(["time forfeit", "normal"]));
+    let folder = Workdir::empty();
+    let path = written(folder.root_path(), &both(["time forfeit", "normal"]));
     let [_, remarks] = said(nnuance().args(["match", "--from"]).arg(&path));
     assert!(remarks.contains("1 game lost on time or by failures"), "{remarks}");
-    let unknown = written(folder.path(), &pair(["a", "b"], 1, ["1-0", "0-1"]));
+    let unknown = written(folder.root_path(), &pair(["a", "b"], 1, ["1-0", "0-1"]));
     assert!(json(nnuance().args(["match", "--json", "--from"]).arg(unknown))["forfeits"].is_null());
 }

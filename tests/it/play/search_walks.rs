@@ -103,7 +103,7 @@ fn accumulators_follow_ten_thousand_searches() {
 }
 
 fn quickstart() -> Net {
-    load_net("nets/quickstart-32.bin".as_ref()).unwrap().net
+    load_net(QUICKSTART.as_ref()).unwrap().net
 }
 
 fn follow(chess: &Chess, pv: &[shakmaty::Move]) {

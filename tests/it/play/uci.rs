@@ -1,23 +1,12 @@
 //! `nnuance uci`: dialogue with an interface.
 
-use std::io::Write as _;
-
 use nnuance::interface::{Budget, Clock};
 
 use crate::support::kit::*;
 
 fn talk(evaluation: &str, lines: &[&str]) -> Vec<String> {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_nnuance"))
-        .args(["uci", evaluation])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program runs");
-    let mut stdin = child.stdin.take().expect("it is piped");
-    lines.iter().for_each(|line| writeln!(stdin, "{line}").expect("it listens"));
-    drop(stdin);
-    let output = child.wait_with_output().expect("it ends");
+    let input = lines.join("\n") + "\n";
+    let output = feed_command(nnuance().args(["uci", evaluation]), input.as_bytes());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_string).collect()
 }
@@ -38,11 +27,9 @@ fn timeless(said: &[String]) -> Vec<[String; 2]> {
     said.iter().filter(|line| line.starts_with("info depth")).map(of).collect()
 }
 
-const NET: &str = "nets/quickstart-32.bin";
-
 #[test]
 fn identification() {
-    let said = talk(NET, &["uci", "isready", "quit"]);
+    let said = talk(QUICKSTART, &["uci", "isready", "quit"]);
     assert!(said[0].starts_with("id name nnuance "), "{said:?}");
     assert_eq!(said[said.len() - 2..], ["uciok", "readyok"]);
 }
@@ -57,13 +44,13 @@ fn nodes_of_known_searches() {
     ] {
         let position = format!("position fen {fen}");
         let twice = [&position, "go depth 9", "ucinewgame", &position, "go depth 9"];
-        for evaluation in [NET, "material"] {
+        for evaluation in [QUICKSTART, "material"] {
             let depths = timeless(&talk(evaluation, &twice));
             let (once, again) = depths.split_at(depths.len() / 2);
             assert_eq!(once, again);
             let [last, _] = again.last().expect("a depth");
             let known = last.ends_with(&format!(" nodes {nodes}"));
-            assert!(known || evaluation == NET, "{last}");
+            assert!(known || evaluation == QUICKSTART, "{last}");
         }
     }
 }
@@ -74,7 +61,7 @@ fn best_move_is_last_pv() {
     let position = "position fen r1bq1rk1/pp2bppp/2n1pn2/3p4/2PP4/2N2N2/PP2BPPP/R1BQ1RK1 w - - 0 9";
     let mut changed = 0;
     for nodes in (50..3000).step_by(61) {
-        let said = talk(NET, &[position, &format!("go nodes {nodes}")]);
+        let said = talk(QUICKSTART, &[position, &format!("go nodes {nodes}")]);
         let lines = said.iter().filter_map(|line| line.split_once(" pv "));
         let moves: Vec<&str> = lines.map(|(_, pv)| pv.split(' ').next().unwrap()).collect();
         assert_eq!(moves.last(), bests(&said).first(), "{said:?}");
@@ -102,7 +89,7 @@ fn clocks_and_stops_end_a_search() {
         &["go infinite"],
         &["go infinite", "quit"],
     ] {
-        assert_eq!(bests(&talk(NET, lines)).len(), 1);
+        assert_eq!(bests(&talk(QUICKSTART, lines)).len(), 1);
     }
 }
 
@@ -164,5 +151,15 @@ fn budgets_stay_within_the_clock() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn searchmoves_are_the_only_ones() {
+    for moves in ["a2a3", "h2h4 b1a3", "a2a3 e2e5"] {
+        let go = format!("go depth 3 searchmoves {moves}");
+        let said = talk("material", &["position startpos", &go, "go depth 2", "quit"]);
+        let best = bests(&said);
+        assert!(moves.contains(best[0]) && best.len() == 2, "{said:?}");
     }
 }

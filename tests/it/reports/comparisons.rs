@@ -79,7 +79,7 @@ fn scales_are_cross_fitted() {
             cp.push(300.0 * (strength + 4.0 * (dice.share() - 0.5)));
         }
     }
-    let truth = crate::support::kit::facts_of_games(&results, &groups, "held-out games");
+    let truth = facts_of_games(&results, &groups, "held-out games");
     let loss =
         |evaluation: Predictions| compare(&[evaluation], &truth).unwrap().evaluations[0].loss.mean;
     let mut sum = 0.0;

@@ -21,14 +21,14 @@ struct Population {
 
 impl Population {
     fn new(limit: Option<u64>, names: &[&'static str]) -> Self {
-        let files = vec!["data/selfplay-sf15.vf".into()];
+        let files = vec![GAMES.into()];
         let mut plan = ReadPlan { needs_colours: true, ..ReadPlan::new(files) };
         plan.reading.limit = limit;
         let samples = collect_samples(&plan, None, &|_| ()).expect("games");
         let material = hce::HceEvaluator::new(&HceWeights::material_only());
         let pesto = fs::read_to_string("tests/it/fixtures/pesto.json").expect("a fixture");
         let pesto = hce::HceEvaluator::new(&HceWeights::from_json(&pesto).expect("weights"));
-        let net = export::load_net("nets/quickstart-32.bin".as_ref()).unwrap().net;
+        let net = export::load_net(QUICKSTART.as_ref()).unwrap().net;
         let says = |name: &str, sample: &Sample| match name {
             "material" => material.evaluate(&sample.position),
             "pesto" => pesto.evaluate(&sample.position),
@@ -79,7 +79,7 @@ impl Population {
         }
         let evaluations = self.names.iter().zip(cp).map(|(name, cp)| Predictions::new(*name, cp));
         let evaluations: Vec<Predictions> = evaluations.collect();
-        let truth = crate::support::kit::facts_of_games(&results, &groups, "games");
+        let truth = facts_of_games(&results, &groups, "games");
         compare(&evaluations, &truth).expect("a comparison")
     }
 

@@ -49,8 +49,7 @@ impl World {
     }
 
     fn truth(&self) -> PositionFacts {
-        let truth =
-            crate::support::kit::facts_of_games(&self.results, &self.groups, "held-out games");
+        let truth = facts_of_games(&self.results, &self.groups, "held-out games");
         PositionFacts { games_known: self.games_known, ..truth }
     }
 

@@ -1,10 +1,8 @@
 //! Inspection of nets: against the definition in f64, hand-made nets, and the quickstart's net.
 
-use nnuance::features;
 use nnuance::inspect::{Inspection, ROLES, inspect_weights};
 use shakmaty::Role;
 
-use crate::nets::set_nets::net_of;
 use crate::support::kit::*;
 
 const NETS: std::ops::Range<u64> = 0..16;
@@ -55,7 +53,7 @@ fn without(position: &Position, place: usize) -> Position {
 fn piece_values_equal_differences() {
     let samples = games::samples(120, 1);
     let nets: Vec<Architecture> = NETS.map(|seed| drawn::net(seed, 40)).collect();
-    let of_sets = of_sets(&["attack-counts", "pieces", "threat-kinds"]);
+    let of_sets = net_of_sets(&["attack-counts", "pieces", "threat-kinds"], Kings::NONE, 8);
     for (seed, net) in (0..).zip(nets.into_iter().chain([of_sets])) {
         let weights = drawn::weights(&net, seed);
         let found = look(&weights, &net, &samples);
@@ -83,15 +81,10 @@ fn piece_values_equal_differences() {
     }
 }
 
-fn of_sets(names: &[&str]) -> Architecture {
-    let sets = names.iter().map(|name| features::set_named(name, Kings::NONE).expect("a set"));
-    net_of(sets.collect(), 8)
-}
-
 /// For a net with attacks of pawns only; Black's pawn attacks two queens.
 #[test]
 fn values_of_rows_equal_differences() {
-    let net = of_sets(&["pieces", "threat-kinds"]);
+    let net = net_of_sets(&["pieces", "threat-kinds"], Kings::NONE, 8);
     let mut weights = drawn::weights(&net, 3);
     let rows = &mut weights.0.get_mut("threat-kinds.weight").expect("an array").values;
     rows.fill(0.0);
@@ -112,10 +105,6 @@ fn values_of_rows_equal_differences() {
 }
 
 /// The use of the last neurons is the standard deviation of their contributions.
-fn is_combined(layer: &Layer) -> bool {
-    [layer.multiply, layer.add, layer.subtract].iter().any(Option::is_some)
-}
-
 #[test]
 fn use_is_the_spread_of_contributions() {
     let samples = games::samples(80, 2);
@@ -128,9 +117,9 @@ fn use_is_the_spread_of_contributions() {
         let number = net.head.len().saturating_sub(1);
         let layer = net.head.last();
         // Where values are combined, a weight has more than one contribution.
-        if [layer, Some(&net.output)].into_iter().flatten().any(is_combined)
-            || net.output.columns.is_some()
-        {
+        let mut parts = [layer, Some(&net.output)].into_iter().flatten();
+        let is_combined = parts.any(|it| it.multiply.or(it.add).or(it.subtract).is_some());
+        if is_combined || net.output.columns.is_some() {
             continue;
         }
         let taken = net.inputs_of_layer(net.head.len());
@@ -214,12 +203,12 @@ fn bad_weights_are_named() {
 
 #[test]
 fn quickstart_net_values_pieces_in_order() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let page = folder.path().join("net.html");
+    let folder = Workdir::empty();
+    let page = folder.path("net.html");
     let command = || {
         let mut command = nnuance();
-        command.args(["inspect", "nets/quickstart-32.bin", "--positions", "4000"]);
-        command.args(["--data", "data/selfplay-sf15.vf"]);
+        command.args(["inspect", QUICKSTART, "--positions", "4000"]);
+        command.args(["--data", GAMES]);
         command
     };
     let [text, _] = said(command().arg("-o").arg(&page));

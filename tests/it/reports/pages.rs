@@ -15,8 +15,8 @@ fn headings(html: &str) -> Vec<String> {
 
 #[test]
 fn pages_of_runs_and_games() {
-    let folder = tempfile::tempdir().unwrap();
-    let [net, other, terms] = ["net", "a & b", "terms"].map(|name| folder.path().join(name));
+    let folder = Workdir::empty();
+    let [net, other, terms] = ["net", "a & b", "terms"].map(|name| folder.path(name));
     train("configs/quickstart-net.toml", &net, &["net.hidden=16"]);
     train("configs/quickstart-net.toml", &other, &["net.hidden=8", "seed=2"]);
     train("configs/hce-pst.toml", &terms, &[]);
@@ -45,7 +45,7 @@ fn pages_of_runs_and_games() {
     };
     assert_eq!(names(&own), ["net", "material", "score"]);
 
-    let page = folder.path().join("all.html");
+    let page = folder.path("all.html");
     let report = |runs: &[&Path], page: &Path| {
         let mut command = nnuance();
         command.arg("report").args(runs).arg("-o").arg(page);
@@ -63,7 +63,7 @@ fn pages_of_runs_and_games() {
     };
     assert_eq!(basis(&html), basis(&own));
     // Games set Elo beside the loss.
-    let pgn = folder.path().join("match.pgn");
+    let pgn = folder.path("match.pgn");
     let players = [net.to_str().unwrap(), "material"];
     said(nnuance().arg("match").args(players).args(["--pairs", "4", "--pgn"]).arg(&pgn));
     said(report(&[&net, &other], &page).arg("--pgn").arg(&pgn));
@@ -75,8 +75,8 @@ fn pages_of_runs_and_games() {
     let config = net.join("config.toml");
     let text = read(&config);
     complaint(&mut report(&[&net], &config));
-    complaint(&mut report(&[&net, &net], &folder.path().join("twice.html")));
-    complaint(&mut report(&[folder.path()], &folder.path().join("none.html")));
+    complaint(&mut report(&[&net, &net], &folder.path("twice.html")));
+    complaint(&mut report(&[folder.root_path()], &folder.path("none.html")));
     assert_eq!(read(&config), text);
 }
 
@@ -84,8 +84,8 @@ fn pages_of_runs_and_games() {
 /// `inspect`.
 #[test]
 fn pages_of_terms() {
-    let folder = tempfile::tempdir().unwrap();
-    let [run, page] = ["run", "terms.html"].map(|name| folder.path().join(name));
+    let folder = Workdir::empty();
+    let [run, page] = ["run", "terms.html"].map(|name| folder.path(name));
     let used = "terms.use=[\"material\", \"psqt\", \"mobility\"]";
     train("configs/hce-pst.toml", &run, &["data.limit=200000", "schedule.epochs=4", used]);
     let own = fs::read_to_string(run.join("report.html")).unwrap();
@@ -130,8 +130,8 @@ fn pages_of_terms() {
 /// The start of piece-square tables is plain material.
 #[test]
 fn gain_is_that_of_a_comparison() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = folder.path().join("run");
+    let folder = Workdir::empty();
+    let run = folder.path("run");
     train("configs/hce-pst.toml", &run, &[]);
     let compared = json(nnuance().args(["compare", "material", "--json"]).arg(&run));
     let found = json(nnuance().args(["inspect", "--json"]).arg(&run));

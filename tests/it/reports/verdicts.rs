@@ -38,7 +38,7 @@ fn world(games: u64, noises: &[f64]) -> World {
 
 impl World {
     fn truth(&self) -> PositionFacts {
-        crate::support::kit::facts_of_games(&self.results, &self.groups, "games")
+        facts_of_games(&self.results, &self.groups, "games")
     }
 
     fn compare(&self, truth: &PositionFacts) -> Comparison {
@@ -112,8 +112,8 @@ fn verdicts_are_corrected_together() {
 fn filtered_games_stay_games() {
     let given = ["compare", "material", "tests/it/fixtures/pesto.json", "--json", "--data"];
     let keys = ["--min-ply", "16", "--skip-captures", "--min-pieces", "6", "--max-score", "2000"];
-    let [plain, filtered] = [&[][..], &keys[..]]
-        .map(|keys| json(nnuance().args(given).arg("data/selfplay-sf15.vf").args(keys)));
+    let [plain, filtered] =
+        [&[][..], &keys[..]].map(|keys| json(nnuance().args(given).arg(GAMES).args(keys)));
     let count = |json: &Value, of: &str| json["measured_on"][of].as_u64().expect("a number");
     assert!(count(&filtered, "positions") < count(&plain, "positions"));
     // Hardly any game lies completely below these borders, and none becomes two.
@@ -126,12 +126,11 @@ fn filtered_games_stay_games() {
 /// are measured.
 #[test]
 fn few_games_of_training_are_left_out() {
-    const NET: &str = "nets/quickstart-32.bin";
     let manifest = fs::read_to_string("nets/quickstart-32.json").expect("a manifest");
     let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
     let sketch = manifest["sketch"].as_str().expect("a sketch").to_string();
     let sketch = Sketch::try_from(sketch).expect("hashes");
-    let samples = read("data/selfplay-sf15.vf").expect("games");
+    let samples = read(GAMES).expect("games");
     let games: Vec<&[Sample]> = samples.chunk_by(|a, b| a.game == b.game).collect();
     let (known, others): (Vec<&[Sample]>, Vec<&[Sample]>) =
         games.into_iter().partition(|game| sketch.contains_hash(game[0].split_group()));
@@ -143,8 +142,9 @@ fn few_games_of_training_are_left_out() {
         let games = known[..count].concat();
         let bytes = write(&viriformat::FORMAT, &[&fresh[..], &games].concat()).expect("games");
         let file = scratch("games.vf", &bytes);
-        let json =
-            json(nnuance().args(["compare", "material", NET, "--json", "--data"]).arg(&file.path));
+        let json = json(
+            nnuance().args(["compare", "material", QUICKSTART, "--json", "--data"]).arg(&file.path),
+        );
         let measured = json["measured_on"]["positions"].as_u64().expect("a number") as usize;
         assert_eq!(measured == fresh.len(), is_few, "{measured} of {}", fresh.len());
         assert!(is_few || measured < fresh.len() / 5, "{measured}");

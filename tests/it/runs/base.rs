@@ -12,8 +12,6 @@ use nnuance::run::{Evaluator, Host};
 use crate::runs::together::loss;
 use crate::support::kit::*;
 
-const GAMES: &str = "data/selfplay-sf15.vf";
-
 pub fn config(base: &str, target: &str, epochs: usize) -> String {
     format!(
         "version = 3\nseed = 3\n\
@@ -53,13 +51,13 @@ fn sum_learns_evaluates_and_plays() {
     let terms = terms_in(&folder);
     let evaluator = HceEvaluator::new(&uneven());
     let of_terms = |position: &Position| evaluator.evaluate(position).round();
-    let base = load_net(Path::new(NET)).unwrap();
+    let base = load_net(Path::new(QUICKSTART)).unwrap();
     let of_net = |position: &Position| f64::from(base.net.evaluate_slowly(position));
     let scale = f64::from(base.net.scales().scale);
     let [with_terms, with_net] = ["terms", "net"].map(|name| folder.path(name));
     type Case<'a> = (&'a str, &'a Path, f64, &'a dyn Fn(&Position) -> f64);
     let cases: [Case; 2] =
-        [(&terms, &with_terms, 170.0, &of_terms), (NET, &with_net, scale, &of_net)];
+        [(&terms, &with_terms, 170.0, &of_terms), (QUICKSTART, &with_net, scale, &of_net)];
     for (path, out, scale, below) in cases {
         said(&mut train(&folder.write("run.toml", config(path, "wdl = 0.3", 6)), out));
         let (best, found) = recipe::open_checkpoint(&out.join("best.safetensors")).unwrap();
@@ -95,8 +93,8 @@ fn sum_learns_evaluates_and_plays() {
         // The validation loss is that of the floats, and the integers are near them.
         let apart = |(one, other): (&f64, &f64)| (one - other).abs();
         let apart: Vec<f64> = floats.iter().zip(&sums).map(apart).collect();
-        assert!(path == NET || apart.iter().all(|apart| *apart < 25.0));
-        assert!(path != NET || apart.iter().sum::<f64>() / (samples.len() as f64) < 3.0);
+        assert!(path == QUICKSTART || apart.iter().all(|apart| *apart < 25.0));
+        assert!(path != QUICKSTART || apart.iter().sum::<f64>() / (samples.len() as f64) < 3.0);
         let loss = |values: &[f64]| loss(values.iter().copied(), &samples, scale);
         let alone: Vec<f64> = samples.iter().map(|it| below(&it.position)).collect();
         let first = column(out, "validation_loss")[0];
@@ -118,12 +116,12 @@ fn sum_learns_evaluates_and_plays() {
     let recorded = of(&net).unwrap();
     assert_eq!(recorded.sha256, Some(base.manifest.unwrap().sha256));
     let StoredEvaluation::Net(whole) = &recorded.below else { panic!("{recorded:?}") };
-    assert_eq!(whole.read_net().unwrap().to_bytes(), fs::read(NET).unwrap());
+    assert_eq!(whole.read_net().unwrap().to_bytes(), fs::read(QUICKSTART).unwrap());
     let [page, pgn] = ["net.html", "games.pgn"].map(|name| folder.path(name));
     said(nnuance().arg("inspect").arg(&net).args(["--data", GAMES, "-o"]).arg(page));
     said(nnuance().arg("verify").arg(&net));
     let few = ["--pairs", "1", "--nodes", "50", "--pgn"];
-    said(nnuance().arg("match").arg(&net).arg(NET).args(few).arg(pgn));
+    said(nnuance().arg("match").arg(&net).arg(QUICKSTART).args(few).arg(pgn));
     said(nnuance().arg("compare").arg(&net).args(["material", "--data", GAMES]));
 }
 
@@ -135,7 +133,12 @@ fn of_zeros(folder: &Workdir, name: &str, inputs: &str, hidden: usize) -> String
     folder.write(&format!("{name}.bin"), vec![0; (2 * numbers).next_multiple_of(64)])
 }
 
-const NET: &str = "nets/quickstart-32.bin";
+/// The last weights of a run in the folder `out`.
+fn trained(folder: &Workdir, text: &str) -> Weights {
+    let out = folder.path("out");
+    said(train(&folder.write("run.toml", text), &out).arg("--overwrite"));
+    checkpoint(&out, "last.safetensors").weights
+}
 
 /// A run, its best checkpoint and its net are one base. A run continues with it and the sum itself.
 #[test]
@@ -144,12 +147,8 @@ fn run_or_its_net_as_base() {
     let below = folder.path("below");
     let alone = config("x", "wdl = 0.3", 2).replace("base = \"x\"\n", "");
     said(&mut train(&folder.write("run.toml", &alone), &below));
-    let weights = ["", "best.safetensors", "net.bin"].map(|name| {
-        let (base, out) = (below.join(name), folder.path("out"));
-        let text = config(&base.to_string_lossy(), "wdl = 0.3", 2);
-        said(train(&folder.write("run.toml", &text), &out).arg("--overwrite"));
-        Checkpoint::read_file(&out.join("last.safetensors")).unwrap().weights
-    });
+    let weights = ["", "best.safetensors", "net.bin"]
+        .map(|name| trained(&folder, &config(&below.join(name).to_string_lossy(), "wdl = 0.3", 2)));
     assert!(weights[0] == weights[1] && weights[0] == weights[2]);
 
     let (sum, again) = (folder.path("out"), folder.path("again"));
@@ -161,8 +160,7 @@ fn run_or_its_net_as_base() {
     let mut command = train(&folder.write("run.toml", &text), &again);
     said(command.args(["--set", &base, "--set", &start]));
     let first = column(&again, "validation_loss")[0];
-    let best =
-        Checkpoint::read_file(&sum.join("best.safetensors")).unwrap().state.best.unwrap().loss;
+    let best = checkpoint(&sum, "best.safetensors").state.best.unwrap().loss;
     assert!((first / best - 1.0).abs() < 1e-6, "{first} {best}");
 }
 
@@ -195,11 +193,7 @@ fn zeros_as_a_base() {
         // Else a net on a base begins with another output.
         let on = on.replace("hidden = 8", "hidden = 32\nstart = \"nets/quickstart-32.bin\"");
         let line = on.lines().find(|line| line.starts_with("base = ")).unwrap().to_string();
-        let weights = [on.clone(), on.replace(&line, "")].map(|text| {
-            let out = folder.path("out");
-            said(train(&folder.write("run.toml", &text), &out).arg("--overwrite"));
-            Checkpoint::read_file(&out.join("last.safetensors")).unwrap().weights
-        });
+        let weights = [&on, &on.replace(&line, "")].map(|text| trained(&folder, text));
         assert!(weights[0] == weights[1], "{target}");
     }
 }
@@ -210,8 +204,8 @@ fn killed_and_resumed_with_a_base() {
     killed_and_resumed(&config(&terms_in(&folder), "wdl = 0.3", 12), 2);
     let moves = "wdl = 0.3\nlearn = \"moves\"";
     killed_and_resumed(&config(&terms_in(&folder), moves, 3), 2);
-    killed_and_resumed(&config(NET, "wdl = 0.3", 8), 2);
-    killed_and_resumed(&config(NET, moves, 3), 1);
+    killed_and_resumed(&config(QUICKSTART, "wdl = 0.3", 8), 2);
+    killed_and_resumed(&config(QUICKSTART, moves, 3), 1);
 }
 
 /// Windows that are read as they stream give the bits of data in memory.

@@ -1,6 +1,5 @@
 //! Independent slow evaluation, training and comparison, from FENs and the bytes of files alone.
 
-use crate::formats::registry::SCORED;
 use crate::runs::golden::{SEED, losses_on};
 use crate::support::kit::*;
 
@@ -88,50 +87,62 @@ fn nets_evaluate_to_the_same_centipawns() {
     }
 }
 
-/// Lines `FEN | centipawns | result` of White, for the side to move.
-fn lines(count: usize) -> Vec<(String, Board, f64, f64)> {
-    let text = fs::read_to_string(SCORED).unwrap();
-    let lines = text.lines().take(count).map(|line| {
-        let [fen, score, result] = line.split(" | ").collect::<Vec<_>>()[..] else { panic!() };
-        let (score, result): (f64, f64) = (score.parse().unwrap(), result.parse().unwrap());
-        let board = board(fen);
-        let (score, result) =
-            if board.white_moves { (score, result) } else { (-score, 1.0 - result) };
-        (line.to_string(), board, score, result)
-    });
-    lines.collect()
-}
-
-fn sigmoid(x: f64) -> f64 {
+pub fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// Ten steps of AdamW in 64 bits, one weight after the other: the losses.
-fn train(hidden: usize, batch: usize, bias_correction: bool) -> Vec<f64> {
-    let net = Architecture::simple(Perspectives::Perspective, hidden, Activation::SCReLU);
-    let start = initial_weights(&net, SEED);
-    let arrays = ["accumulator.weight", "accumulator.bias", "output.weight", "output.bias"];
-    let mut weights: Vec<f64> = arrays
-        .iter()
-        .flat_map(|name| start.0[*name].values.iter().map(|w| f64::from(*w)))
-        .collect();
-    let (bias, output) = (768 * hidden, 769 * hidden);
+/// The active rows of the side to move and of the other side, and the target.
+pub struct Entry {
+    pub lists: [Vec<usize>; 2],
+    pub target: f64,
+}
+
+impl Entry {
+    /// With a score and a result of the side to move.
+    pub fn new(lists: [Vec<usize>; 2], score: f64, result: f64) -> Self {
+        Self { lists, target: 0.2 * result + 0.8 * sigmoid(score / 400.0) }
+    }
+}
+
+/// Entries of lines `FEN | centipawns | result` of White.
+fn entries(count: usize) -> Vec<Entry> {
+    let text = fs::read_to_string(SCORED).unwrap();
+    let entry = |line: &str| {
+        let [fen, score, result] = line.split(" | ").collect::<Vec<_>>()[..] else { panic!() };
+        let (score, result): (f64, f64) = (score.parse().unwrap(), result.parse().unwrap());
+        let board = board(fen);
+        match board.white_moves {
+            true => Entry::new(board.inputs(), score, result),
+            false => Entry::new(board.inputs(), -score, 1.0 - result),
+        }
+    };
+    text.lines().take(count).map(entry).collect()
+}
+
+/// Steps of AdamW in 64 bits, one weight after the other: the losses of the batches. The weights are
+/// those of the rows, their biases, and the output's from both perspectives with its bias.
+pub fn train_slowly<'a>(
+    mut weights: Vec<f64>,
+    [rows, hidden]: [usize; 2],
+    batches: impl Iterator<Item = &'a [Entry]>,
+    bias_correction: bool,
+) -> Vec<f64> {
+    let (bias, output) = (rows * hidden, (rows + 1) * hidden);
     let last = output + 2 * hidden;
     let (mut means, mut squares) = (vec![0.0; last + 1], vec![0.0; last + 1]);
     // The rule has its decays in 32 bits.
     let [beta1, beta2] = [0.9_f32, 0.999].map(f64::from);
-    let data = lines(10 * batch);
     let mut losses = Vec::new();
-    for (step, positions) in data.chunks(batch).enumerate() {
+    for (step, batch) in (1..).zip(batches) {
         let (mut loss, mut gradient) = (0.0, vec![0.0; last + 1]);
-        for (_, board, score, result) in positions {
-            let inputs = board.inputs();
-            let sums = [0, 1].map(|view: usize| {
-                let sum = |neuron: usize| {
-                    let rows = inputs[view].iter().map(|input| weights[input * hidden + neuron]);
-                    rows.sum::<f64>() + weights[bias + neuron]
-                };
-                (0..hidden).map(sum).collect::<Vec<f64>>()
+        for Entry { lists, target } in batch {
+            let sums = lists.each_ref().map(|list| {
+                let mut sums = weights[bias..output].to_vec();
+                for row in list {
+                    let numbers = &weights[row * hidden..][..hidden];
+                    sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
+                }
+                sums
             });
             let mut y = weights[last];
             for (view, sums) in sums.iter().enumerate() {
@@ -139,29 +150,30 @@ fn train(hidden: usize, batch: usize, bias_correction: bool) -> Vec<f64> {
                     y += weights[output + view * hidden + neuron] * sum.clamp(0.0, 1.0).powi(2);
                 }
             }
-            let target = 0.2 * result + 0.8 * sigmoid(score / 400.0);
             let expected = sigmoid(y);
-            loss += (expected - target).powi(2) / batch as f64;
-            let slope = 2.0 * (expected - target) * expected * (1.0 - expected) / batch as f64;
+            loss += (expected - target).powi(2) / batch.len() as f64;
+            let slope = 2.0 * (expected - target) * expected * (1.0 - expected);
+            let slope = slope / batch.len() as f64;
             gradient[last] += slope;
-            for (view, sums) in sums.iter().enumerate() {
+            for (view, (list, sums)) in lists.iter().zip(&sums).enumerate() {
+                let mut slopes = vec![0.0; hidden];
                 for (neuron, &sum) in sums.iter().enumerate() {
                     let at = output + view * hidden + neuron;
                     gradient[at] += slope * sum.clamp(0.0, 1.0).powi(2);
                     if sum > 0.0 && sum < 1.0 {
-                        let through = slope * weights[at] * 2.0 * sum;
-                        gradient[bias + neuron] += through;
-                        for input in &inputs[view] {
-                            gradient[input * hidden + neuron] += through;
-                        }
+                        slopes[neuron] = slope * weights[at] * 2.0 * sum;
                     }
+                    gradient[bias + neuron] += slopes[neuron];
+                }
+                for row in list {
+                    let numbers = &mut gradient[row * hidden..][..hidden];
+                    numbers.iter_mut().zip(&slopes).for_each(|(number, slope)| *number += slope);
                 }
             }
         }
         losses.push(loss);
-        let steps = step as i32 + 1;
         let [of_mean, of_square] = match bias_correction {
-            true => [1.0 - beta1.powi(steps), 1.0 - beta2.powi(steps)],
+            true => [1.0 - beta1.powi(step), 1.0 - beta2.powi(step)],
             false => [1.0; 2],
         };
         for at in 0..=last {
@@ -173,6 +185,16 @@ fn train(hidden: usize, batch: usize, bias_correction: bool) -> Vec<f64> {
         }
     }
     losses
+}
+
+/// The losses of ten steps from the weights of a seed.
+fn train(hidden: usize, batch: usize, bias_correction: bool) -> Vec<f64> {
+    let net = Architecture::simple(Perspectives::Perspective, hidden, Activation::SCReLU);
+    let start = initial_weights(&net, SEED);
+    let arrays = ["accumulator.weight", "accumulator.bias", "output.weight", "output.bias"];
+    let values = arrays.iter().flat_map(|name| &start.0[*name].values);
+    let weights = values.map(|value| f64::from(*value)).collect();
+    train_slowly(weights, [768, hidden], entries(10 * batch).chunks(batch), bias_correction)
 }
 
 #[test]

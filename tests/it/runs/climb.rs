@@ -28,8 +28,8 @@ fn made(out: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 
 #[test]
 fn killed_loop_ends_alike() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let [whole, killed] = ["whole", "killed"].map(|name| folder.path().join(name));
+    let folder = Workdir::empty();
+    let [whole, killed] = ["whole", "killed"].map(|name| folder.path(name));
     let printed = &said(&mut two(&whole, "1"))[0];
     for place in [
         "001/games.vf.journal",
@@ -52,15 +52,15 @@ fn killed_loop_ends_alike() {
 
 #[test]
 fn terms_climb_too() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = folder.path().join("terms.toml");
+    let folder = Workdir::empty();
+    let config = folder.path("terms.toml");
     let text = "version = 3
          data = { files = ['games.vf'], held_out = 0.3 }
          terms = { use = ['material', 'psqt'], tune = ['psqt'] }
          target = { wdl = 1.0 }
          optimizer = { name = 'gauss-newton' }";
     fs::write(&config, text).expect("a config");
-    let out = folder.path().join("terms");
+    let out = folder.path("terms");
     let mut command = nnuance();
     command.arg("climb").arg(&config).arg("--out").arg(&out);
     said(command.args(["--generations", "1"]).args(SMALL.split(' ')));
@@ -69,9 +69,9 @@ fn terms_climb_too() {
 
 #[test]
 fn starts_that_cannot_play() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Workdir::empty();
     for start in ["score", "no/such.bin"] {
-        complaint(&mut climb(&folder.path().join("out"), &["--start", start]));
+        complaint(&mut climb(&folder.path("out"), &["--start", start]));
     }
-    assert!(!folder.path().join("out").exists());
+    assert!(!folder.path("out").exists());
 }

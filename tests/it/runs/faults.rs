@@ -86,14 +86,14 @@ fn disks() {
 #[test]
 fn input_changes() {
     let case = chosen(&["train on a stream"]).next().unwrap();
-    let bytes = fs::read("data/selfplay_sf151_scored.txt").unwrap();
+    let bytes = fs::read(SCORED).unwrap();
     let work = Workdir::empty();
     let input = work.path("input.txt");
     let of = |folder: &Path| {
         let mut command = case.command(folder, "2");
         let config = fs::read_to_string(folder.join("run.toml")).unwrap();
-        let file = format!("{}/data/selfplay_sf151_scored.txt", env!("CARGO_MANIFEST_DIR"));
-        fs::write(folder.join("run.toml"), config.replace(&file, "../input.txt")).unwrap();
+        let config = config.replace(&absolute(SCORED), "../input.txt");
+        fs::write(folder.join("run.toml"), config).unwrap();
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     };

@@ -19,8 +19,8 @@ const WARNING: &str = "does not know the pieces";
 #[test]
 fn few_games_are_called_too_few() {
     for (count, fit_for, is_few) in [(330, "terms", true), (1500, "nets", false)] {
-        let folder = tempfile::tempdir().unwrap();
-        let data = folder.path().join("games.vf");
+        let folder = Workdir::empty();
+        let data = folder.path("games.vf");
         fs::write(&data, games(count).concat()).unwrap();
         let doctor = json(nnuance().args(["data", "doctor", "--json"]).arg(&data));
         assert_eq!(doctor[0]["diagnosis"]["fit_for"], fit_for);
@@ -29,8 +29,8 @@ fn few_games_are_called_too_few() {
         let doctor = json(nnuance().args(limited).arg(&data));
         assert_eq!(doctor[0]["diagnosis"]["fit_for"], "nets");
 
-        let config = written(&folder, &CONFIG.replace("GAMES", data.to_str().unwrap()));
-        let run = folder.path().join("run");
+        let config = folder.write("run.toml", &CONFIG.replace("GAMES", data.to_str().unwrap()));
+        let run = folder.path("run");
         let [printed, remarks] = said(&mut train(&config, &run));
         assert_eq!(printed.lines().next().unwrap().contains(WARNING), is_few, "{printed}");
         assert_eq!(remarks.contains("too few for a net"), is_few, "{remarks}");
@@ -38,7 +38,7 @@ fn few_games_are_called_too_few() {
         let (_, body) = page.split_once("</h1>").unwrap();
         assert_eq!(body.split("<table").next().unwrap().contains(WARNING), is_few);
 
-        let [net, forced] = ["net.bin", "forced.bin"].map(|name| folder.path().join(name));
+        let [net, forced] = ["net.bin", "forced.bin"].map(|name| folder.path(name));
         if is_few {
             assert!(complaint(&mut export(&run, &net)).contains("--force"));
             assert!(!net.exists());
@@ -47,7 +47,7 @@ fn few_games_are_called_too_few() {
         }
         said(export(&run, &forced).arg("--force"));
         // A net has its origin from its manifest.
-        let again = folder.path().join("again.bin");
+        let again = folder.path("again.bin");
         let written = export(&forced, &again).output().unwrap();
         assert_eq!(written.status.success(), !is_few);
         let compared = json(nnuance().args(["compare", "material", "--json"]).arg(&forced));

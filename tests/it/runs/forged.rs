@@ -19,8 +19,8 @@ fn forged(folder: &Path, change: impl FnOnce(&mut Value)) -> PathBuf {
 
 #[test]
 fn manifests_are_checked() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let folder = Workdir::empty();
+    let folder = folder.root_path();
     let failed = |change: &dyn Fn(&mut Value)| -> Vec<&str> {
         let checks = export::verify_net(&forged(folder, change)).unwrap();
         checks.iter().filter(|it: &&Check| !it.passed).map(|it| it.name).collect()
@@ -36,20 +36,20 @@ fn manifests_are_checked() {
 
 #[test]
 fn run_folders_are_checked() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = folder.path().join("run");
+    let folder = Workdir::empty();
+    let run = folder.path("run");
     let few = ["--set", "data.limit=20000", "--set", "schedule.epochs=1"];
     said(train("configs/hce-pst.toml", &run).args(few));
     let own = fs::read_to_string(run.join("report.html")).unwrap();
     assert!(own.contains("Content-Security-Policy") && own.contains("default-src 'none'"));
     assert!(!own.contains("<script"));
-    for path in ["/dev/zero", "/", "data/selfplay_sf151_quiet.epd"] {
+    for path in ["/dev/zero", "/", QUIET] {
         let bytes = fs::read(run.join("best.safetensors")).unwrap();
         let mut packed = Weights::from_bytes(&bytes).unwrap();
         let mut data: Value = serde_json::from_str(&packed.facts["data"]).unwrap();
         data[0]["path"] = path.into();
         packed.facts.insert("data".into(), data.to_string());
-        let forged = folder.path().join("forged.safetensors");
+        let forged = folder.path("forged.safetensors");
         fs::write(&forged, packed.weights.to_bytes(&packed.facts, &packed.blob).unwrap()).unwrap();
         assert!(complaint(nnuance().args(["compare", "material"]).arg(&forged)).contains(path));
     }

@@ -32,7 +32,7 @@ impl Progress for Losses {
 type Place = (Backend, Compute);
 
 /// The losses of ten steps; none where the data is absent.
-fn losses(hidden: usize, place: Place, bias_correction: bool) -> Option<Vec<f64>> {
+pub fn losses(hidden: usize, place: Place, bias_correction: bool) -> Option<Vec<f64>> {
     let order = PassOrder { window: 10_000, ..PassOrder::default() };
     let plan = StreamPlan::new(ReadPlan::new(vec![DATA.into()]), order);
     need::shared(DATA).then(|| losses_on(plan, hidden, place, bias_correction))
@@ -101,9 +101,9 @@ pub fn losses_of(
     plan.order.shuffle = false;
     plan.read.reading.scores = true;
     let settings = settings(10, bias_correction);
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = Workdir::empty();
     let device = backend.first_device().expect("it is there");
-    let job = training(net, (compute, &device), &settings, folder.path());
+    let job = training(net, (compute, &device), &settings, folder.root_path());
     let start = Checkpoint { weights, ..Checkpoint::default() };
     let losses = Losses::default();
     train::train_model(&job, start, Stream::new(plan, Encoder::for_net(net), 0), &losses)

@@ -10,7 +10,7 @@ fn net(text: &str) -> Architecture {
 }
 
 fn logits(net: &Architecture, weights: &Weights, seed: u64) -> Vec<f64> {
-    let batch = Encoder::for_net(net).encode_samples(&games::samples(300, seed));
+    let batch = games::batch(net, 300, seed);
     let logits = to_host(model(net, weights, Compute::Plain).logits(&batch.inputs));
     logits.into_iter().map(f64::from).collect()
 }
@@ -125,22 +125,21 @@ schedule = { epochs = 4, batch = 1024, learning_rate = 0.005, validations = 2 }
 /// A run begins with the final loss of the smaller net.
 #[test]
 fn run_continues_with_a_larger_net() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let at = |name: &str| folder.path().join(name);
-    let config = program::written(&folder, CONFIG);
+    let folder = Workdir::empty();
+    let config = folder.write("run.toml", CONFIG);
     let train = |out: &str, set: &[&str]| {
-        let mut command = program::train(&config, &at(out));
+        let mut command = program::train(&config, &folder.path(out));
         command.args(set.iter().flat_map(|set| ["--set", set]));
         command
     };
     let losses = |folder: &Path| column(folder, "validation_loss");
     said(&mut train("small", &[]));
-    let best = smallest(losses(&at("small")));
-    let start = format!("net.start={:?}", at("small").to_string_lossy());
+    let best = smallest(losses(&folder.path("small")));
+    let start = format!("net.start={:?}", folder.path("small").to_string_lossy());
     said(&mut train("large", &[&start, "net.hidden=24", "net.output_buckets=4"]));
-    let [first, rest @ ..] = &losses(&at("large"))[..] else { panic!("no losses") };
+    let [first, rest @ ..] = &losses(&folder.path("large"))[..] else { panic!("no losses") };
     assert!((first - best).abs() < 2e-7, "{first} after {best}");
     assert!(rest.iter().any(|loss| loss < first));
     program::complaint(&mut train("smaller", &[&start, "net.hidden=4"]));
-    assert!(!at("smaller").exists());
+    assert!(!folder.path("smaller").exists());
 }

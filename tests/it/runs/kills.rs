@@ -3,7 +3,7 @@
 //! `NNUANCE_KILLS` is the number of kills a command.
 
 use crate::runs::train::DEEP;
-use crate::support::fake_engine::FAKE;
+use crate::support::fake_engine::with_fake;
 use crate::support::kit::*;
 
 /// A command, its words between blanks, in a folder with the config `run.toml`. `@` is the folder
@@ -100,13 +100,11 @@ impl Case {
         let mut command = nnuance();
         command.current_dir(folder).args(["--threads", threads]);
         for word in words.split(' ') {
-            match word {
-                "FAKE" => {
-                    command.arg("--engine").arg(std::env::current_exe().unwrap());
-                    command.args(FAKE.iter().flat_map(|word| ["--argument", word]));
-                }
-                _ => drop(command.arg(word)),
-            }
+            if word == "FAKE" {
+                with_fake(&mut command)
+            } else {
+                command.arg(word)
+            };
         }
         command
     }

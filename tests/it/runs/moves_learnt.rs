@@ -13,8 +13,6 @@ use crate::formats::registry::read;
 use crate::support::kit::*;
 use crate::support::term_positions::{ALL, LINEAR, Shape, newton, pieces, point, values};
 
-const GAMES: &str = "data/selfplay_sf151_200games.pgn";
-
 /// One position with these earlier values, seen by the side that moved.
 fn choice(before: &[f64], force: Option<f64>) -> MoveChoices {
     MoveChoices {
@@ -64,7 +62,7 @@ fn slopes_equal_finite_differences() {
 }
 
 fn samples() -> Vec<Sample> {
-    let samples = read(GAMES).unwrap().into_iter();
+    let samples = read(NOTATED).unwrap().into_iter();
     samples.filter(|sample| sample.played.is_some()).step_by(17).take(300).collect()
 }
 
@@ -135,11 +133,7 @@ fn row_signs_follow_the_mover() {
     let net = |views| Encoder::for_net(&Architecture::simple(views, 8, Activation::SCReLU));
     let samples = samples();
     let searched = moves(None).prepare_rows(&samples);
-    for encoder in [
-        net(Perspectives::Plain),
-        net(Perspectives::Perspective),
-        crate::support::games::all_terms(),
-    ] {
+    for encoder in [net(Perspectives::Plain), net(Perspectives::Perspective), games::all_terms()] {
         let by_turn = matches!(&encoder, Encoder::Net(net, _) if net.perspective_count() == 2);
         let batch = batch(&encoder, None);
         let choices = batch.choices.clone().unwrap();
@@ -242,14 +236,14 @@ fn own_oracle_returns_the_weights() {
         newton.damping = 1e-12;
         newton.step(&problem, &mut there).unwrap();
     }
-    let furthest = largest(there.0.iter().zip(&truth.0).map(|(one, other)| (one - other).abs()));
+    let furthest = distance_of(&there.0, &truth.0);
     assert!(furthest < 1e-6, "{furthest}");
 }
 
 fn config(model: &str, target: &str, rest: &str) -> String {
     format!(
         "version = 3\nseed = 3\n\
-         [data]\nfiles = [\"{GAMES}\"]\nlimit = 4000\nheld_out = 0.3\nfilter.min_ply = 16\n\
+         [data]\nfiles = [\"{NOTATED}\"]\nlimit = 4000\nheld_out = 0.3\nfilter.min_ply = 16\n\
          {model}\n\
          [target]\nscale = 160\nlearn = \"moves\"\n{target}\n\
          {rest}\n"
@@ -292,9 +286,9 @@ fn equal_moves_share_their_places() {
 
 #[test]
 fn ranks_are_those_of_the_search() {
-    let args = ["compare", "--moves", "--json", "material", "--data", GAMES, "--all"];
+    let args = ["compare", "--moves", "--json", "material", "--data", NOTATED, "--all"];
     let report = json(nnuance().args(args));
-    let samples = read(GAMES).unwrap();
+    let samples = read(NOTATED).unwrap();
     let mut material = SearchTerms::new(HceEvaluator::new(&HceWeights::material_only()));
     let mut quiescence = Quiescence::new(200.0);
     let (mut first, mut positions) = (0.0, 0);

@@ -3,7 +3,7 @@
 use std::process::Child;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::runs::ranks::{NET, STEPS, apart, config};
+use crate::runs::ranks::{NET, STEPS, apart, config, last};
 use crate::support::kit::*;
 
 fn mpirun(ranks: usize, arguments: &[&str]) -> Command {
@@ -21,6 +21,12 @@ fn turn() -> Option<MutexGuard<'static, ()>> {
     need::tool("mpirun", "--version").then(turn)
 }
 
+/// The same, where the processes of ranks can be found.
+fn turn_with_processes() -> Option<MutexGuard<'static, ()>> {
+    let there = Path::new("/proc/self/environ").exists();
+    turn().filter(|_| need::found("proc", "/proc", there))
+}
+
 /// Starts or resumes the run of a folder.
 fn command(work: &Workdir, ranks: usize, name: &str) -> Command {
     let (out, config) = (work.name(name), work.name("run.toml"));
@@ -36,10 +42,6 @@ fn train(work: &Workdir, ranks: usize, name: &str) -> [String; 2] {
 
 fn said(output: &Output) -> [String; 2] {
     [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it).into_owned())
-}
-
-fn last(out: &Path) -> Vec<u8> {
-    fs::read(out.join("last.safetensors")).unwrap()
 }
 
 #[test]
@@ -126,10 +128,7 @@ fn long() -> Workdir {
 /// with as many ranks to the same bits, and with others to nearly the same losses.
 #[test]
 fn killed_rank_leaves_a_checkpoint() {
-    let Some(_turn) = turn() else { return };
-    if !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
-        return;
-    }
+    let Some(_turn) = turn_with_processes() else { return };
     let run = long();
     let begun = Instant::now();
     train(&run, 2, "untouched");
@@ -177,10 +176,7 @@ fn killed_rank_leaves_a_checkpoint() {
 
 #[test]
 fn hanging_rank_is_named() {
-    let Some(_turn) = turn() else { return };
-    if !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
-        return;
-    }
+    let Some(_turn) = turn_with_processes() else { return };
     for stopped in [0, 2] {
         let run = long();
         let mut command = command(&run, 3, "run");
@@ -203,10 +199,7 @@ fn hanging_rank_is_named() {
 /// The signals of Ctrl-C and of schedulers, to mpirun or to one rank, stop all at the same step.
 #[test]
 fn signal_stops_all_ranks() {
-    let Some(_turn) = turn() else { return };
-    if !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
-        return;
-    }
+    let Some(_turn) = turn_with_processes() else { return };
     // mpirun takes up to a second to forward a signal.
     let steps = "positions = 12000000\nbatch = 512\nlearning_rate = 0.003\ncheckpoints = 60";
     for who in ["mpirun", "rank 1"] {
@@ -220,7 +213,7 @@ fn signal_stops_all_ranks() {
         let output = ends(child, Duration::from_secs(60));
         let [_, stderr] = said(&output);
         assert!(!output.status.success(), "{who}: {stderr}");
-        let last = Checkpoint::read_file(&run.path("run").join("last.safetensors")).unwrap();
+        let last = checkpoint(&run.path("run"), "last.safetensors");
         assert!(last.state.step > 0, "{who}: {stderr}");
         assert_eq!(stderr.matches("stopped at step").count(), 1, "{who}: {stderr}");
         train(&run, 1, "run");

@@ -4,12 +4,12 @@
 use crate::support::kit::*;
 
 /// A folder with the repository's configs and data, for runs of its own.
-fn beside() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
+fn beside() -> Workdir {
+    let folder = Workdir::empty();
     for name in ["configs", "data"] {
-        fs::create_dir(folder.path().join(name)).unwrap();
+        fs::create_dir(folder.path(name)).unwrap();
         for path in files_of(name) {
-            fs::copy(&path, folder.path().join(&path)).unwrap();
+            fs::copy(&path, folder.path(&path)).unwrap();
         }
     }
     folder
@@ -26,16 +26,16 @@ fn last_table(text: &str) -> (usize, usize) {
 #[test]
 fn quickstart_prints_the_readme_table() {
     let folder = beside();
-    let [printed, progress] = said(nnuance().arg("quickstart").current_dir(folder.path()));
+    let [printed, progress] = said(nnuance().arg("quickstart").current_dir(folder.root_path()));
     let lines = || printed.lines().chain(progress.lines());
     assert!(lines().count() <= 100 && lines().all(|it| it.chars().count() <= 80), "{progress}");
     assert!(!printed.contains("NaN") && !printed.contains("FAILED"), "{printed}");
     for run in ["hce-pst", "quickstart-hce", "mirrored-net", "threats-net", "net-on-terms"] {
-        let report = folder.path().join(format!("runs/quickstart/{run}/report.html"));
+        let report = folder.path(format!("runs/quickstart/{run}/report.html"));
         assert!(report.exists(), "{run}");
     }
     // A page has the ranking of all, and Elo from the match.
-    let page = folder.path().join("runs/quickstart/report.html");
+    let page = folder.path("runs/quickstart/report.html");
     let html = fs::read_to_string(&page).unwrap();
     stands_alone(&html);
     let (head, _) = html.split_once("<nav").unwrap();
@@ -79,9 +79,9 @@ fn every_config_trains() {
             // The terms that it names may not be trained yet.
             args.extend(["--set", "net.base=material"]);
         }
-        said(nnuance().args(&args).current_dir(folder.path()));
+        said(nnuance().args(&args).current_dir(folder.root_path()));
         let name = Path::new(config).file_stem().unwrap();
-        let run = folder.path().join("runs").join(name);
+        let run = folder.path("runs").join(name);
         // Of a net the training loss of a row is that of a batch or two; terms take all at once.
         let is_net = fs::read_to_string(run.join("config.toml")).unwrap().contains("hidden =");
         let losses = column(&run, if is_net { "validation_loss" } else { "train_loss" });
@@ -100,22 +100,22 @@ fn begun(folder: &Path) -> String {
 
 #[test]
 fn quickstart_lays_out_its_files() {
-    let folder = tempfile::tempdir().unwrap();
-    begun(folder.path());
-    let laid = folder.path().join("nnuance-quickstart");
-    let files = ["data/selfplay-sf15.vf", "configs/hce-pst.toml", "configs/net-2-mirrored.toml"];
+    let folder = Workdir::empty();
+    begun(folder.root_path());
+    let laid = folder.path("nnuance-quickstart");
+    let files = [GAMES, "configs/hce-pst.toml", "configs/net-2-mirrored.toml"];
     for name in files {
         assert_eq!(fs::read(laid.join(name)).unwrap(), fs::read(name).unwrap(), "{name}");
     }
     // Again: files stay, and changed ones are not overwritten.
-    begun(folder.path());
+    begun(folder.root_path());
     let config = laid.join(files[1]);
     fs::write(&config, "mine").unwrap();
-    assert!(begun(folder.path()).contains("changed"));
+    assert!(begun(folder.root_path()).contains("changed"));
     assert_eq!(fs::read_to_string(&config).unwrap(), "mine");
     // Inside the folder itself no file is written.
     fs::remove_file(&config).unwrap();
-    begun(folder.path());
+    begun(folder.root_path());
     begun(&laid);
     assert!(!laid.join("nnuance-quickstart").exists());
 }

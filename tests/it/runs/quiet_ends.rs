@@ -31,7 +31,7 @@ fn slowly(chess: &Chess, value: &mut dyn FnMut(&Position) -> i32) -> Option<i32>
 }
 
 fn positions() -> Vec<Position> {
-    let samples = collect_samples(&ReadPlan::new(vec![GAMES.into()]), None, &|_| ()).unwrap();
+    let samples = collect_samples(&ReadPlan::new(vec![NOTATED.into()]), None, &|_| ()).unwrap();
     let real = samples.iter().step_by(29).map(|sample| sample.position);
     real.chain(playouts::positions(2000, 9).into_iter().step_by(5)).collect()
 }
@@ -65,7 +65,7 @@ fn scores_are_those_of_leaves() {
     let evaluator = HceEvaluator::new(&weights);
     let mut value = |position: &Position| evaluator.evaluate(position).round() as i32;
     ends_are_right(&mut SearchTerms::new(evaluator.clone()), &mut value);
-    let net = export::load_net("nets/quickstart-32.bin".as_ref()).unwrap().net;
+    let net = export::load_net(QUICKSTART.as_ref()).unwrap().net;
     let start = Position::from_chess(&Chess::new());
     ends_are_right(&mut Accumulator::new(&net, &start), &mut |position| net.evaluate(position));
 }
@@ -80,13 +80,10 @@ fn capture_explosion_is_bounded() {
     assert!(end.is_none_or(|end| end.score.abs() < INFINITE));
 }
 
-const POSITIONS: &str = "data/selfplay-sf15.vf";
-const GAMES: &str = "data/selfplay_sf151_200games.pgn";
-
 fn config(model: &str, wdl: f64, rest: &str) -> String {
     format!(
         "version = 3\nseed = 3\n\
-         [data]\nfiles = [\"{POSITIONS}\"]\nlimit = 6000\nheld_out = 0.2\n\
+         [data]\nfiles = [\"{GAMES}\"]\nlimit = 6000\nheld_out = 0.2\n\
          {model}\n\
          [target]\nscale = 160\nwdl = {wdl:?}\nlearn = \"quiescence\"\n\
          {rest}\n"
@@ -102,17 +99,17 @@ const STEPS: &str = "[schedule]\nepochs = 11\nbatch = 700\nlearning_rate = 0.01\
 
 #[test]
 fn round_equals_a_run_on_leaves() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let text = config(TERMS, 1.0, DIRECT).replace("epochs = 6", "epochs = 1");
     let text = text.replace("held_out = 0.2", "held_out = 0");
-    let out = folder.path().join("quiet");
-    said(&mut train(&written(&folder, &text), &out));
+    let out = folder.path("quiet");
+    said(&mut train(&folder.write("run.toml", &text), &out));
     let (_, recipe) = recipe::open_checkpoint(&out.join("last.safetensors")).unwrap();
-    let round = Checkpoint::read_file(&out.join("round.safetensors")).unwrap();
+    let round = checkpoint(&out, "round.safetensors");
     assert_eq!(round.state.step, 0);
     let ends = QuietEnds(QuietSearcher::from_weights(&recipe, &round.weights).unwrap());
 
-    let plan = plan_first_positions(POSITIONS, 6000);
+    let plan = plan_first_positions(GAMES, 6000);
     let samples = collect_samples(&plan, None, &|_| ()).unwrap();
     let end = |(sample, rows): (&Sample, Vec<(Position, f64)>)| {
         let (position, _) = rows[0];
@@ -128,15 +125,14 @@ fn round_equals_a_run_on_leaves() {
         let Sample { position, result, score, .. } = of_white;
         format!("{} | {} | {result:.1}\n", position.to_fen(), score.unwrap())
     };
-    let file = folder.path().join("quiet.txt");
+    let file = folder.path("quiet.txt");
     fs::write(&file, quiet.iter().map(line).collect::<String>()).unwrap();
 
     let given = text.replace("learn = \"quiescence\"", "");
-    let given = given.replace(POSITIONS, file.to_str().unwrap());
-    let other = folder.path().join("given");
-    said(&mut train(&written(&folder, &given), &other));
-    let weights =
-        |out: &Path| Checkpoint::read_file(&out.join("last.safetensors")).unwrap().weights;
+    let given = given.replace(GAMES, file.to_str().unwrap());
+    let other = folder.path("given");
+    said(&mut train(&folder.write("run.toml", &given), &other));
+    let weights = |out: &Path| checkpoint(out, "last.safetensors").weights;
     assert!(weights(&out) == weights(&other));
 }
 

@@ -109,14 +109,12 @@ fn first_differing_rank_is_found() {
     }
 }
 
-const POSITIONS: &str = "data/selfplay_sf151_scored.txt";
-
 #[test]
 fn shares_make_up_the_batch() {
-    let net = crate::support::random_nets::net(3, 16);
+    let net = drawn::net(3, 16);
     for (chunk, window) in [(0, 1000), (64, 1000), (0, 300)] {
         let plan = |of_rank| {
-            let read = plan_first_positions(POSITIONS, 1000);
+            let read = plan_first_positions(SCORED, 1000);
             let order = PassOrder { batch: 700, window, chunk, of_rank, ..PassOrder::default() };
             let layout = InputLayout::CachedPlans {
                 max_bytes: MAX_PLAN_BYTES,
@@ -191,7 +189,7 @@ fn losses(out: &Path) -> Vec<[f64; 2]> {
 /// Relative difference of the losses of two runs, in all rows and at the end.
 pub fn apart(one: &Path, other: &Path) -> f64 {
     let exact = [one, other].map(|out| {
-        let state = Checkpoint::read_file(&out.join("last.safetensors")).unwrap().state;
+        let state = checkpoint(out, "last.safetensors").state;
         [state.train_loss.unwrap_or(0.0), state.best.map_or(0.0, |best| best.loss)]
     });
     let (one, other) = (losses(one), losses(other));
@@ -206,13 +204,13 @@ pub fn apart(one: &Path, other: &Path) -> f64 {
     largest(rows.chain(last))
 }
 
-fn last(out: &Path) -> Vec<u8> {
+pub fn last(out: &Path) -> Vec<u8> {
     fs::read(out.join("last.safetensors")).unwrap()
 }
 
 pub fn config(data: &str, model: &str, rest: &str) -> String {
     format!(
-        "version = 3\nseed = 5\n[data]\nfiles = [\"{POSITIONS}\"]\nlimit = 6000\n{data}\n\
+        "version = 3\nseed = 5\n[data]\nfiles = [\"{SCORED}\"]\nlimit = 6000\n{data}\n\
          {model}\n[schedule]\nvalidations = 10\n{rest}\n"
     )
 }
@@ -243,19 +241,19 @@ fn kinds() -> Vec<(&'static str, String)> {
 #[test]
 fn ranks_equal_one_process() {
     for (name, text) in kinds() {
-        let folder = tempfile::tempdir().unwrap();
-        let out = |name: &str| -> PathBuf { folder.path().join(name) };
-        train(&text, &out("1"), 1, None);
-        let checkpoint = Checkpoint::read_file(&out("1").join("last.safetensors")).unwrap();
+        let folder = Workdir::empty();
+        train(&text, &folder.path("1"), 1, None);
+        let checkpoint = program::checkpoint(&folder.path("1"), "last.safetensors");
         assert!(checkpoint.state.step >= 2);
         for size in [2, 3, 4] {
             // Pieces of terms are 4096 positions: two of 6000.
             if size > 2 && name == "all terms" {
                 continue;
             }
-            let [here, again] = [format!("{size}"), format!("{size}-again")].map(|it| out(&it));
+            let [here, again] =
+                [format!("{size}"), format!("{size}-again")].map(|it| folder.path(it));
             train(&text, &here, size, None);
-            let apart = apart(&out("1"), &here);
+            let apart = apart(&folder.path("1"), &here);
             println!("{name}, {size} ranks: losses are {apart:.1e} apart");
             assert!(apart < 1e-6, "{name}, {size} ranks: losses are {apart} apart");
             train(&text, &again, size, None);
@@ -267,14 +265,13 @@ fn ranks_equal_one_process() {
 #[test]
 fn resumed_with_other_ranks() {
     for (name, text) in kinds().into_iter().filter(|(name, _)| !name.contains("terms")) {
-        let folder = tempfile::tempdir().unwrap();
-        let out = |name: &str| -> PathBuf { folder.path().join(name) };
-        train(&text, &out("1"), 1, None);
-        train(&text, &out("many"), 4, Some((2, 20)));
+        let folder = Workdir::empty();
+        train(&text, &folder.path("1"), 1, None);
+        train(&text, &folder.path("many"), 4, Some((2, 20)));
         for (size, stopper) in [(3, Some((0, 45))), (1, Some((0, 60))), (2, None)] {
-            train(&text, &out("many"), size, stopper);
+            train(&text, &folder.path("many"), size, stopper);
         }
-        let apart = apart(&out("1"), &out("many"));
+        let apart = apart(&folder.path("1"), &folder.path("many"));
         assert!(apart < 1e-6, "{name}: losses are {apart} apart");
     }
 }

@@ -3,11 +3,9 @@
 use crate::runs::kills::{Case, left_behind, require_same};
 use crate::support::kit::*;
 
-const DATA: &str = "data/selfplay_sf151_scored.txt";
-
 /// `[data]`, `[target]` and `[schedule]` of a config with stages; `own` are the other lines.
 fn config(own: &str) -> String {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(DATA);
+    let file = absolute(SCORED);
     format!(
         "version = 3\nseed = 5\n\
          [data]\nfiles = [{file:?}]\nheld_out = 0.2\nlimit = 6000\n\
@@ -40,7 +38,7 @@ const SECOND: [&str; 10] = [
 
 /// `nnuance train` in a folder, with these keys.
 fn train(folder: &Workdir, out: &str, sets: &[&str]) -> Command {
-    let mut command = in_folder(&folder.path(""), &format!("train run.toml --out {out}"));
+    let mut command = folder.command(&format!("train run.toml --out {out}"));
     command.args(sets.iter().flat_map(|set| ["--set", set]));
     command
 }
@@ -71,7 +69,7 @@ fn optimizer_goes_on() {
     let work = Workdir::new(&config(STAGES).replace("KEYS", ""));
     said(&mut train(&work, "run", &["stage.2.schedule.positions=1"]));
     let steps = |run: &str| {
-        let last = Checkpoint::read_file(&work.path(&format!("{run}/last.safetensors"))).unwrap();
+        let last = checkpoint(&work.path(run), "last.safetensors");
         let state = Weights::from_bytes(&last.optimizer).expect("a state");
         let steps = state.facts.values().map(|steps| steps.parse::<u64>().expect("a number"));
         (last.state.step, steps.collect::<BTreeSet<u64>>())
@@ -116,11 +114,10 @@ fn kills_at_boundaries_change_nothing() {
         if !work.path("run/last.safetensors").exists() {
             let said = complaint(&mut train(&work, "run", &[]));
             assert!(said.contains("--resume"), "{file}: {said}");
-            let mut longer =
-                in_folder(&work.path(""), "train --resume run --set schedule.epochs=9");
+            let mut longer = work.command("train --resume run --set schedule.epochs=9");
             assert!(complaint(&mut longer).contains("has not begun"), "{file}");
         }
-        said(&mut in_folder(&work.path(""), "train --resume run"));
+        said(&mut work.command("train --resume run"));
         require_same(&whole, &left_behind(&work.path("run"), vec![]), file);
     }
     // Overwritten, nothing of the old run is left.
@@ -134,11 +131,11 @@ fn kills_at_boundaries_change_nothing() {
 
 #[test]
 fn held_out_games_stay_held_out() {
-    const VF: &str = "data/selfplay-sf15.vf";
-    let own = format!("[[stage]]\n[[stage]]\ndata = {{ files = [{VF:?}], filter.min_ply = 30 }}\n");
+    let own =
+        format!("[[stage]]\n[[stage]]\ndata = {{ files = [{GAMES:?}], filter.min_ply = 30 }}\n");
     let text = config(&own).replace("KEYS", "").replace("6000", "30000");
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(DATA);
-    let text = text.replace(&format!("{file:?}"), &format!("{VF:?}"));
+    let file = absolute(SCORED);
+    let text = text.replace(&format!("{file:?}"), &format!("{GAMES:?}"));
     let stages = Config::parse_text(&text, "stages", &[]).expect("a config").list_stages();
     assert_eq!(stages.len(), 2);
     let groups = |stage: &Config, subset| -> BTreeSet<u64> {
@@ -156,7 +153,7 @@ fn held_out_games_stay_held_out() {
     // What a comparison finds: test games of both, and no doubt.
     let work = Workdir::new(&config(STAGES).replace("KEYS", ""));
     said(&mut train(&work, "run", &[]));
-    let compared = json(&mut in_folder(&work.path(""), "compare material run --json"));
+    let compared = json(&mut work.command("compare material run --json"));
     assert!(!compared.to_string().contains("other games"), "{compared}");
 }
 
@@ -210,14 +207,14 @@ fn other_states_are_refused() {
 fn sweep_has_stages() {
     let work = Workdir::new(&config(STAGES).replace("KEYS", ""));
     let over = "sweep run.toml --out out --over stage.1.target.wdl=0.1,0.9 --json";
-    let first = json(&mut in_folder(&work.path(""), over));
+    let first = json(&mut work.command(over));
     let log = work.bytes("out/1.target.wdl-0.1-seed-5/stage-1/log.csv");
-    assert_eq!(json(&mut in_folder(&work.path(""), over)), first);
+    assert_eq!(json(&mut work.command(over)), first);
     assert!(work.bytes("out/1.target.wdl-0.1-seed-5/stage-1/log.csv") == log);
     for key in ["stage.2.data.limit=1,2", "stage.9.target.wdl=0,1"] {
-        complaint(&mut in_folder(&work.path(""), &format!("sweep run.toml --out no --over {key}")));
+        complaint(&mut work.command(&format!("sweep run.toml --out no --over {key}")));
     }
     // Another config in an earlier stage is another run.
     let other = format!("{over} --set stage.1.schedule.positions=1");
-    assert!(complaint(&mut in_folder(&work.path(""), &other)).contains("another config"));
+    assert!(complaint(&mut work.command(&other)).contains("another config"));
 }

@@ -70,7 +70,7 @@ impl World {
     }
 
     fn truth(&self) -> PositionFacts {
-        crate::support::kit::facts_of_games(&self.results, &self.groups, "test games")
+        facts_of_games(&self.results, &self.groups, "test games")
     }
 
     fn evaluation(&self, name: &str, noise: f64, seed: u64) -> Predictions {
@@ -154,9 +154,9 @@ const SMALL: [&str; 4] = [
 
 #[test]
 fn killed_and_resumed() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = written(&folder, CONFIG);
-    let [untouched, killed] = ["untouched", "killed"].map(|name| folder.path().join(name));
+    let folder = Workdir::empty();
+    let config = folder.write("run.toml", CONFIG);
+    let [untouched, killed] = ["untouched", "killed"].map(|name| folder.path(name));
     let found = json(&mut sweep(&config, &untouched, &SMALL));
     let members = found["members"].as_array().expect("a list");
     let losses: Vec<f64> = members.iter().map(|it| number(&it["validation"]["mean"])).collect();
@@ -167,7 +167,7 @@ fn killed_and_resumed() {
 
     // A run is that of `train`.
     let bits = |run: &Path| fs::read(run.join("last.safetensors")).expect("a checkpoint");
-    let alone = folder.path().join("alone");
+    let alone = folder.path("alone");
     let sets = ["--set", "net.hidden=8", "--set", "schedule.learning_rate.from=0.01"];
     said(train(&config, &alone).args(sets));
     let run = "hidden-8-learning_rate.from-0.01-seed-5";
@@ -190,10 +190,10 @@ fn killed_and_resumed() {
 
 #[test]
 fn diverged_members_come_last() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = written(&folder, CONFIG);
+    let folder = Workdir::empty();
+    let config = folder.write("run.toml", CONFIG);
     let axes = ["target.wdl=0,1", "data.share=0.5,1", "schedule.learning_rate.from=1e38,0.005"];
-    let mut command = sweep(&config, &folder.path().join("sweep"), &["--json"]);
+    let mut command = sweep(&config, &folder.path("sweep"), &["--json"]);
     command.args(["--set", "net.activation=relu"]);
     let found = json(command.args(axes.iter().flat_map(|axis| ["--over", axis])));
     assert_eq!(found["loss"], "results");

@@ -2,27 +2,7 @@
 
 use crate::support::kit::*;
 
-const CONFIG: &str = r#"
-version = 3
-seed = 5
-[data]
-files = ["data/selfplay_sf151_scored.txt"]
-window = 8192
-[net]
-inputs = "perspective"
-mirror = false
-start_size = 1.0
-hidden = 8
-[target]
-wdl = { shape = "linear", from = 0.0, to = 0.5 }
-[schedule]
-positions = 400000
-batch = 1024
-learning_rate = { shape = "cosine", from = 0.01, to = 0.0001 }
-validations = 12
-checkpoints = 20
-keep_every = "15k positions"
-"#;
+const CONFIG: &str = include_str!("../fixtures/configs/stream.toml");
 
 #[test]
 fn resuming_needs_the_best_weights() {
@@ -133,7 +113,7 @@ factoriser.clip = 0.5
 /// The weights of `best` and `last` at the end of a run with this optimiser.
 fn ends(text: &str, lines: &str) -> [Weights; 2] {
     let run = Run::new(&format!("{text}[optimizer]\n{lines}\n"), "2");
-    let read = |name| Checkpoint::read_file(&run.out.join(name)).expect("a checkpoint").weights;
+    let read = |name| checkpoint(&run.out, name).weights;
     ["best.safetensors", "last.safetensors"].map(read)
 }
 
@@ -211,25 +191,24 @@ fn with(from: &str, to: &str) -> String {
 
 #[test]
 fn mistakes_are_refused() {
-    let data = "data/selfplay_sf151_scored.txt";
     let work = Workdir::empty();
     let file = |name: &str, bytes: &[u8]| work.write(name, bytes);
-    let games = fs::read("data/selfplay-sf15.vf").unwrap();
-    let text = fs::read_to_string(data).unwrap();
+    let games = fs::read(GAMES).unwrap();
+    let text = fs::read_to_string(SCORED).unwrap();
     let mut lines: Vec<&str> = text.lines().take(100).collect();
     let few = file("few.txt", lines[..3].join("\n").as_bytes());
-    let few = with(data, &few).replace("window =", "held_out = 0.001\nwindow =");
+    let few = with(SCORED, &few).replace("window =", "held_out = 0.001\nwindow =");
     lines[41] = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 | 12 | 3.0";
     for (text, word) in [
         (with("hidden", "hiden"), "`hidden`"),
         (with("hidden = 8", "hidden = 0"), "net.hidden"),
         (with("shape = \"cosine\"", "shape = \"cosin\""), "cosine"),
         (with("positions = 400000", "positions = 400000\nepochs = 2"), "superbatches"),
-        (with(data, "data/no-such-file.vf"), "no-such-file.vf"),
-        (with(data, &file("cut.vf", &games[..10_001])), "cut.vf"),
-        (with(data, &file("empty.vf", &[])), "empty.vf"),
-        (with(data, &file("wrong.txt", lines.join("\n").as_bytes())), "line 42"),
-        (with(data, "data/selfplay_sf151_quiet.epd"), "target.wdl"),
+        (with(SCORED, "data/no-such-file.vf"), "no-such-file.vf"),
+        (with(SCORED, &file("cut.vf", &games[..10_001])), "cut.vf"),
+        (with(SCORED, &file("empty.vf", &[])), "empty.vf"),
+        (with(SCORED, &file("wrong.txt", lines.join("\n").as_bytes())), "line 42"),
+        (with(SCORED, QUIET), "target.wdl"),
         (few, "data.held_out"),
         (with("[net]", "filter = { min_pieces = 33 }\n[net]"), "no positions are left"),
         (with("[net]", "filter = { min_ply = 16 }\n[net]"), "min_ply"),

@@ -5,14 +5,12 @@ use nnuance::hce::{self, Trace};
 use nnuance::loader::{self, Store};
 
 use crate::support::kit::*;
-
-const POSITIONS: &str = "data/selfplay_sf151_scored.txt";
 const SCALE: f64 = 160.0;
 
 fn config(limit: u64, model: &str, optimizer: &str, schedule: &str) -> String {
     format!(
         "version = 3\nseed = 3\n\
-         [data]\nfiles = [\"{POSITIONS}\"]\nlimit = {limit}\n\
+         [data]\nfiles = [\"{SCORED}\"]\nlimit = {limit}\n\
          [terms]\n{model}\n\
          [target]\nwdl = 1.0\nscale = {SCALE}\n\
          [optimizer]\n{optimizer}\n\
@@ -29,7 +27,7 @@ const MINIBATCH: &str = "epochs = 4\nbatch = 512\nlearning_rate = 1.0";
 /// The positions that a run of [`config`] trains on, with `share` of them held out.
 fn trained_on(limit: u64, share: f64) -> Vec<Sample> {
     let split = Split { share, seed: 0 };
-    let plan = ReadPlan { split, ..plan_first_positions(POSITIONS, limit) };
+    let plan = ReadPlan { split, ..plan_first_positions(SCORED, limit) };
     let mut samples = collect_samples(&plan, None, &|_| ()).unwrap();
     samples.retain(|sample| !split.holds_out(sample.split_group()));
     samples
@@ -184,7 +182,7 @@ fn memory_holds_what_the_files_say() {
         chosen: TermSelection::all(list.len()),
         weights: start.values.clone(),
     };
-    let files = [POSITIONS, "data/selfplay_sf151_quiet.epd"].map(PathBuf::from).to_vec();
+    let files = [SCORED, QUIET].map(PathBuf::from).to_vec();
     let split = Split { share: 0.2, seed: 4 };
     let mut plan = ReadPlan { split, ..ReadPlan::new(files) };
     plan.reading.limit = Some(6000);

@@ -5,21 +5,19 @@ use nnuance::report::{Predictions, compare};
 use crate::cli::own_engine::{ENGINE, compiled, printed};
 use crate::support::kit::*;
 
-const LINES: &str = "data/selfplay_sf151_quiet.epd";
-
 struct Engine {
-    folder: TempDir,
+    folder: Workdir,
     list: PathBuf,
     trace: PathBuf,
 }
 
 impl Engine {
     fn new() -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let program = compiled(folder.path(), &fs::read_to_string(ENGINE).unwrap(), &[])?;
-        let [list, trace] = ["terms.txt", "positions.trace"].map(|name| folder.path().join(name));
-        fs::write(&list, printed(&program, "--terms", LINES.as_ref())).unwrap();
-        fs::write(&trace, printed(&program, "--trace", LINES.as_ref())).unwrap();
+        let folder = Workdir::empty();
+        let program = compiled(folder.root_path(), &fs::read_to_string(ENGINE).unwrap(), &[])?;
+        let [list, trace] = ["terms.txt", "positions.trace"].map(|name| folder.path(name));
+        fs::write(&list, printed(&program, "--terms", QUIET.as_ref())).unwrap();
+        fs::write(&trace, printed(&program, "--trace", QUIET.as_ref())).unwrap();
         Some(Self { folder, list, trace })
     }
 
@@ -34,7 +32,7 @@ impl Engine {
             0 => format!("{line}\n"),
             i => format!("{}\n", change(i, line)),
         });
-        let path = self.folder.path().join(name);
+        let path = self.folder.path(name);
         fs::write(&path, lines.collect::<String>()).unwrap();
         path
     }
@@ -64,9 +62,9 @@ fn engine_values(engine: &Engine, weights: &HceWeights, samples: &[Sample]) -> V
     let source = [before, &tuned, behind].concat();
     let source =
         source.replace("#define TEMPO 12\n", &format!("#define TEMPO ({:?})\n", weights.tempo));
-    let folder = engine.folder.path().join("tuned");
+    let folder = engine.folder.path("tuned");
     fs::create_dir(&folder).unwrap();
-    let values = printed(&compiled(&folder, &source, &[]).unwrap(), "--eval", LINES.as_ref());
+    let values = printed(&compiled(&folder, &source, &[]).unwrap(), "--eval", QUIET.as_ref());
     let values = String::from_utf8(values).unwrap();
     let values: Vec<f64> = values.lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!(values.len(), samples.len());
@@ -78,7 +76,7 @@ fn engine_values(engine: &Engine, weights: &HceWeights, samples: &[Sample]) -> V
 fn comparison_equals_the_tuned_engine() {
     let Some(engine) = Engine::new() else { return };
     let run = Run::new(&engine.config(&engine.trace, GAUSS_NEWTON, "epochs = 6"), "2");
-    let best = Checkpoint::read_file(&run.out.join("best.safetensors")).unwrap();
+    let best = checkpoint(&run.out, "best.safetensors");
     let list = Arc::new(engine.terms().list);
     let weights = HceWeights::from_weights(&best.weights, list.clone(), 400.0, true).unwrap();
     assert_ne!(weights.values, HceWeights::of_list(list, 400.0).values);
@@ -89,12 +87,12 @@ fn comparison_equals_the_tuned_engine() {
     let evaluation = Predictions::new("engine", values);
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
     let groups: Vec<u64> = samples.iter().map(Sample::split_group).collect();
-    let truth = crate::support::kit::facts_of_games(&results, &groups, "positions");
+    let truth = facts_of_games(&results, &groups, "positions");
     let expected = compare(&[evaluation], &truth).unwrap();
     let expected = serde_json::to_value(&expected).unwrap();
 
     let mut command = nnuance();
-    command.args(["compare", "material", "nets/quickstart-32.bin", "--all", "--json"]);
+    command.args(["compare", "material", QUICKSTART, "--all", "--json"]);
     let found = json(command.arg(&run.out).arg("--data").arg(&engine.trace));
     assert_eq!(found["measured_on"]["positions"], samples.len());
     let all = found["evaluations"].as_array().unwrap();

@@ -93,8 +93,7 @@ fn killed_while_made_longer() {
     });
     said(&mut work.resume("whole", &["schedule.epochs=4"]));
     // Only the first of the writes was done: that of the last checkpoint.
-    let last =
-        |run: &Path| Checkpoint::read_file(&run.join("last.safetensors")).expect("a checkpoint");
+    let last = |run: &Path| checkpoint(run, "last.safetensors");
     let written = Checkpoint { facts: last(&whole).facts, ..last(&torn) };
     written.write_file(&torn.join("last.safetensors")).expect("a checkpoint");
     said(&mut work.resume("torn", &[]));
@@ -178,7 +177,7 @@ fn start_of_another_shape_or_split() {
     assert!(narrow.contains("(768 -> 4)x2 -> 1"), "{narrow}");
     said(&mut work.train("other", &[&set, "data.held_out_seed=9"]));
     let [doubt, _] = said(nnuance().args(["compare", "material", "-v"]).arg(work.path("other")));
-    let doubt = doubt.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let doubt = one_line(&doubt);
     assert!(doubt.contains("held out other games"), "{doubt}");
     // The games of the start count as seen, even if the run itself has others.
     let sets = [&set[..], "data.files=[\"data/selfplay_sf151_quiet.epd\"]", "target.wdl=1.0"];

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nnuance::engine::game::Adjudication;
 use nnuance::engine::opening::{Openings, StartPosition};
 use nnuance::engine::{EngineSettings, Limit, ParallelPlayers, PositionsJob, SelfplayJob};
-use nnuance::format::text;
 use shakmaty::{EnPassantMode, Move};
 
 use crate::formats::registry as formats;
@@ -86,25 +85,25 @@ fn fake_engine() {
                 nodes = if words[1] == "nodes" { words[2].parse().unwrap() } else { nodes };
                 let hash = hash_of(&chess);
                 let hit = bad.iter().find(|(_, every)| hash.is_multiple_of(*every));
+                let best = || fake_search(&chess).1[0].to_uci(mode);
                 let first = || match &once {
                     Some(folder) => fs::File::create_new(folder.join(hash.to_string())).is_ok(),
                     None => true,
                 };
                 match hit.filter(|_| first()).map(|(name, _)| name.as_str()) {
                     _ if in_book => {
-                        let best = fake_search(&chess).1[0].to_uci(mode);
-                        writeln!(out, "info score cp 1 depth 1\nbestmove {best}").unwrap();
+                        writeln!(out, "info score cp 1 depth 1\nbestmove {}", best()).unwrap();
                     }
                     Some("Few") => {
-                        let best = fake_search(&chess).1[0].to_uci(mode);
-                        writeln!(out, "info depth 1 score cp 5 nodes 6\nbestmove {best}").unwrap();
+                        writeln!(out, "info depth 1 score cp 5 nodes 6").unwrap();
+                        writeln!(out, "bestmove {}", best()).unwrap();
                     }
                     Some(name @ ("Fixed" | "Sparse")) => {
-                        let (score, pv) = fake_search(&chess);
+                        let (score, _) = fake_search(&chess);
                         // A fixed number, or what the last finished iteration had.
                         let nodes = if name == "Fixed" { 300_000 } else { nodes / 50 };
                         writeln!(out, "info depth 2 score cp {score} nodes {nodes}").unwrap();
-                        writeln!(out, "bestmove {}", pv[0].to_uci(mode)).unwrap();
+                        writeln!(out, "bestmove {}", best()).unwrap();
                     }
                     Some("Silent") => {}
                     Some("Endless") => writeln!(out, "info depth 30 nodes 9000000").unwrap(),
@@ -121,21 +120,17 @@ fn fake_engine() {
                         writeln!(out, "bestmove banana").unwrap();
                     }
                     Some("Bound") => {
-                        let (score, pv) = fake_search(&chess);
-                        let best = pv[0].to_uci(mode);
+                        let (score, _) = fake_search(&chess);
                         writeln!(out, "info depth 1 score cp {score} lowerbound").unwrap();
-                        writeln!(out, "bestmove {best}").unwrap();
+                        writeln!(out, "bestmove {}", best()).unwrap();
                     }
                     Some(_) => writeln!(out, "info score cp 9\nbestmove a1a1").unwrap(),
                     None => {
                         let (score, pv) = fake_search(&chess);
                         let pv: Vec<_> = pv.iter().map(|m| m.to_uci(mode).to_string()).collect();
-                        writeln!(
-                            out,
-                            "info depth 4 score cp {score} nodes 1500 pv {}",
-                            pv.join(" ")
-                        )
-                        .unwrap();
+                        let line = pv.join(" ");
+                        writeln!(out, "info depth 4 score cp {score} nodes 1500 pv {line}")
+                            .unwrap();
                         writeln!(out, "info depth 5 score cp 31 lowerbound nodes 1900").unwrap();
                         writeln!(out, "info multipv 2 score cp 77").unwrap();
                         writeln!(out, "bestmove {}", pv[0]).unwrap();
@@ -149,8 +144,14 @@ fn fake_engine() {
 }
 
 /// Arguments with which this program is the fake engine.
-pub const FAKE: [&str; 4] =
+const FAKE: [&str; 4] =
     ["--ignored", "--exact", "support::fake_engine::fake_engine", "--nocapture"];
+
+/// Gives a command the fake engine, a program with arguments.
+pub fn with_fake(command: &mut Command) -> &mut Command {
+    command.arg("--engine").arg(env::current_exe().unwrap());
+    command.args(FAKE.map(|word| format!("--argument={word}")))
+}
 
 pub fn fake(options: &[(&str, String)]) -> EngineSettings {
     EngineSettings {
@@ -175,22 +176,21 @@ pub fn read(path: &Path) -> Vec<Sample> {
     formats::read(path).unwrap()
 }
 
-pub fn positions_in(folder: &Path, count: usize) -> (PathBuf, Vec<Sample>) {
-    let path = folder.join("in.txt");
-    let samples = games::samples(count, 5);
-    write_all(&path, &text::FORMAT, &samples).unwrap();
-    (path, samples)
+/// A folder with positions in `in.txt`.
+pub fn folder_of_positions(count: usize) -> (Workdir, PathBuf, Vec<Sample>) {
+    let (folder, samples) = (Workdir::empty(), games::samples(count, 5));
+    let path = folder.write_samples("in.txt", "text", &samples).into();
+    (folder, path, samples)
 }
 
-pub fn games_in(folder: &Path, bytes: usize) -> (PathBuf, Vec<Sample>) {
-    let all = fs::read("data/selfplay-sf15.vf").unwrap();
+pub fn games_in(folder: &Workdir, bytes: usize) -> (PathBuf, Vec<Sample>) {
+    let all = fs::read(GAMES).unwrap();
     let mut whole = 0;
     while whole < bytes {
         let moves = all[whole + 32..].chunks(4).position(|entry| entry == [0; 4]).unwrap();
         whole += 32 + 4 * moves + 4;
     }
-    let path = folder.join("in.vf");
-    fs::write(&path, &all[..whole]).unwrap();
+    let path = PathBuf::from(folder.write("in.vf", &all[..whole]));
     let samples = read(&path);
     (path, samples)
 }
@@ -267,4 +267,8 @@ pub fn labelled(sample: &Sample) -> Sample {
         0
     };
     Sample { score: Some(score), ..*sample }
+}
+
+pub fn all_labelled(samples: &[Sample]) -> Vec<Sample> {
+    samples.iter().map(labelled).collect()
 }

@@ -31,6 +31,10 @@ pub fn samples(count: usize, seed: u64) -> Vec<Sample> {
     positions(4 * count, seed).into_iter().step_by(4).map(&mut sample).collect()
 }
 
+pub fn batch(net: &Architecture, count: usize, seed: u64) -> Batch {
+    Encoder::for_net(net).encode_samples(&samples(count, seed))
+}
+
 /// The same position with the result and score of the other side.
 pub fn turned(sample: &Sample) -> Sample {
     let score = sample.score.map(|score| -score);
@@ -50,8 +54,22 @@ pub fn all_terms() -> Encoder {
 }
 
 pub fn recorded(count: u64) -> Vec<Sample> {
-    let plan = plan_first_positions("data/selfplay-sf15.vf", count);
+    let plan = plan_first_positions(GAMES, count);
     collect_samples(&plan, None, &|_| ()).unwrap()
+}
+
+/// Lines of FEN, score and result with other scores and results; None leaves a line out.
+pub fn changed_lines(change: impl Fn(usize, &str, i32, f32) -> Option<(i32, f32)>) -> String {
+    let text = fs::read_to_string(SCORED).expect("it is in the repository");
+    let lines = text.lines().enumerate().filter_map(|(number, line)| {
+        let [fen, score, result] = line.split(" | ").collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        let [score, result] = [score, result].map(|it| it.parse::<f32>().expect(line));
+        let (score, result) = change(number, fen, score as i32, result)?;
+        Some(format!("{fen} | {score} | {result:.1}\n"))
+    });
+    lines.collect()
 }
 
 /// Targets from 0 to 1 in turn.

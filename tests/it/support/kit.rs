@@ -1,4 +1,4 @@
-//! Imports of most tests, and helpers for numbers of threads and models.
+//! Imports of most tests, files of the repository, and helpers for numbers of threads and models.
 
 pub use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 pub use std::fs::{self, File};
@@ -11,7 +11,7 @@ pub use std::time::{Duration, Instant};
 
 pub use nnuance::architecture::{Activation, Architecture, Kings, Layer, NetForm, Perspectives};
 pub use nnuance::batch::Batch;
-pub use nnuance::config::Config;
+pub use nnuance::config::{Config, ConfigError};
 pub use nnuance::engine::journal::path_of;
 pub use nnuance::export::{import_weights, quantise};
 pub use nnuance::features::DirtyPieces;
@@ -45,7 +45,6 @@ pub use serde_json::{Value, json};
 pub use shakmaty::fen::Fen;
 pub use shakmaty::uci::UciMove;
 pub use shakmaty::{CastlingMode, Chess, Color, Position as _};
-pub use tempfile::TempDir;
 
 use nnuance::format::{FileSink, WriteError};
 use nnuance::hce::terms::built_in_list;
@@ -56,12 +55,19 @@ pub use crate::support::largest::{
     assert_close, assert_near, distance, error_and_size, largest, smallest,
 };
 pub use crate::support::listed_rows::near;
+pub use crate::support::net_shapes::*;
 pub use crate::support::program::*;
 pub use crate::support::term_positions::Dice;
 pub(crate) use crate::{
     support::games, support::listed_rows as listed, support::need, support::playouts,
     support::program, support::random_nets as drawn,
 };
+
+pub const GAMES: &str = "data/selfplay-sf15.vf";
+pub const NOTATED: &str = "data/selfplay_sf151_200games.pgn";
+pub const QUIET: &str = "data/selfplay_sf151_quiet.epd";
+pub const SCORED: &str = "data/selfplay_sf151_scored.txt";
+pub const QUICKSTART: &str = "nets/quickstart-32.bin";
 
 /// Activations that accumulators may have: one number a neuron.
 pub fn of_accumulators() -> impl Iterator<Item = Activation> {
@@ -130,9 +136,20 @@ pub fn bits(weights: &Weights) -> Vec<u32> {
     weights.0.values().flat_map(|array| &array.values).map(|it| it.to_bits()).collect()
 }
 
+pub fn model_on(device: &Device, net: &Architecture, weights: &Weights, compute: Compute) -> Model {
+    model_of(&ModelKind::Net(net.clone()), weights, device, compute)
+}
+
 /// A net on the CPU.
 pub fn model(net: &Architecture, weights: &Weights, compute: Compute) -> Model {
-    model_of(&ModelKind::Net(net.clone()), weights, &flex(), compute)
+    model_on(&flex(), net, weights, compute)
+}
+
+/// A config with these lines, and the least of the others.
+pub fn config_with(lines: &str) -> Result<Config, ConfigError> {
+    let schedule = "schedule = { epochs = 1, learning_rate = 0.01 }";
+    let text = format!("version = 3\ndata.files = [\"games.vf\"]\n{schedule}\n{lines}");
+    Config::parse_text(&text, "it", &[])
 }
 
 /// A plan of a stream whose training positions are counted, or not.

@@ -6,6 +6,7 @@ pub mod kit;
 pub mod largest;
 pub mod listed_rows;
 pub mod need;
+pub mod net_shapes;
 pub mod playouts;
 pub mod program;
 pub mod random_nets;

@@ -1,8 +1,10 @@
 //! The program in tests: commands and their output, runs, kills, numbers of threads.
 
+use std::io::Write as _;
 use std::process::Child;
 
 use assert_cmd::assert::OutputAssertExt;
+use tempfile::TempDir;
 
 use crate::support::kit::*;
 
@@ -10,17 +12,9 @@ pub fn nnuance() -> Command {
     Command::new(env!("CARGO_BIN_EXE_nnuance"))
 }
 
-pub fn written(folder: &TempDir, text: &str) -> String {
-    let path = folder.path().join("run.toml");
-    fs::write(&path, text).unwrap();
-    path.to_string_lossy().into_owned()
-}
-
-/// The program in a folder, with words between blanks.
-pub fn in_folder(folder: &Path, words: &str) -> Command {
-    let mut command = nnuance();
-    command.current_dir(folder).args(words.split(' '));
-    command
+/// The whole name of a file of the repository, for commands in other folders.
+pub fn absolute(path: &str) -> String {
+    format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Standard output and standard error of a command that succeeds.
@@ -30,8 +24,18 @@ pub fn said(command: &mut Command) -> [String; 2] {
     [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned())
 }
 
+/// All that a command says, whether it succeeds or not.
+pub fn all_said(command: &mut Command) -> String {
+    let output = command.output().expect("it runs");
+    String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+}
+
 pub fn json(command: &mut Command) -> serde_json::Value {
     serde_json::from_str(&said(command)[0]).expect("JSON")
+}
+
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Standard error of a command that ends with one of these codes.
@@ -50,6 +54,21 @@ pub fn failure(command: &mut Command) -> String {
     ended(command, &[1])
 }
 
+/// Runs a command that reads these bytes from standard input; it may stop reading early.
+pub fn feed_command(command: &mut Command, input: &[u8]) -> Output {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().expect("a process");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    thread::scope(|scope| {
+        scope.spawn(move || drop(stdin.write_all(input)));
+        child.wait_with_output().expect("its end")
+    })
+}
+
+pub fn checkpoint(run: &Path, name: &str) -> Checkpoint {
+    Checkpoint::read_file(&run.join(name)).expect("a checkpoint")
+}
+
 /// `nnuance export` of a net or run to a file.
 pub fn export(from: &Path, to: &Path) -> Command {
     let mut command = nnuance();
@@ -65,22 +84,22 @@ pub fn train(config: &str, out: &Path) -> Command {
 
 /// Standard error of a config that is refused before anything is written.
 pub fn refused(text: &str) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let (config, out) = (written(&folder, text), folder.path().join("out"));
+    let folder = Workdir::new(text);
+    let (config, out) = (folder.name("run.toml"), folder.path("out"));
     let said = complaint(&mut train(&config, &out));
     assert!(!out.exists(), "a folder is left behind: {said}");
     said
 }
 
 pub struct Run {
-    _folder: TempDir,
+    _folder: Workdir,
     pub out: PathBuf,
 }
 
 impl Run {
     pub fn new(text: &str, threads: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let (config, out) = (written(&folder, text), folder.path().join("out"));
+        let folder = Workdir::new(text);
+        let (config, out) = (folder.name("run.toml"), folder.path("out"));
         said(train(&config, &out).args(["--threads", threads]));
         Self { _folder: folder, out }
     }
@@ -94,7 +113,7 @@ impl Run {
     }
 
     pub fn last(&self) -> Checkpoint {
-        Checkpoint::read_file(&self.out.join("last.safetensors")).unwrap()
+        checkpoint(&self.out, "last.safetensors")
     }
 }
 
@@ -108,7 +127,7 @@ impl Workdir {
 
     pub fn new(config: &str) -> Self {
         let work = Self::empty();
-        written(&work.0, config);
+        work.write("run.toml", config);
         work
     }
 
@@ -120,25 +139,43 @@ impl Workdir {
         crate::formats::registry::read(self.path(name)).unwrap()
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub fn root_path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The program in the folder, with words between blanks.
+    pub fn command(&self, words: &str) -> Command {
+        let mut command = nnuance();
+        command.current_dir(self.root_path()).args(words.split(' '));
+        command
+    }
+
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.0.path().join(name)
     }
 
-    pub fn name(&self, name: &str) -> String {
+    pub fn name(&self, name: impl AsRef<Path>) -> String {
         self.path(name).to_string_lossy().into_owned()
     }
 
     /// Writes a file; its whole name.
-    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
-        fs::write(self.path(name), bytes).unwrap();
+    pub fn write(&self, name: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> String {
+        fs::write(self.path(&name), bytes).unwrap();
         self.name(name)
     }
 
-    pub fn bytes(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.path(name)).expect(name)
+    /// Writes a file of a format; its whole name.
+    pub fn write_samples(&self, name: &str, format: &str, samples: &[Sample]) -> String {
+        write_all(&self.path(name), Format::named(format).unwrap(), samples).unwrap();
+        self.name(name)
     }
 
-    pub fn text(&self, name: &str) -> String {
+    pub fn bytes(&self, name: impl AsRef<Path>) -> Vec<u8> {
+        let path = self.path(name);
+        fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    pub fn text(&self, name: impl AsRef<Path>) -> String {
         String::from_utf8(self.bytes(name)).unwrap()
     }
 
@@ -204,20 +241,19 @@ pub fn assert_same_bits(one: &Path, other: &Path, what: &str) {
 /// Kills runs at random moments, often several times each, and resumes them with other numbers of
 /// threads. Each must end with the bits of a run that was not killed.
 pub fn killed_and_resumed(text: &str, runs: usize) {
-    let folder = tempfile::tempdir().unwrap();
-    let config = written(&folder, text);
-    let untouched = folder.path().join("untouched");
+    let folder = Workdir::new(text);
+    let (config, untouched) = (folder.name("run.toml"), folder.path("untouched"));
     let start = Instant::now();
     said(train(&config, &untouched).args(["--threads", "2"]));
     let length = start.elapsed();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(text.len() as u64);
     for run in 0..runs {
-        let out = folder.path().join(format!("killed-{run}"));
+        let name = format!("killed-{run}");
+        let out = folder.path(&name);
         let begun = || out.join("last.safetensors").exists();
         let command = |threads: usize| {
-            let mut resume = nnuance();
-            resume.args(["train", "--resume"]).arg(&out);
-            let mut command = if begun() { resume } else { train(&config, &out) };
+            let mut command =
+                if begun() { folder.resume(&name, &[]) } else { train(&config, &out) };
             command.args(["--threads", ["1", "2", "3"][threads % 3]]);
             command
         };

@@ -38,9 +38,7 @@ pub fn net(seed: u64, most: usize) -> Architecture {
         hidden,
         activation: match pairwise {
             true => Activation::CReLU,
-            false => crate::support::kit::of_accumulators()
-                .choose(&mut random)
-                .expect("there are activations"),
+            false => of_accumulators().choose(&mut random).expect("there are activations"),
         },
         pairwise,
         head: (0..layers).map(|_| layer(&mut random)).collect(),
@@ -127,13 +125,19 @@ pub fn shake(weights: &mut Weights, size: f32, seed: u64) {
     }
 }
 
-/// A drawn net, and its weights as they are clipped for bytes.
-pub fn floats(seed: u64) -> (Architecture, Weights) {
-    let net = net(seed, 48);
-    let mut weights = weights(&net, seed);
+/// Numbers for a net as they are clipped for bytes.
+pub fn clipped_weights(net: &Architecture, seed: u64) -> Weights {
+    let mut weights = weights(net, seed);
     for array in weights.0.values_mut() {
         array.values.iter_mut().for_each(|value| *value = value.clamp(-1.9, 1.9));
     }
+    weights
+}
+
+/// A drawn net, and its weights as they are clipped for bytes.
+pub fn floats(seed: u64) -> (Architecture, Weights) {
+    let net = net(seed, 48);
+    let weights = clipped_weights(&net, seed);
     (net, weights)
 }
 
@@ -221,8 +225,7 @@ fn missing(drawn: &[Drawn]) -> Option<String> {
         Perspectives::ALL.map(|it| (it.name().into(), count(&|net| net.inputs.perspectives == it)));
     counts.extend(views);
     counts.extend(
-        crate::support::kit::of_accumulators()
-            .map(|it| (format!("{it:?}"), count(&|net| net.activation == it))),
+        of_accumulators().map(|it| (format!("{it:?}"), count(&|net| net.activation == it))),
     );
     counts.extend((0..=3).map(|it| (format!("{it} layers"), count(&|net| net.head.len() == it))));
     counts.extend(Activation::ALL.map(|it| {

@@ -12,7 +12,7 @@ use crate::support::kit::*;
 pub const PESTO: &str = include_str!("../fixtures/pesto.json");
 
 fn positions() -> Vec<Position> {
-    let text = fs::read_to_string("data/selfplay_sf151_quiet.epd").unwrap();
+    let text = fs::read_to_string(QUIET).unwrap();
     let quiet = text.lines().step_by(3);
     let quiet = quiet.map(|line| Position::from_fen(line.split_once(" c9 ").unwrap().0).unwrap());
     quiet.chain(games::positions(3000, 1)).collect()
@@ -70,7 +70,7 @@ fn terms_have_names_and_starts() {
     let ours = built_in_list();
     let names: HashSet<&str> = ours.terms.iter().map(|term| &term.name[..]).collect();
     assert_eq!([names.len(), ours.len()], [TERMS; 2]);
-    let start = |name: &str| ours.terms[crate::support::kit::term_named(name)].start;
+    let start = |name: &str| ours.terms[term_named(name)].start;
     assert_eq!(start("material.knight"), [320.0, 320.0]);
     assert_eq!(start("psqt.knight.e4"), [0.0, 0.0]);
     for pattern in ["pawns", "king.safety", "king.shelter.*", "mobility.*", "threats", "rooks.*"] {
@@ -140,7 +140,7 @@ fn large_counts_take_several_entries() {
     for position in [position, position.flip_colours()] {
         coding.encode_position(&position, &mut Trace::default(), &mut batch);
     }
-    let pawns = crate::support::kit::term_named("bishops.pawns");
+    let pawns = term_named("bishops.pawns");
     for (row, expected) in [[127, 69], [-128, -68]].into_iter().enumerate() {
         let entries = batch.normal.entries_of_row(row).filter(|(term, _)| *term == pawns);
         assert_eq!(entries.map(|(_, count)| count).collect::<Vec<_>>(), expected);
@@ -254,7 +254,7 @@ fn files_and_tensors_keep_the_weights() {
     }
     let mut weights = HceWeights::zeros_with_scale(400.0);
     weights.tempo = -0.004;
-    let a8 = crate::support::kit::term_named("psqt.rook.a8");
+    let a8 = term_named("psqt.rook.a8");
     weights.values[a8] = [1.2345, -7.0];
     let rounded = weights.clone().round_values(2);
     assert_eq!((rounded.tempo, rounded.values[a8]), (0.0, [1.23, -7.0]));
@@ -269,7 +269,7 @@ fn files_and_tensors_keep_the_weights() {
 fn wrong_files_are_named() {
     let mut weights = HceWeights::default();
     // Tables of zeros are left out.
-    weights.values[crate::support::kit::term_named("psqt.king.e1")] = [1.0, 1.0];
+    weights.values[term_named("psqt.king.e1")] = [1.0, 1.0];
     let good = weights.to_json();
     for (from, to, expected) in [
         ("\"format\"", "\"form\"", "missing field `format`"),

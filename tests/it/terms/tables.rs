@@ -179,8 +179,8 @@ fn compiled_code_gives_every_weight_back() {
             }
         }
         let body = show(names[0].clone(), true) + &lines.concat();
-        let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        let folder = Workdir::empty();
+        let write = |name: &str, text: &str| folder.write(name, text);
         let (compiler, flags) = match c {
             true => {
                 write("terms.h", &code);
@@ -197,11 +197,11 @@ fn compiled_code_gives_every_weight_back() {
             }
         };
         let flags: Vec<&str> = flags.split(' ').collect();
-        if let Some(printed) = compiled_and_run(folder.path(), compiler, &flags) {
+        if let Some(printed) = compiled_and_run(folder.root_path(), compiler, &flags) {
             assert_eq!(printed, expected(&list, &weights));
         }
         if !c && need::tool("rustfmt", "--version") {
-            let module = folder.path().join("terms.rs");
+            let module = folder.path("terms.rs");
             let format = Command::new("rustfmt").arg("--check").arg(module).output().unwrap();
             assert!(format.stdout.is_empty(), "{}", String::from_utf8_lossy(&format.stdout));
         }

@@ -152,7 +152,7 @@ impl<F: WeightNumber> PackedWeights<F> {
         // Integers cannot be NaN, so divergence is detected here, after all blocks are packed.
         let diverged = diverged.reduce(|| false, |a, b| a | b)
             || weights.bias.iter().any(|bias| !bias.is_finite());
-        self.pairs = locate_pairs(pairs, touched);
+        self.locate_pairs(pairs, touched);
         let pairs = &self.pairs[..];
         self.rows.get_mut().par_chunks_exact_mut(self.block).for_each(|rows| {
             kernel.level.run(PairRows { rows, each, pairs });
@@ -197,6 +197,28 @@ impl<F: WeightNumber> PackedWeights<F> {
                     }
                 };
                 offsets.for_each(|i| ratios[i] = outputs[i] / *factor);
+            }
+        }
+    }
+
+    /// Locates all pairs, or those of touched rows.
+    fn locate_pairs(&mut self, pairs: &InputPairs, touched: Option<&RowSet>) {
+        let inputs = pairs.input_count();
+        self.pairs.clear();
+        match touched {
+            None => {
+                let all = (inputs..).zip(pairs.parents());
+                self.pairs.extend(all.map(|(pair, parents)| PairOfRows {
+                    parents: parents.map(|row| row as usize),
+                    pair,
+                }));
+            }
+            Some(touched) => {
+                let index_of = |row: u32| touched.index_of(row as usize);
+                self.pairs.extend(touched.touched_pairs().iter().map(|&pair| PairOfRows {
+                    parents: pairs.parents()[pair as usize - inputs].map(index_of),
+                    pair: index_of(pair),
+                }));
             }
         }
     }
@@ -311,25 +333,6 @@ impl<F: WeightNumber> Task for PackedRows<'_, F> {
 pub(super) struct PairOfRows {
     pub parents: [usize; 2],
     pub pair: usize,
-}
-
-/// Locates all pairs, or those of touched rows.
-fn locate_pairs(pairs: &InputPairs, touched: Option<&RowSet>) -> Vec<PairOfRows> {
-    let inputs = pairs.input_count();
-    match touched {
-        None => (inputs..)
-            .zip(pairs.parents())
-            .map(|(pair, parents)| PairOfRows { parents: parents.map(|row| row as usize), pair })
-            .collect(),
-        Some(touched) => {
-            let index_of = |row: u32| touched.index_of(row as usize);
-            let locate = |&pair: &u32| PairOfRows {
-                parents: pairs.parents()[pair as usize - inputs].map(index_of),
-                pair: index_of(pair),
-            };
-            touched.touched_pairs().iter().map(locate).collect()
-        }
-    }
 }
 
 /// Task that writes the rows of pairs of a block, and the zero row.

@@ -76,6 +76,9 @@ impl<'a> CubePass<'a> {
             _ => (one_hot.lists().shape(), None),
         };
         let ListShape { rows, perspectives, width, positions, ref buckets } = listed;
+        // Plans of nets with many rows number only those that occur.
+        let rows_of_pairs = pairs.map_or(0, |pairs| pairs.parents().len());
+        assert_eq!(rows, net.row_count() + rows_of_pairs, "a batch for another net");
         if backward {
             job.aim.check_lengths(positions);
         }
@@ -105,13 +108,14 @@ impl<'a> CubePass<'a> {
         words.extend(&tiles.table);
         let strips_of_part = |part: &PositionRange| {
             let lists = part.lists(perspectives);
-            let king_buckets = match one_hot {
-                OneHot::Lists(active) => active.king_buckets.get(lists.clone()),
-                // Only nets with one king bucket have plans on GPUs.
-                _ => None,
+            let strips = match one_hot {
+                OneHot::Lists(active) => {
+                    let king_buckets = active.king_buckets.get(lists.clone()).unwrap_or_default();
+                    Strips::new(lists.len(), king_buckets, net.inputs.kings().bucket_count())
+                }
+                // Plans have no king buckets, so each strip has bits for all rows.
+                _ => Strips::new(lists.len(), &[], 1),
             };
-            let kings = net.inputs.kings().bucket_count();
-            let strips = Strips::new(lists.len(), king_buckets.unwrap_or_default(), kings);
             let order = words.len();
             if !strips.order.is_empty() {
                 words.extend(strips.order.iter().chain(&strips.starts));
