@@ -174,7 +174,7 @@ fn template_facts(
         floats,
         // Inputs: the perspectives, the number used by the output, whether they depend on kings.
         sides => if inputs.perspectives == Perspectives::Plain { 1 } else { 2 },
-        views => architecture.perspective_count(),
+        perspectives => architecture.perspective_count(),
         kings => inputs.kings().has_effect(),
         mirrored => inputs.kings().mirror,
         king_buckets => inputs.kings().bucket_count(),

@@ -110,16 +110,16 @@ impl FeatureSet for AttackCounts {
         let code = language.choose_between(
             r"
 /// Mobility, and attacks on squares beside the kings, by kinds of pieces.
-fn attack_counts(board: &Board, view: usize, rows: &mut Rows) {
-    let beside = [view, 1 - view].map(|side| {
+fn attack_counts(board: &Board, perspective: usize, rows: &mut Rows) {
+    let beside = [perspective, 1 - perspective].map(|side| {
         let king = board.kings[side];
         attacks(5, king, 0) | 1 << king
     });
     let mut by_pawns = [0; 2];
-    for (kind, square) in board.men(view).filter(|(kind, _)| kind % 6 == 0) {
+    for (kind, square) in board.pieces(perspective).filter(|(kind, _)| kind % 6 == 0) {
         by_pawns[kind / 6] |= board.attacks[square];
     }
-    for (kind, square) in board.men(view) {
+    for (kind, square) in board.pieces(perspective) {
         let attacked = board.attacks[square];
         let safe = if kind % 6 == 0 { attacked } else { attacked & !by_pawns[1 - kind / 6] };
         let [own, other] = beside.map(|squares| squares & attacked);
@@ -131,18 +131,18 @@ fn attack_counts(board: &Board, view: usize, rows: &mut Rows) {
 ",
             r"
 /* Mobility, and attacks on squares beside the kings, by kinds of pieces. */
-static inline void nnue_attack_counts(const NnueBoard *board, int view, NnueRows *rows) {
+static inline void nnue_attack_counts(const NnueBoard *board, int perspective, NnueRows *rows) {
     uint64_t beside[2], by_pawns[2] = {0, 0};
     for (int i = 0; i < 2; i++) {
-        int king = board->king[i ^ view];
+        int king = board->king[i ^ perspective];
         beside[i] = nnue_attacks(5, king, 0) | (uint64_t)1 << king;
     }
-    for (uint64_t men = board->occupied; men;) {
-        int square = nnue_pop(&men), kind = nnue_kind(board, view, square);
+    for (uint64_t squares = board->occupied; squares;) {
+        int square = nnue_pop(&squares), kind = nnue_kind(board, perspective, square);
         if (kind % 6 == 0) by_pawns[kind / 6] |= board->attacks[square];
     }
-    for (uint64_t men = board->occupied; men;) {
-        int square = nnue_pop(&men), kind = nnue_kind(board, view, square);
+    for (uint64_t squares = board->occupied; squares;) {
+        int square = nnue_pop(&squares), kind = nnue_kind(board, perspective, square);
         uint64_t attacked = board->attacks[square];
         uint64_t safe = kind % 6 == 0 ? attacked : attacked & ~by_pawns[kind < 6];
         for (; safe; nnue_pop(&safe)) nnue_add(rows, kind);

@@ -111,10 +111,10 @@ impl FeatureSet for PawnPairs {
         let code = language.choose_between(
             r"
 /// Pairs of pawns on the same or neighbouring files.
-fn pawn_pairs(board: &Board, view: usize, rows: &mut Rows) {
-    let flip = board.flip(view);
+fn pawn_pairs(board: &Board, perspective: usize, rows: &mut Rows) {
+    let flip = board.flip(perspective);
     let pawns = || {
-        let pawns = board.men(view).filter(|(kind, _)| kind % 6 == 0);
+        let pawns = board.pieces(perspective).filter(|(kind, _)| kind % 6 == 0);
         pawns.map(|(kind, square)| 48 * (kind / 6) + (square ^ flip) - 8)
     };
     for high in pawns() {
@@ -126,10 +126,10 @@ fn pawn_pairs(board: &Board, view: usize, rows: &mut Rows) {
 ",
             r"
 /* Pairs of pawns on the same or neighbouring files. */
-static inline void nnue_pawn_pairs(const NnueBoard *board, int view, NnueRows *rows) {
-    int flip = nnue_flip(board, view), count = 0, pawns[64];
-    for (uint64_t men = board->occupied; men;) {
-        int square = nnue_pop(&men), kind = nnue_kind(board, view, square);
+static inline void nnue_pawn_pairs(const NnueBoard *board, int perspective, NnueRows *rows) {
+    int flip = nnue_flip(board, perspective), count = 0, pawns[64];
+    for (uint64_t squares = board->occupied; squares;) {
+        int square = nnue_pop(&squares), kind = nnue_kind(board, perspective, square);
         if (kind % 6 == 0) pawns[count++] = 48 * (kind / 6) + (square ^ flip) - 8;
     }
     for (int i = 0; i < count; i++)

@@ -69,19 +69,19 @@ impl FeatureSet for Pieces {
     fn engine_code(&self, language: Language) -> Option<String> {
         let code = language.choose_between(
             r"
-fn pieces(board: &Board, view: usize, rows: &mut Rows) {
+fn pieces(board: &Board, perspective: usize, rows: &mut Rows) {
     let origin = ORIGIN;
-    for (kind, square) in board.men(view) {
+    for (kind, square) in board.pieces(perspective) {
         rows.push((origin + 64 * KIND) ^ square);
     }
 }
 ",
             r"
 /* Pieces on squares. */
-static inline void nnue_pieces(const NnueBoard *board, int view, NnueRows *rows) {
+static inline void nnue_pieces(const NnueBoard *board, int perspective, NnueRows *rows) {
     int origin = ORIGIN;
-    for (uint64_t men = board->occupied; men;) {
-        int square = nnue_pop(&men), kind = nnue_kind(board, view, square);
+    for (uint64_t squares = board->occupied; squares;) {
+        int square = nnue_pop(&squares), kind = nnue_kind(board, perspective, square);
         nnue_add(rows, (origin + 64 * KIND) ^ square);
     }
 }

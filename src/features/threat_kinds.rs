@@ -76,9 +76,9 @@ impl FeatureSet for ThreatKinds {
         let code = language.choose_between(
             r"
 /// Attacks of pieces on each other, by kinds.
-fn threat_kinds(board: &Board, view: usize, rows: &mut Rows) {
-    for (attacker, from) in board.men(view) {
-        for (victim, _) in board.men_on(view, board.attacks[from]) {
+fn threat_kinds(board: &Board, perspective: usize, rows: &mut Rows) {
+    for (attacker, from) in board.pieces(perspective) {
+        for (victim, _) in board.pieces_on(perspective, board.attacks[from]) {
             rows.push(12 * attacker + victim);
         }
     }
@@ -86,11 +86,11 @@ fn threat_kinds(board: &Board, view: usize, rows: &mut Rows) {
 ",
             r"
 /* Attacks between pieces, by their kinds. */
-static inline void nnue_threat_kinds(const NnueBoard *board, int view, NnueRows *rows) {
-    for (uint64_t men = board->occupied; men;) {
-        int from = nnue_pop(&men), attacker = nnue_kind(board, view, from);
+static inline void nnue_threat_kinds(const NnueBoard *board, int perspective, NnueRows *rows) {
+    for (uint64_t squares = board->occupied; squares;) {
+        int from = nnue_pop(&squares), attacker = nnue_kind(board, perspective, from);
         for (uint64_t victims = board->attacks[from] & board->occupied; victims;)
-            nnue_add(rows, 12 * attacker + nnue_kind(board, view, nnue_pop(&victims)));
+            nnue_add(rows, 12 * attacker + nnue_kind(board, perspective, nnue_pop(&victims)));
     }
 }
 ",

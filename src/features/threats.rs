@@ -284,7 +284,7 @@ impl FeatureSet for &'static Threats {
         let code = language.choose_between(
             r"
 /// Attacks of pieces on each other, by their squares.
-fn NAME(board: &Board, view: usize, rows: &mut Rows) {
+fn NAME(board: &Board, perspective: usize, rows: &mut Rows) {
     /// First rows by the kinds of attacker and victim, -1 if there are none; 12 lines later if the
     /// attacker is on the lower square.
     const FIRST: [[isize; 12]; 24] = [
@@ -293,9 +293,9 @@ FIRST_ROWS    ];
     /// empty board, up to an enemy pawn.
     const BEFORE: [[u16; 64]; 7] = [
 STEPS    ];
-    let flip = board.flip(view);
-    for (attacker, from) in board.men(view) {
-        for (victim, to) in board.men_on(view, board.attacks[from]) {
+    let flip = board.flip(perspective);
+    for (attacker, from) in board.pieces(perspective) {
+        for (victim, to) in board.pieces_on(perspective, board.attacks[from]) {
             let (from, to) = (from ^ flip, to ^ flip);
             let first = FIRST[12 * usize::from(from < to) + attacker][victim];
             if first < 0 {
@@ -310,7 +310,7 @@ STEPS    ];
 ",
             r"
 /* Attacks between pieces, by kinds and squares. */
-static inline void nnue_NAME(const NnueBoard *board, int view, NnueRows *rows) {
+static inline void nnue_NAME(const NnueBoard *board, int perspective, NnueRows *rows) {
     /* First rows by the kinds of attacker and victim, -1 where there are none; 12 lines later where
      * the attacker is on the lower square. */
     static const int first_rows[24][12] = {
@@ -319,11 +319,11 @@ FIRST_ROWS    };
      * empty board, up to an enemy pawn. */
     static const uint16_t before[7][64] = {
 STEPS    };
-    int flip = nnue_flip(board, view);
-    for (uint64_t men = board->occupied; men;) {
-        int at = nnue_pop(&men), attacker = nnue_kind(board, view, at), from = at ^ flip;
+    int flip = nnue_flip(board, perspective);
+    for (uint64_t squares = board->occupied; squares;) {
+        int at = nnue_pop(&squares), attacker = nnue_kind(board, perspective, at), from = at ^ flip;
         for (uint64_t victims = board->attacks[at] & board->occupied; victims;) {
-            int on = nnue_pop(&victims), victim = nnue_kind(board, view, on), to = on ^ flip;
+            int on = nnue_pop(&victims), victim = nnue_kind(board, perspective, on), to = on ^ flip;
             int first = first_rows[12 * (from < to) + attacker][victim];
             if (first < 0) continue;
             uint64_t lower = nnue_attacks(attacker, from, 0) & (((uint64_t)1 << to) - 1);
