@@ -58,7 +58,7 @@ pub struct EngineFault {
     pub fen: String,
     pub what: String,
     /// The last lines that an engine wrote for people before it exited; else empty.
-    pub message: String,
+    pub message: Box<str>,
     /// Whether the engine ignores the limit in nodes, so that no search can be used.
     pub ignores_nodes: bool,
 }
@@ -303,7 +303,7 @@ impl Uci {
                 Err(error) => break error.to_string(),
             }
         };
-        let message = self.messages.join_lines();
+        let message = self.messages.join_lines().into();
         EngineFault { message, ..self.describe_fault(command, &format!("exited ({how})")) }
     }
 
@@ -345,7 +345,7 @@ impl Uci {
         // A long game would hide the message.
         let command = command.split(" moves ").next().unwrap_or(command).to_string();
         let (engine, fen) = (self.settings.player_name(), self.fen.clone());
-        let (what, message) = (what.to_string(), String::new());
+        let (what, message) = (what.to_string(), Box::default());
         EngineFault { engine, command, fen, what, message, ignores_nodes: false }
     }
 }
