@@ -49,13 +49,13 @@ fn tools_keep_games_whole_or_refuse() {
         for (i, (tool, selects)) in tools.iter().enumerate() {
             let what = format!("{tool:?} to {}", format.name);
             let name = |i: usize| format!("{i}.{}", format.extensions[0]);
-            let (out, other) = (folder.name(&name(i)), folder.name(&name(99)));
+            let (out, other) = (folder.name(name(i)), folder.name(name(99)));
             let tool: Vec<&str> =
                 tool.iter().map(|it| if it.is_empty() { other.as_str() } else { it }).collect();
             let args = [&tool[..1], &[&a, &b, "-o", &out], &tool[1..]].concat();
             if holds && *selects {
                 assert!(fails(&args).contains("holds whole games"), "{what}");
-                assert!(!folder.path(&name(i)).exists());
+                assert!(!folder.path(name(i)).exists());
                 continue;
             }
             fine(&args);
@@ -70,7 +70,7 @@ fn tools_keep_games_whole_or_refuse() {
             }
             assert!(!made.is_empty(), "{what}");
         }
-        let out = folder.name(&format!("shuffled.{}", format.extensions[0]));
+        let out = folder.name(format!("shuffled.{}", format.extensions[0]));
         let mut shuffle = data(&["shuffle", &folder.name("0.bf"), "-o", &out, "--overwrite"]);
         if format.facts.moves != Presence::Never && format.name != "bulletformat" {
             complaint(&mut shuffle);

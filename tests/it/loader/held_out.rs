@@ -57,7 +57,7 @@ fn with_other_result(game: &[u8]) -> Vec<u8> {
 }
 
 fn train(folder: &Workdir, games: &Path, out: &str, more: &[&str]) -> PathBuf {
-    let config = folder.write("run.toml", &CONFIG.replace("GAMES", &games.to_string_lossy()));
+    let config = folder.write("run.toml", CONFIG.replace("GAMES", &games.to_string_lossy()));
     let out = folder.path(out);
     said(program::train(&config, &out).args(more));
     out

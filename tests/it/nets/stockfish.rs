@@ -256,7 +256,7 @@ fn training_starts_from_a_file_and_writes_one() {
     let made = |rate: f64, name: &str| {
         let config = work.write("run.toml", config(rate));
         said(&mut train(&config, &work.path(name)));
-        let file = work.path(&format!("{name}.nnue"));
+        let file = work.path(format!("{name}.nnue"));
         let [_, remarks] = said(export(&work.path(name), &file).arg("--force"));
         let hash = nnuance::digest::sha256_prefix(&fs::read(&file).unwrap());
         assert!(remarks.contains(&format!("nn-{}.nnue", &hash[..12])), "{remarks}");

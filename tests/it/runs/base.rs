@@ -129,8 +129,8 @@ fn of_zeros(folder: &Workdir, name: &str, inputs: &str, hidden: usize) -> String
     let views = if inputs == "perspective" { 2 } else { 1 };
     let numbers = 768 * hidden + hidden + views * hidden + 1;
     let about = format!("inputs = \"{inputs}\"\nhidden = {hidden}\nactivation = \"screlu\"\n");
-    folder.write(&format!("{name}.toml"), about);
-    folder.write(&format!("{name}.bin"), vec![0; (2 * numbers).next_multiple_of(64)])
+    folder.write(format!("{name}.toml"), about);
+    folder.write(format!("{name}.bin"), vec![0; (2 * numbers).next_multiple_of(64)])
 }
 
 /// The last weights of a run in the folder `out`.

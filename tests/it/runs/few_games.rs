@@ -29,7 +29,7 @@ fn few_games_are_called_too_few() {
         let doctor = json(nnuance().args(limited).arg(&data));
         assert_eq!(doctor[0]["diagnosis"]["fit_for"], "nets");
 
-        let config = folder.write("run.toml", &CONFIG.replace("GAMES", data.to_str().unwrap()));
+        let config = folder.write("run.toml", CONFIG.replace("GAMES", data.to_str().unwrap()));
         let run = folder.path("run");
         let [printed, remarks] = said(&mut train(&config, &run));
         assert_eq!(printed.lines().next().unwrap().contains(WARNING), is_few, "{printed}");
