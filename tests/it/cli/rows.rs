@@ -1,7 +1,19 @@
 //! `nnuance rows`.
 
-use crate::nets::sets::{LISTED, LISTS, row_of_stockfish};
 use crate::support::kit::*;
+
+/// Lists that Stockfish's trainer made: per line a FEN, then the rows of three sets, White's
+/// perspective and Black's.
+const LISTS: &str = "../shared/data/features/stockfish-2026-07.txt";
+const LISTED: [&str; 3] = ["pieces", "threats", "pawn-pairs"];
+
+/// The row of HalfKAv2_hm, with two planes of kings, of a row of `pieces` with these buckets: kings
+/// stand on files e to h, the last square first, and a role's planes lie side by side.
+fn row_of_stockfish(row: u32) -> u32 {
+    let (bucket, kind, square) = (row / 768, row / 64 % 12, row % 64);
+    let (rank, file) = (bucket / 4, 7 - bucket % 4);
+    768 * (31 - (4 * rank + file - 4)) + 64 * (2 * (kind % 6) + kind / 6) + (square ^ 7)
+}
 
 fn printed(text: &str) -> Vec<BTreeMap<String, Vec<u32>>> {
     let mut positions = Vec::new();

@@ -5,23 +5,11 @@ use shakmaty::{Board as Pieces, Piece, Role, Square};
 
 use crate::support::kit::*;
 
-/// Lists that Stockfish's trainer made: per line a FEN, then the rows of three sets, White's perspective and Black's.
-pub const LISTS: &str = "../shared/data/features/stockfish-2026-07.txt";
-pub const LISTED: [&str; 3] = ["pieces", "threats", "pawn-pairs"];
-
 /// All sets but `pieces`.
 static SETS: LazyLock<Vec<String>> = LazyLock::new(|| features::set_names().split_off(1));
 
 pub fn set(name: &str) -> Set {
     features::set_named(name, Kings::NONE).unwrap_or_else(|_| panic!("no set {name}"))
-}
-
-/// The row of HalfKAv2_hm, with two planes of kings, of a row of `pieces` with these buckets: kings
-/// stand on files e to h, the last square first, and a role's planes lie side by side.
-pub fn row_of_stockfish(row: u32) -> u32 {
-    let (bucket, kind, square) = (row / 768, row / 64 % 12, row % 64);
-    let (rank, file) = (bucket / 4, 7 - bucket % 4);
-    768 * (31 - (4 * rank + file - 4)) + 64 * (2 * (kind % 6) + kind / 6) + (square ^ 7)
 }
 
 pub fn rows(set: &Set, position: &Position, perspective: Color) -> Vec<u32> {
