@@ -19,10 +19,11 @@ pub struct Learner<'a> {
     model: Option<Model>,
     /// Running mean of its weights, which is the result, if the optimiser averages.
     average: Option<Model>,
-    rule: StepRule,
+    method: StepMethod,
 }
 
-enum StepRule {
+/// How a run takes its steps.
+enum StepMethod {
     Gradient(Box<ModelOptimizer>),
     Direct(Box<Direct>),
 }
@@ -44,18 +45,18 @@ impl<'a> Learner<'a> {
             }
         };
         let average = settings.average_decay.map(|_| selected);
-        let rule = if settings.name.is_direct() {
-            Direct::new(settings, &record).map(|direct| StepRule::Direct(direct.into()))
+        let method = if settings.name.is_direct() {
+            Direct::new(settings, &record).map(|direct| StepMethod::Direct(direct.into()))
         } else {
             let loaded = settings.build_optimizer(job.compute).load_state(&record, job.device);
-            loaded.map(|optimizer| StepRule::Gradient(optimizer.into()))
+            loaded.map(|optimizer| StepMethod::Gradient(optimizer.into()))
         };
-        let rule = rule.map_err(TrainError::Optimizer)?;
-        Ok(Self { job, model: Some(stepping), average, rule })
+        let method = method.map_err(TrainError::Optimizer)?;
+        Ok(Self { job, model: Some(stepping), average, method })
     }
 
     pub fn uses_gradients(&self) -> bool {
-        matches!(self.rule, StepRule::Gradient(_))
+        matches!(self.method, StepMethod::Gradient(_))
     }
 
     pub fn model(&self) -> &Model {
@@ -70,7 +71,7 @@ impl<'a> Learner<'a> {
 
     /// Takes the steps that the rows of a batch missed, or all rows; needed before their gradients.
     pub fn catch_up(&mut self, batch: Option<&BatchInputs>) {
-        let StepRule::Gradient(optimizer) = &mut self.rule else { return };
+        let StepMethod::Gradient(optimizer) = &mut self.method else { return };
         let model = self.model.take().expect(WHOLE);
         let touched = batch.map(|inputs| model.touched_rows(inputs));
         self.model = Some(optimizer.catch_up(model, touched.as_ref()));
@@ -84,7 +85,7 @@ impl<'a> Learner<'a> {
         gradients: TensorGradients,
         touched: &TouchedRows,
     ) {
-        let StepRule::Gradient(optimizer) = &mut self.rule else {
+        let StepMethod::Gradient(optimizer) = &mut self.method else {
             panic!("no gradient is followed")
         };
         // No other reference to the model exists, so its tensors change in place.
@@ -108,7 +109,7 @@ impl<'a> Learner<'a> {
     ) -> Result<DirectStep, TrainError> {
         let weights = self.model().to_weights();
         let Training { kind, compute, device, settings, .. } = self.job;
-        let StepRule::Direct(method) = &mut self.rule else { panic!("gradients are followed") };
+        let StepMethod::Direct(method) = &mut self.method else { panic!("gradients are followed") };
         let goal = (targets, shares, settings.loss);
         let stepped = method.step_once(kind, weights, inputs, goal, choices)?;
         let device = (*device).clone().autodiff();
@@ -120,9 +121,9 @@ impl<'a> Learner<'a> {
     pub fn record_optimizer(&mut self) -> Result<Vec<u8>, TrainError> {
         self.catch_up(None);
         let wrong = |error: WeightsError| TrainError::Optimizer(error.into());
-        let record = match &self.rule {
-            StepRule::Gradient(optimizer) => optimizer.to_bytes().map_err(wrong)?,
-            StepRule::Direct(direct) => direct.to_bytes(),
+        let record = match &self.method {
+            StepMethod::Gradient(optimizer) => optimizer.to_bytes().map_err(wrong)?,
+            StepMethod::Direct(direct) => direct.to_bytes(),
         };
         if self.average.is_none() {
             return Ok(record);
