@@ -266,7 +266,7 @@ fn set_facts(
         sets,
         active => inputs.max_active(),
         attacks => code.contains("attacks"),
-        victims => code.contains("men_on"),
+        victims => code.contains("pieces_on"),
         flips => code.contains("flip("),
     })
 }

@@ -90,8 +90,8 @@ static inline void nnue_pieces(const NnueBoard *board, int perspective, NnueRows
         let origin = match self.0.has_effect() {
             false => "56 * view",
             true => language.choose_between(
-                "origin(view, board.kings[view])",
-                "nnue_origin(view, board->king[view])",
+                "origin(perspective, board.kings[perspective])",
+                "nnue_origin(perspective, board->king[perspective])",
             ),
         };
         // Both kings share the plane of the own king.
