@@ -88,7 +88,7 @@ static inline void nnue_pieces(const NnueBoard *board, int perspective, NnueRows
 ",
         );
         let origin = match self.0.has_effect() {
-            false => "56 * view",
+            false => "56 * perspective",
             true => language.choose_between(
                 "origin(perspective, board.kings[perspective])",
                 "nnue_origin(perspective, board->king[perspective])",
