@@ -69,7 +69,9 @@ impl App {
     }
 
     /// Registers all additions, before any config, net or file is read.
+    ///
     /// # Errors
+    ///
     /// Fails if a name is taken.
     pub fn install(self) -> Result<(), NameTaken> {
         self.0.into_iter().try_for_each(|addition| addition())

@@ -146,6 +146,10 @@ impl Config {
 
     /// Returns the options for reading the files of a source. Files without a source have those of
     /// the default source.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the source names an unknown format, which no checked config does.
     pub fn read_options(&self, source: &Source) -> ReadOptions {
         let data = &self.file.data;
         let format = source.format.as_ref().or(data.format.as_ref());

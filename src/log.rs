@@ -93,6 +93,10 @@ pub struct Log {
 
 impl Log {
     /// Opens a log and drops all rows after the first `rows`; a resumed run writes them again.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read or written.
     pub fn open_truncated(path: &Path, rows: u64) -> Result<Self, OutputError> {
         let failed = |error| OutputError::new(path, error);
         let text = match input::read_bytes(path, input::TEXT) {
@@ -117,6 +121,10 @@ impl Log {
     }
 
     /// Appends a row; returns the number of rows.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be written.
     pub fn add(&mut self, line: &str) -> Result<u64, OutputError> {
         self.write_line(line)?;
         self.rows += 1;
@@ -138,7 +146,9 @@ pub struct LogError {
 }
 
 /// Reads the rows of a log. An unfinished last line is skipped.
+///
 /// # Errors
+///
 /// Fails if the file cannot be read, or a line is not a row of this version.
 pub fn read_rows(path: &Path) -> Result<Vec<LogRow>, LogError> {
     let failed = |error| LogError { path: path.to_path_buf(), error };

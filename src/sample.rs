@@ -60,8 +60,11 @@ pub struct IllegalPosition(String);
 impl Position {
     /// Parses a FEN, whose last four fields may be missing. Castling rights and en passant squares
     /// that contradict the board are dropped.
+    ///
     /// # Errors
-    /// Fails if the position is illegal.
+    ///
+    /// Fails if the text is not a FEN, if there are more than 32 pieces, and as
+    /// [`Position::check_rules`] does.
     pub fn from_fen(fen: &str) -> Result<Self, IllegalPosition> {
         if let Some(position) = Self::from_plain_fen(fen) {
             return Ok(position);
@@ -77,6 +80,10 @@ impl Position {
     }
 
     /// Checks a raw board against the rules, as [`Position::from_fen`] does.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there are more than 32 pieces, and as [`Position::check_rules`] does.
     pub fn from_setup(setup: Setup) -> Result<Self, IllegalPosition> {
         at_most_32(setup.board.occupied().count())?;
         Ok(Self::from_chess(&check_legal(setup)?))
@@ -105,12 +112,18 @@ impl Position {
         }
     }
 
-    /// A position from a board, and a byte as [`Position::turn_and_ep`] returns it.
+    /// Makes a position from a board, and a byte as [`Position::turn_and_ep`] returns it. Nothing
+    /// is checked.
     pub fn of_board_and_turn(occupied: u64, nibbles: [u8; 16], turn_ep: u8) -> Self {
         Self { occupied, nibbles, turn_ep, halfmove: 0, fullmove: 1 }
     }
 
     /// A position from its fields; nothing but the nibbles is checked.
+    ///
+    /// # Errors
+    ///
+    /// Fails if more than 32 squares are occupied, if a nibble is no piece, and if there are
+    /// nibbles for more pieces than squares.
     #[inline(always)]
     pub fn from_parts(
         occupied: u64,
@@ -134,6 +147,11 @@ impl Position {
     }
 
     /// Parses the first 28 bytes of a record of marlinformat, as [`Position::to_bytes`] writes them.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Position::from_parts`] does, and if the number of the en passant square is not 0
+    /// to 64.
     #[inline(always)]
     pub fn from_bytes(bytes: &[u8; 28]) -> Result<Self, IllegalPosition> {
         let occupied = u64::from_le_bytes(*bytes.first_chunk().expect("28 bytes"));
@@ -167,8 +185,10 @@ impl Position {
     }
 
     /// Converts to a position for move generation.
+    ///
     /// # Errors
-    /// Fails if the position is illegal.
+    ///
+    /// Fails as [`Position::check_rules`] does.
     pub fn to_chess(&self) -> Result<Chess, IllegalPosition> {
         check_legal(self.setup())
     }
@@ -186,6 +206,10 @@ impl Position {
     }
 
     /// The board of shakmaty.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a nibble is no piece, which [`Position::of_board_and_turn`] does not check.
     pub fn to_board(&self) -> Board {
         let planes = self.planes();
         let [pawn, knight, bishop, rook, queen, king] = planes.by_role().map(Bitboard);
@@ -251,6 +275,11 @@ impl Position {
     }
 
     /// Checks the rules that evaluations rely on, as [`Position::to_chess`] does.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a side does not have exactly one king, if a pawn stands on the first or last rank,
+    /// and if the side that just moved is in check.
     pub fn check_rules(&self) -> Result<(), IllegalPosition> {
         self.planes().check_rules(self.turn())
     }

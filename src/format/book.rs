@@ -19,6 +19,12 @@ pub enum BookError {
 }
 
 /// Reads the positions of a book in order, without blank lines and lines that begin with `#`.
+///
+/// # Errors
+///
+/// Fails with [`BookError::Io`] if the file cannot be read or needs more memory than a book may,
+/// with [`BookError::Bad`] at the first illegal position or bad game, and with [`BookError::Empty`]
+/// without positions.
 pub fn read_book(path: &Path) -> Result<Vec<Position>, BookError> {
     let failed = |error| BookError::Io { path: path.to_path_buf(), error };
     input::require_regular(path).map_err(failed)?;

@@ -142,13 +142,19 @@ pub fn format_names() -> Vec<&'static str> {
 
 impl Format {
     /// Finds a format by name.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no format has this name.
     pub fn named(name: &str) -> Result<&'static Format, NameMissing> {
         let format = all_formats().find(|format| format.name == name);
         format.ok_or_else(|| NameMissing::of::<Self>(name, &format_names()))
     }
 
     /// Adds a format to the built-in ones.
+    ///
     /// # Errors
+    ///
     /// Fails if a format has this name.
     pub fn register_format(self) -> Result<(), NameTaken> {
         match Self::named(self.name) {
@@ -158,8 +164,10 @@ impl Format {
     }
 
     /// Creates a writer.
+    ///
     /// # Errors
-    /// Fails if samples lack facts that the format needs.
+    ///
+    /// Fails with [`WriteError::NoWriter`] if samples lack facts that the format needs.
     pub fn new_writer(&self, path: &Path) -> Result<Box<dyn SampleWriter>, WriteError> {
         let no_writer = || WriteError::NoWriter { path: path.to_path_buf(), format: self.name };
         Ok(self.writer.ok_or_else(no_writer)?())
@@ -183,6 +191,11 @@ impl fmt::Debug for Format {
 /// A reader of the samples of one file.
 pub trait SampleReader: Send {
     /// Appends the samples of the next record, game or block, even before a fault; false at the end.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Fault::Skipped`] after a bad record, with [`Fault::CutOff`] if the file ends
+    /// within a record, and with [`Fault::Io`] if it cannot be read.
     fn read_samples(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault>;
 
     /// The number of games skipped so far since they have no result; they are not faulty.
@@ -243,6 +256,10 @@ impl fmt::Display for UnreadComments {
 /// A writer of samples to one file.
 pub trait SampleWriter: Send {
     /// Appends the bytes of a sample, now or later. A writer that failed cannot be used again.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the format cannot store the sample, such as one without a score that it needs.
     fn write_sample(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), RecordError>;
 
     /// Appends the remaining bytes after the last sample.
@@ -307,6 +324,10 @@ impl From<io::Error> for Fault {
 }
 
 /// Fills a small buffer as [`fill_buffer`] does, fast if the bytes are contiguous.
+///
+/// # Errors
+///
+/// Fails with the error of the input.
 pub fn fill_array<const N: usize>(
     input: &mut dyn BufRead,
     buffer: &mut [u8; N],
@@ -321,6 +342,10 @@ pub fn fill_array<const N: usize>(
 }
 
 /// Fills `buffer` as far as the input reaches, and returns the number of bytes.
+///
+/// # Errors
+///
+/// Fails with the error of the input.
 pub fn fill_buffer(input: &mut dyn BufRead, mut buffer: &mut [u8]) -> io::Result<usize> {
     let mut bytes = input.take(buffer.len() as u64);
     io::copy(&mut bytes, &mut buffer).map(|count| count as usize)

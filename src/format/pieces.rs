@@ -54,6 +54,11 @@ impl FileBlocks {
     }
 
     /// Opens a block as a source; locations of bad records are those in the whole file.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ReadError::Io`] if the file cannot be read, or if no record begins within 128
+    /// MiB.
     pub fn open_block(&self, number: u64, limit: u64) -> Result<SampleSource, ReadError> {
         let failed = |error| ReadError::Io { path: self.path.clone(), error };
         let (block_start, bytes) = self.read_block(number).map_err(failed)?;

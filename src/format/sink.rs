@@ -40,6 +40,11 @@ pub struct FileSink {
 
 impl FileSink {
     /// Creates a file, which appears only once it is complete.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`WriteError::NoWriter`] if the format cannot be written, and with
+    /// [`WriteError::Output`] if the file cannot be created.
     pub fn create_file(path: &Path, format: &'static Format) -> Result<Self, WriteError> {
         Ok(Self {
             path: path.to_path_buf(),
@@ -52,6 +57,11 @@ impl FileSink {
     }
 
     /// Adds a sample; after an error the file must be abandoned.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`WriteError::Sample`] if the format cannot store the sample, and with
+    /// [`WriteError::Output`] if the file cannot be written.
     pub fn write_sample(&mut self, sample: &Sample) -> Result<(), WriteError> {
         self.samples += 1;
         self.writer.write_sample(sample, &mut self.bytes).map_err(|reason| WriteError::Sample {
@@ -66,7 +76,12 @@ impl FileSink {
         Ok(())
     }
 
-    /// Renames the finished file and returns the number of positions. Fails if there are none.
+    /// Renames the finished file and returns the number of positions.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`WriteError::Empty`] without positions, and with [`WriteError::Output`] if the
+    /// file cannot be written.
     pub fn finish_file(mut self) -> Result<u64, WriteError> {
         if self.samples == 0 {
             return Err(WriteError::Empty(self.path));

@@ -103,6 +103,12 @@ pub struct SampleSource {
 
 impl SampleSource {
     /// Opens a file, `-` for standard input. At most `limit` bad records are skipped.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ReadError::Open`] or [`ReadError::Io`] if the file cannot be read, with
+    /// [`ReadError::Empty`] if it has no bytes, and with [`ReadError::Unrecognised`] if its first
+    /// bytes fit no format, several, or only other formats than the given one.
     pub fn open_file(
         path: &Path,
         format: Option<&'static Format>,
@@ -134,8 +140,10 @@ impl SampleSource {
     }
 
     /// Sets the points of view of scores and results.
+    ///
     /// # Errors
-    /// Fails for White's point of view in a format without colours.
+    ///
+    /// Fails with [`ReadError::View`] for White's point of view in a format without colours.
     pub fn seen_by(mut self, given: GivenViews) -> Result<Self, ReadError> {
         let is_white = |kind: &LabelKind| given.given_view(*kind) == Some(PointOfView::White);
         if self.format.facts.colours == Presence::Never
@@ -166,6 +174,12 @@ impl SampleSource {
     }
 
     /// Appends about [`BLOCK`] samples, the same at every reading. Returns false at the end.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ReadError::Io`] if the file cannot be read, with [`ReadError::Bad`] at the
+    /// first bad record beyond the limit, and with [`ReadError::NoPositions`] at the end of a file
+    /// without positions. All later calls return false.
     pub fn next_block(&mut self, out: &mut Vec<Sample>) -> Result<bool, ReadError> {
         let before = out.len();
         while !self.ended && out.len() < before + BLOCK {

@@ -85,7 +85,11 @@ impl Filter {
         is_line(&self.accept_pieces, 1.0)
     }
 
-    /// Fails if a key needs a fact that the format never has.
+    /// Checks that the format may have the facts that the keys need.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`LoadError::Unknown`] for the first key whose fact the format never has.
     pub fn check_format(&self, path: &Path, format: &Format) -> Result<(), LoadError> {
         let Facts { plies, moves, scores, forfeits, .. } = format.facts;
         let needs = [

@@ -63,8 +63,13 @@ const MAX_PARTS: u64 = 1 << 12;
 
 /// Reads all files, or a sample if they have more than `keep` training positions, and more than a
 /// sample. Returns training positions if there are at most `keep`. `count` receives numbers of
-/// positions read. Fails with the first file that cannot be read, validation files first, and
-/// without positions for training, validation or the test.
+/// positions read.
+///
+/// # Errors
+///
+/// Fails for the first file that cannot be read or does not fit the plan, validation files first.
+/// Fails with [`LoadError::Empty`] if no positions are left to train on, if a share above 0 holds
+/// none out, and if a plan with validation has none to validate with.
 pub fn scan(plan: &ReadPlan, keep: u64, count: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
     let separate = plan.validation_plan().map(|plan| read_all(&plan, 0, count)).transpose()?;
     if let Some(scan) = separate.as_ref().filter(|scan| scan.validation.total == 0) {
@@ -394,7 +399,12 @@ impl KeptRecords {
 }
 
 /// Collects the positions of all files that pass the filter, in order; `count` receives numbers of
-/// positions read. Fails with the first file that cannot be read, or if no positions are left.
+/// positions read.
+///
+/// # Errors
+///
+/// Fails for the first file that cannot be read or does not fit the plan, and with
+/// [`LoadError::Empty`] if no positions are left.
 pub fn collect_samples(
     plan: &ReadPlan,
     subset: Option<Subset>,

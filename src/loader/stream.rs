@@ -12,7 +12,8 @@ use super::{InputLayout, KeptRecords, LoadError, PassOrder, StreamPlan};
 use crate::batch::{Batch, RankShare};
 use crate::resume_point::{ReadFacts, ResumePoint};
 
-/// An endless stream of full batches, which cross the borders of windows and epochs.
+/// An endless stream of full batches, which cross the borders of windows and epochs. A
+/// [`LoadError`] is its last item.
 pub struct Stream {
     batches: Receiver<Result<Batch, LoadError>>,
 }

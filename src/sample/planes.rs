@@ -86,6 +86,11 @@ impl Planes {
         bits[3] ^= occupied;
         Self { occupied, bits }
     }
+    /// Checks the rules that evaluations rely on, with the side to move.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Position::check_rules`](super::Position::check_rules) does.
     pub fn check_rules(&self, turn: Color) -> Result<(), IllegalPosition> {
         for color in Color::ALL {
             let kings = Bitboard(self.kings() & self.of_color(color));
