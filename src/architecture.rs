@@ -363,6 +363,11 @@ impl Architecture {
         names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone())
     }
 
+    /// Checks that inputs, layers and output buckets fit each other and their limits.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the first key whose value is out of range or contradicts another key.
     pub fn check_layers(&self) -> Result<(), ImpossibleNet> {
         let Self { inputs, hidden, head, buckets, .. } = self;
         let kings = inputs.kings();

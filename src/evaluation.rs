@@ -24,6 +24,11 @@ pub enum Evaluation {
 const BLOCK: usize = 128;
 
 impl Evaluation {
+    /// Makes an evaluation of weights in centipawns.
+    ///
+    /// # Panics
+    ///
+    /// Panics for terms of another engine: see [`HceWeights::is_ours`].
     pub fn from_terms(weights: &HceWeights) -> Self {
         Self::Terms(Arc::new(HceEvaluator::new(weights)))
     }

@@ -90,7 +90,16 @@ pub struct Net {
 }
 
 impl Net {
-    /// A net of these arrays, in the order of [`stored_arrays`].
+    /// Makes a net of arrays, each row-major, in the order, types and units of [`stored_arrays`].
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Net::check_architecture`] does, with [`NetError::Parts`] if an array has another
+    /// length or type, and with [`NetError::NotFinite`] for a float that is NaN or infinite.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the number of arrays is not that of [`stored_arrays`].
     pub fn from_arrays(
         architecture: &Architecture,
         scales: Scales,
@@ -166,6 +175,10 @@ impl Net {
     }
 
     /// The piece-square values of a feature set, `[rows][buckets]`, times QA * QB.
+    ///
+    /// # Panics
+    ///
+    /// May panic if the net has no such set, or no [piece-square values](Architecture::psqt).
     pub fn psqt_values(&self, set: usize) -> &[i32] {
         self.numbers[self.numbers.len() - self.set_count() + set].i32s()
     }
@@ -209,6 +222,13 @@ impl Net {
     }
 
     /// Checks that an architecture and its scales are possible together.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`NetError::ImpossibleNet`] as [`Architecture::check_layers`] does, or if the
+    /// integers of layers contradict each other; with [`NetError::Scale`] if a scale is not 1 to
+    /// [`MAX_SCALE`]; and with the variant for a head format, rounding or shift that the net cannot
+    /// have.
     pub fn check_architecture(net: &Architecture, scales: Scales) -> Result<(), NetError> {
         net.check_layers()?;
         for (name, value) in [("QA", scales.qa), ("QB", scales.qb), ("SCALE", scales.scale)] {

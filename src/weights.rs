@@ -50,13 +50,22 @@ pub enum WeightsError {
 }
 
 impl Weights {
-    /// Adds an array. Panics if the number of values does not fit the shape.
+    /// Adds an array, row-major, or replaces the one of this name.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the number of values does not fit the shape.
     pub fn insert(&mut self, name: &str, shape: &[usize], values: Vec<f32>) {
         assert_eq!(shape.iter().product::<usize>(), values.len(), "{name} has shape {shape:?}");
         self.0.insert(name.to_string(), NamedArray { shape: shape.to_vec(), values });
     }
 
-    /// Returns the values of an array and checks its shape.
+    /// Returns the values of an array, row-major, and checks its shape.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`WeightsError::Missing`] without an array of this name, and with
+    /// [`WeightsError::Shape`] if it has another shape.
     pub fn get(&self, name: &str, shape: &[usize]) -> Result<&[f32], WeightsError> {
         let array = self.0.get(name).ok_or_else(|| WeightsError::Missing {
             name: name.to_string(),
@@ -88,7 +97,11 @@ impl Weights {
         })
     }
 
-    /// Fails if a value is not finite, since results computed with it would not be finite either.
+    /// Checks that all values are finite, as results computed with others would not be.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`WeightsError::NotFinite`] for the first value that is NaN or infinite.
     pub fn check_finite(&self) -> Result<(), WeightsError> {
         match self.non_finite() {
             None => Ok(()),
@@ -99,6 +112,10 @@ impl Weights {
     }
 
     /// Writes a safetensors file, with text facts in its header and optional other bytes.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`WeightsError::Format`] if an array does not have the values of its shape.
     pub fn to_bytes(
         &self,
         facts: &BTreeMap<String, String>,
@@ -122,6 +139,12 @@ impl Weights {
     }
 
     /// Parses a file that [`Weights::to_bytes`] or another tool wrote.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`WeightsError::Format`] if the bytes are not a safetensors file, with
+    /// [`WeightsError::Dtype`] for an array of another type than f32, and with
+    /// [`WeightsError::NotFinite`] for a value that is NaN or infinite.
     pub fn from_bytes(bytes: &[u8]) -> Result<WeightsFile, WeightsError> {
         let (_, header) = SafeTensors::read_metadata(bytes)?;
         let facts = header.metadata().as_ref().and_then(|facts| facts.get(FACTS));

@@ -35,7 +35,12 @@ pub enum BucketChoice {
 pub struct BucketTable(pub [u8; MAX_PIECES + 1]);
 
 impl BucketTable {
-    /// Checks the numbers. Fails unless there are 33, from 0 on without gaps.
+    /// Makes a table of buckets, `[33]`, for 0 to 32 pieces on the board.
+    ///
+    /// # Errors
+    ///
+    /// Fails unless there are 33 numbers, and if a bucket up to the largest belongs to no number of
+    /// pieces from 2 to 32.
     pub fn new(numbers: &[u8]) -> Result<Self, ImpossibleNet> {
         let wrong = |reason| ImpossibleNet { key: "output_buckets", reason };
         let table = Self(numbers.try_into().map_err(|_| {

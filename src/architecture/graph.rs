@@ -48,6 +48,10 @@ impl Node {
 
 impl Architecture {
     /// The operations after the accumulators.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the layers do not fit each other, which [`Architecture::check_layers`] refuses.
     pub fn graph(&self) -> Graph {
         self.connect_layers().expect("the layers fit each other")
     }

@@ -118,6 +118,12 @@ impl Manifest {
     }
 
     /// Parses the bytes of a file.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ManifestError::Text`] if the bytes are not UTF-8, with [`ManifestError::Json`]
+    /// if they are not JSON, or if a fact is missing or wrong, and with [`ManifestError::Format`]
+    /// for another version.
     pub fn from_json(bytes: &[u8]) -> Result<Self, ManifestError> {
         let text = input::decode_utf8(bytes.to_vec())?;
         let value: serde_json::Value = serde_json::from_str(&text)?;
@@ -212,6 +218,12 @@ pub struct Sidecar {
 }
 
 /// Reads the manifest or the description beside a net with these bytes.
+///
+/// # Errors
+///
+/// Fails with [`NetLoadError::Read`] if the file beside the net cannot be read, with
+/// [`NetLoadError::Manifest`] or [`NetLoadError::Description`] if it is wrong, and with
+/// [`NetLoadError::Other`] if the manifest has another hash than these bytes.
 pub fn sidecar_of(path: &Path, bytes: &[u8]) -> Result<Sidecar, NetLoadError> {
     let Some(manifest) = read_manifest(path)? else {
         let (hints, hidden) = read_description(path)?.unzip();
@@ -239,6 +251,11 @@ pub struct LoadedNet {
 }
 
 /// Loads a net with its manifest or description, else with the default [`Hints`].
+///
+/// # Errors
+///
+/// Fails with [`NetLoadError::Read`] if the net cannot be read, with [`NetLoadError::Net`] as
+/// [`Net::read`] does, and as [`sidecar_of`] and [`check_agreement`] do.
 pub fn load_net(path: &Path) -> Result<LoadedNet, NetLoadError> {
     let bytes = read_net_file(path)?;
     let Sidecar { manifest, hints, hidden } = sidecar_of(path, &bytes)?;
@@ -276,6 +293,10 @@ fn read_description(net: &Path) -> Result<Option<(Hints, Option<usize>)>, NetLoa
 }
 
 /// Checks that the description of a net matches the size of its file.
+///
+/// # Errors
+///
+/// Fails with [`NetLoadError::Description`] if the given hidden size is another one.
 pub fn check_agreement(
     net: &Path,
     hidden: Option<usize>,
@@ -293,6 +314,11 @@ pub fn check_agreement(
 }
 
 /// Parses the text of a description, and returns the hidden size, too, if it is given.
+///
+/// # Errors
+///
+/// Fails with [`ManifestError::Toml`] if the text is not TOML, if a key is unknown, or if a value
+/// is wrong.
 pub fn parse_description(text: &str) -> Result<(Hints, Option<usize>), ManifestError> {
     let one_line = |error: toml::de::Error| {
         let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
@@ -377,8 +403,11 @@ impl EmbeddedNet {
     }
 
     /// Reads the net.
+    ///
     /// # Errors
-    /// Fails if the file is not one of this net.
+    ///
+    /// Fails with [`ManifestError::Base64`] or [`ManifestError::Net`] if the file cannot be read,
+    /// and with [`ManifestError::OtherNet`] if it is one of another architecture.
     pub fn read_net(&self) -> Result<Net, ManifestError> {
         let hints = Hints { net: self.architecture.clone(), scales: self.scales };
         let file = STANDARD.decode(&self.file).map_err(ManifestError::Base64)?;

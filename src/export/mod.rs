@@ -79,6 +79,11 @@ pub struct ExportedNet {
 
 impl ExportedNet {
     /// Proves, measures and describes a quantised net.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ExportError::Overflow`] if an engine could overflow, and with
+    /// [`ExportError::Weights`] if the weights are not those of the architecture.
     pub fn from_net(
         net: Net,
         weights: &Weights,
@@ -92,7 +97,13 @@ impl ExportedNet {
         Ok(Self { net, architecture: architecture.clone(), manifest })
     }
 
-    /// Writes floats, net and manifest; `origin` comes from the source of the weights.
+    /// Writes floats, net and manifest, and returns their paths in this order; `origin` comes from
+    /// the source of the weights.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ExportError::Name`] as [`output_paths`] does, and with [`ExportError::Output`]
+    /// if a file cannot be written.
     pub fn write_files(
         &self,
         path: &Path,
@@ -131,6 +142,11 @@ pub struct FloatError {
 }
 
 /// Measures the absolute difference in centipawns; None without positions.
+///
+/// # Errors
+///
+/// Fails with [`WeightsError::Missing`] or [`WeightsError::Shape`] if the weights are not those of
+/// the architecture.
 pub fn measure_errors(
     weights: &Weights,
     architecture: &Architecture,
@@ -156,6 +172,11 @@ const OTHER_ENDINGS: [&str; 9] =
     ["json", "safetensors", "toml", "csv", "onnx", "pt", "pth", "ckpt", "npz"];
 
 /// The paths of floats, net and manifest.
+///
+/// # Errors
+///
+/// Fails with [`ExportError::Name`] if the path has no file name, or the ending of files with other
+/// contents.
 pub fn output_paths(net: &Path) -> Result<[PathBuf; 3], ExportError> {
     let ending = net.extension().unwrap_or_default().to_ascii_lowercase();
     let is_taken = OTHER_ENDINGS.iter().any(|it| ending == *it);

@@ -158,6 +158,11 @@ impl NeuronOrder {
     }
 
     /// Reorders all arrays of a net.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`WeightsError::Missing`] or [`WeightsError::Shape`] if the weights are not those
+    /// of the net.
     pub fn apply_order(
         &self,
         weights: &Weights,

@@ -128,6 +128,11 @@ pub enum Overflow {
 }
 
 /// Proves that no legal position overflows i32 output sums or, except in foreign nets, accumulators.
+///
+/// # Errors
+///
+/// Fails with [`Overflow::Accumulator`] if an accumulator may leave i16, and with
+/// [`Overflow::Output`] if a sum of the output may leave i32.
 pub fn prove(net: &Net) -> Result<Proof, Overflow> {
     let architecture = net.architecture();
     let Scales { scale, .. } = net.scales();

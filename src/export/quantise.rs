@@ -30,6 +30,11 @@ pub enum QuantiseError {
 }
 
 /// Converts weights to a net with or without factoriser: a missing one is zero, another is merged.
+///
+/// # Errors
+///
+/// Fails with [`WeightsError::Missing`] or [`WeightsError::Shape`] if the weights are not those of
+/// the source.
 pub fn factorised_as(
     weights: &Weights,
     source: &Architecture,
@@ -51,6 +56,11 @@ pub fn factorised_as(
 
 /// Converts a net and its weights to kings on one plane, if `merged`, or on two, without factoriser.
 /// Rows that the source lacks are zero: no legal position activates them.
+///
+/// # Errors
+///
+/// Fails with [`ImportError::ImpossibleNet`] if both kings cannot share a plane, and with
+/// [`ImportError::Weights`] if the weights are not those of the net.
 pub fn with_kings(
     weights: &Weights,
     net: &Architecture,
@@ -109,6 +119,13 @@ pub fn clear_unreachable(weights: &mut Weights, net: &Architecture) {
 }
 
 /// Quantises weights to a net by multiplying each array by its factor.
+///
+/// # Errors
+///
+/// Fails with [`QuantiseError::Weights`] if the weights are not those of the net, with
+/// [`QuantiseError::Net`] as [`Net::check_architecture`] does, with [`QuantiseError::NotFinite`]
+/// for a weight that is NaN or infinite, and with [`QuantiseError::Range`] for one that exceeds its
+/// integer type.
 pub fn quantise(
     weights: &Weights,
     net: &Architecture,
@@ -133,6 +150,11 @@ const RIDGE: f64 = 1e-3;
 /// by its correlation in the samples. The errors of the accumulators, `(w - q)^T H (w - q)` with the
 /// second moments `H = L L^T` of the rows' counts, are a sum of squares in the order of `L` (L. Babai,
 /// "On Lovasz' Lattice Reduction and the Nearest Lattice Point Problem", 1986). The biases come last.
+///
+/// # Errors
+///
+/// Fails with [`WeightsError::Missing`] or [`WeightsError::Shape`] if the weights are not those of
+/// the net.
 pub fn round_counts(
     weights: &Weights,
     net: &Architecture,

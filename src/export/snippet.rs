@@ -83,6 +83,13 @@ pub fn has_code(language: Language, architecture: &Architecture) -> bool {
 }
 
 /// Generates source code `code_file` for a net's file; `golden` is its self-test.
+///
+/// # Errors
+///
+/// Fails with [`SnippetError::OwnBuckets`] for output buckets of a program's own, with
+/// [`SnippetError::Layout`] for a file of Stockfish, with [`SnippetError::Set`] for a feature set
+/// without code, with [`SnippetError::Overflow`] as [`prove`](fn@prove) does, and with
+/// [`SnippetError::Centipawns`] if evaluations may leave 32 bits.
 pub fn write_snippet(
     language: Language,
     net: &Net,

@@ -22,6 +22,11 @@ pub fn is_stockfish(path: &Path) -> bool {
 }
 
 /// Converts weights to the form of Stockfish's files, with merged kings, and returns the generation.
+///
+/// # Errors
+///
+/// Fails if Stockfish has no such net, with the keys that differ from its nearest one, and as
+/// [`with_kings`] does.
 pub fn fit_stockfish(source: &mut ImportedWeights) -> Result<StockfishGeneration, Unfit> {
     let ImportedWeights { weights, architecture, scales, write, header, .. } = source;
     let generation = StockfishGeneration::of_net(architecture, *scales)?;

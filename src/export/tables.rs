@@ -123,7 +123,12 @@ pub fn list_arrays(list: &TermList) -> Vec<TermArray> {
     arrays
 }
 
-/// Writes self-contained source code, with 16-bit weights, and boards from a8 on as in a diagram.
+/// Writes self-contained source code, with 16-bit weights in centipawns, and boards from a8 on as
+/// in a diagram.
+///
+/// # Errors
+///
+/// Fails if a value, rounded, does not fit 16 bits.
 pub fn write_source(tuned: &TunedTerms, language: Language) -> Result<String, SourceError> {
     let c = language == Language::C;
     // These are macros of the standard headers.

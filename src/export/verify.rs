@@ -19,7 +19,13 @@ pub struct Check {
     pub found: String,
 }
 
-/// Recomputes the facts of a manifest, and the net from the floats beside it.
+/// Recomputes the facts of a manifest, and the net from the floats beside it, if there are any.
+///
+/// # Errors
+///
+/// Fails with [`NetLoadError::Missing`] without a manifest, with [`NetLoadError::Manifest`] if it
+/// is wrong, and with [`NetLoadError::Read`] if a file cannot be read. A fact that does not hold is
+/// no error, but a [`Check`] that did not pass.
 pub fn verify_net(path: &Path) -> Result<Vec<Check>, NetLoadError> {
     let bytes = read_net_file(path)?;
     let missing = || NetLoadError::Missing { path: manifest_path(path) };

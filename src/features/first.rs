@@ -48,7 +48,11 @@ impl Inputs {
         self.sets.len() == 1 && self.pieces().is_some_and(|(_, kings)| kings.bucket_count() == 1)
     }
 
-    /// The list of a position's first perspective; inputs must be [uniform](Inputs::is_uniform).
+    /// Lists the rows of a position's first perspective, `[MAX_ACTIVE]`, padded with [`PIECES`].
+    ///
+    /// # Panics
+    ///
+    /// Panics unless the inputs are [uniform](Inputs::is_uniform).
     #[inline]
     pub fn first_view(&self, position: &Position) -> FirstView {
         assert!(self.is_uniform(), "lists of pieces in one king bucket");

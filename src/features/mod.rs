@@ -40,7 +40,9 @@ impl RegistryKind for Set {
 }
 
 /// Registers a set, which configs and manifests can then name.
+///
 /// # Errors
+///
 /// Fails if the name is taken.
 pub fn register_set(set: Set) -> Result<(), NameTaken> {
     let name = set.name().to_string();
@@ -68,6 +70,10 @@ pub fn set_names() -> Vec<String> {
 }
 
 /// Finds a set by name; `kings` are the king buckets of `pieces`.
+///
+/// # Errors
+///
+/// Fails if no set has this name.
 pub fn set_named(name: &str, kings: Kings) -> Result<Set, NameMissing> {
     if name == pieces::NAME {
         return Ok(Set::new(Pieces(kings)));
@@ -104,6 +110,10 @@ pub struct Inputs {
 
 impl Inputs {
     /// The inputs of several sets.
+    ///
+    /// # Panics
+    ///
+    /// Panics without sets.
     pub fn new(perspectives: Perspectives, sets: Vec<Set>, factorised: bool) -> Self {
         let end = |rows: &mut usize, set: &Set| {
             *rows += set.row_count();
@@ -116,7 +126,12 @@ impl Inputs {
         Self { perspectives, sets, factorised, pieces, ends }
     }
 
-    /// Merges the planes of both kings, or returns the reason why that is impossible.
+    /// Merges the planes of both kings.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`KingsError::NoPlanes`] without a set of pieces, and with [`KingsError::Apart`]
+    /// as [`Kings::merge_planes`] does.
     pub fn merge_kings(mut self) -> Result<Self, KingsError> {
         let Some((index, kings)) = self.pieces else {
             return Err(KingsError::NoPlanes);
@@ -241,6 +256,10 @@ impl Inputs {
     }
 
     /// The active rows of each perspective.
+    ///
+    /// # Panics
+    ///
+    /// Panics as [`Inputs::rows_of`] does.
     pub fn active_rows(&self, position: &Position) -> Vec<Rows> {
         let board = Board::new(position);
         let list_rows = |color| {
@@ -252,6 +271,10 @@ impl Inputs {
     }
 
     /// Adds the active rows of a colour's perspective, set after set, and returns their number.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a set activates a row behind its last.
     pub fn rows_of(&self, board: &Board, color: Color, rows: &mut Rows) -> usize {
         let [mut first, mut count] = [0; 2];
         for (set, &end) in self.sets.iter().zip(&self.ends) {
@@ -269,8 +292,13 @@ impl Inputs {
         count as usize
     }
 
-    /// Checks that the lists of a position agree with the declarations of the sets, and, more slowly,
-    /// `bounds` of sums, with a weight of 1 for active rows and 0 for others. The error names the set.
+    /// Checks that the lists of a position agree with the declarations of the sets, and, more
+    /// slowly, `bounds` of sums, with a weight of 1 for active rows and 0 for others.
+    ///
+    /// # Errors
+    ///
+    /// Fails for the first set and perspective whose rows contradict its row count, `max_active`,
+    /// `has_repeats`, the symmetry of colours, or its bound of sums.
     pub fn check_position(&self, position: &Position, bounds: bool) -> Result<(), WrongRows> {
         let board = Board::new(position);
         let flipped = Board::new(&position.flip_colours());
@@ -315,7 +343,12 @@ impl Inputs {
         self.perspectives.point_of_view().sign_for(position.turn())
     }
 
-    /// Writes the rows of all perspectives, padded to [`MAX_ACTIVE`] with the row count; pieces alone.
+    /// Writes the rows of all perspectives, `[perspectives, MAX_ACTIVE]`, padded with the row
+    /// count.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there are other sets than pieces, and if `out` has another length.
     pub fn write_rows(&self, position: &Position, out: &mut [u16]) {
         assert!(self.is_pieces(), "lists of pieces");
         let (_, kings) = self.pieces.as_ref().expect("there are pieces");
@@ -331,6 +364,10 @@ impl Inputs {
     }
 
     /// Describes a row, such as "own queen on d4".
+    ///
+    /// # Panics
+    ///
+    /// Panics if `row` is not below [`row_count`](Self::row_count).
     pub fn describe_row(&self, row: usize) -> String {
         let (set, row) = self.set_of(row);
         self.sets[set].describe_row(row as u32)

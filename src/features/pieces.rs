@@ -154,6 +154,13 @@ impl Kings {
     pub(super) const MERGED: Self = Self { merged: true, ..Self::NONE };
 
     /// The buckets by square: 64 numbers, 32 (files a to d) with mirroring, or none for one bucket.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`KingsError::Count`] or [`KingsError::NotMirrored`] for another number of
+    /// squares, with [`KingsError::Uneven`] if a square and its mirror image differ, with
+    /// [`KingsError::Number`] for a bucket of [`MAX_BUCKETS`](Self::MAX_BUCKETS) or more, and with
+    /// [`KingsError::Gap`] if a lower bucket has no square.
     pub fn new(mirror: bool, buckets: &[u8]) -> Result<Self, KingsError> {
         let mut table = [0; 64];
         match buckets.len() {
@@ -187,7 +194,11 @@ impl Kings {
         Ok(Self { mirror, merged: false, count: last + 1, table })
     }
 
-    /// Merges the planes of both kings. The error names squares on which both can stand at once.
+    /// Merges the planes of both kings.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`KingsError::Apart`] if both kings can stand on squares of one bucket at once.
     pub fn merge_planes(self) -> Result<Self, KingsError> {
         for bucket in 0..self.bucket_count() {
             let squares = self.own_kings(bucket);

@@ -54,8 +54,9 @@ pub trait FeatureSet: Send + Sync + 'static {
         Integer::I16
     }
 
-    /// Bounds the sum of the active rows of any legal position, from the weights of one neuron, one
-    /// per row; by default, by the [`max_active`](Self::max_active) smallest and largest weights.
+    /// Bounds the sum of the active rows of any legal position, `[smallest, largest]`, from the
+    /// integers of one neuron, `[rows]`; by default, by the [`max_active`](Self::max_active)
+    /// smallest and largest weights.
     fn bound_sums(&self, weights: &[i32]) -> [i64; 2] {
         bounds::lower_and_upper(weights, |weight| {
             let values = (0..weights.len()).map(weight).collect();

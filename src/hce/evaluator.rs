@@ -19,6 +19,11 @@ pub struct HceEvaluator {
 }
 
 impl HceEvaluator {
+    /// Makes an evaluator of weights in centipawns.
+    ///
+    /// # Panics
+    ///
+    /// Panics for terms of another engine: see [`HceWeights::is_ours`].
     pub fn new(weights: &HceWeights) -> Self {
         assert!(weights.is_ours(), "positions are evaluated with our own terms");
         let parts = used_parts(|term| weights.values[term] != [0.0; 2]);

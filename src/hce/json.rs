@@ -71,6 +71,13 @@ impl HceWeights {
     /// Values and `scale`, a unit of logit, are centipawns. Objects follow the words of the terms'
     /// names. Terms whose first word is missing weigh nothing; within a first word no term may be
     /// missing. Unknown keys are errors.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`HceFileError::Json`] if the text is not JSON, with [`HceFileError::Manifest`]
+    /// for the manifest of a net, with [`HceFileError::Own`] for terms of another engine, with
+    /// [`HceFileError::Unknown`] for an unknown key, and with [`HceFileError::Wrong`] for a missing
+    /// or wrong value.
     pub fn from_json(text: &str) -> Result<Self, HceFileError> {
         let value: Value = serde_json::from_str(text)?;
         // A manifest lies beside its net and is easily mistaken for weights.

@@ -15,8 +15,16 @@ pub trait Evaluate {
     /// Plays a legal move, or passes the turn, to `after`.
     fn play_move(&mut self, moved: Option<&DirtyPieces>, after: &Position);
     /// Undoes the last move or pass.
+    ///
+    /// # Panics
+    ///
+    /// May panic if no move was played since the last [`refresh`](Self::refresh).
     fn undo_move(&mut self);
     /// Evaluates the position for the side to move, in centipawns.
+    ///
+    /// # Panics
+    ///
+    /// May panic before the first [`refresh`](Self::refresh).
     fn value(&mut self) -> i32;
 }
 

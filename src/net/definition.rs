@@ -528,7 +528,11 @@ pub(super) fn rounding_half(shift: u32, scales: Scales) -> i64 {
     if scales.head_round { (1 << shift) >> 1 } else { 0 }
 }
 
-/// Plans the integers of a head in fixed point. Fails if the integers contradict each other.
+/// Plans the integers of a head in fixed point.
+///
+/// # Errors
+///
+/// Fails if the integers of layers contradict each other.
 pub fn fixed_point(net: &Architecture, scales: Scales) -> Result<FixedPoint, ImpossibleNet> {
     let (shift, _) = shift_and_unit(net, scales);
     net.fixed_point(largest_input(net, scales.qa) as f64 / f64::from(shift).exp2())
@@ -686,7 +690,12 @@ pub struct StoredArray {
     pub factors: Vec<f64>,
 }
 
-/// The arrays of a net's file in order, with the factoriser merged. Panics if integers contradict.
+/// The arrays of a net's file in order, with the factoriser merged.
+///
+/// # Panics
+///
+/// Panics if the integers of layers contradict each other, which [`Net::check_architecture`]
+/// refuses.
 pub fn stored_arrays(net: &Architecture, scales: Scales) -> Vec<StoredArray> {
     let fixed = fixed_point(net, scales).expect("the net is checked");
     let fixed_output = fixed.values.last().copied().flatten().filter(|_| net.is_deep());

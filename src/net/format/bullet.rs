@@ -129,6 +129,11 @@ fn read_raw_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportEr
 
 /// Writes a `raw.bin`: all arrays in order, with the factoriser merged; maps are
 /// `[bucket][output][input]`.
+///
+/// # Errors
+///
+/// Fails with [`WeightsError::Missing`] or [`WeightsError::Shape`] if the weights are not those of
+/// the net.
 pub fn write_raw_bin(weights: &Weights, net: &Architecture) -> Result<Vec<u8>, WeightsError> {
     let float = Float::new(weights, net)?;
     let numbers = float.net.list_arrays().into_iter().flat_map(|array| float.get_array(array.kind));

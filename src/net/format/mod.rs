@@ -53,7 +53,16 @@ fn recognise_format(bytes: &[u8], hints: &Hints) -> &'static NetFormat {
 }
 
 impl Net {
-    /// Reads the integers of a file.
+    /// Reads the integers of a file. Without a header, the hidden size follows from the number of
+    /// bytes.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Net::check_architecture`] does for the hints; with [`NetError::Other`] for an
+    /// empty file, a text, a program or a file of floats; with [`NetError::Size`] or
+    /// [`NetError::Padding`] if the bytes are not those of such a net; with [`NetError::NotFinite`]
+    /// for a float that is NaN or infinite; and with [`NetError::Stockfish`] or
+    /// [`NetError::DamagedStockfish`] for a file of Stockfish that cannot be read.
     pub fn read(bytes: &[u8], hints: &Hints) -> Result<Self, NetError> {
         Self::check_architecture(&hints.net.without_factoriser(), hints.scales)?;
         if let Some(kind) = looks_like(bytes) {
@@ -67,6 +76,12 @@ impl Net {
 }
 
 /// Imports a checkpoint of ours or of bullet, or a quantised net described by `hints`.
+///
+/// # Errors
+///
+/// Fails with [`ImportError::Net`] as [`Net::read`] does if the file has integers; otherwise with
+/// [`ImportError::Weights`] or [`ImportError::ImpossibleNet`], and with the other variants for a
+/// header or arrays that do not fit the net.
 pub fn import_weights(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportError> {
     let format = recognise_format(bytes, hints);
     if let Contents::Floats { read, .. } = format.contents {
