@@ -71,6 +71,13 @@ pub struct Opener {
 
 impl Opener {
     /// Reads the book, if any, and checks that `games` games can differ.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`EngineError::Book`] if the book cannot be read, with
+    /// [`EngineError::FinishedBook`] if all its positions are finished, with
+    /// [`EngineError::SmallBook`] if it has too few for games without random moves, and with
+    /// [`EngineError::SameGames`] if all games would be the same.
     pub fn new(openings: &Openings, seed: u64, games: u64) -> Result<Self, EngineError> {
         let (min_plies, max_plies) = openings.plies;
         let (mut book, mut note) = (Vec::new(), None);

@@ -13,12 +13,25 @@ use crate::score::Score;
 /// A player of one board, which remembers earlier searches.
 pub trait Player {
     /// Searches the position at the end of a line, which must have a legal move.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the player ends, does not answer in time, answers no legal move, or ignores the
+    /// limit.
     fn search_line(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault>;
 
     /// Forgets earlier searches, before a line is searched.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the player ends, or does not answer in time.
     fn clear_memory(&mut self, line: &GameLine) -> Result<(), EngineFault>;
 
     /// Searches without memory of earlier searches, so that the result depends on the line alone.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Player::clear_memory`] and [`Player::search_line`] do.
     fn search_without_memory(
         &mut self,
         line: &GameLine,
@@ -32,8 +45,17 @@ pub trait Player {
 /// A participant that can start players for several boards.
 pub trait PlayerFactory: Send + Sync {
     fn player_name(&self) -> String;
+    /// Starts a player.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the player cannot be started.
     fn start_player(&self) -> Result<Box<dyn Player + '_>, EngineError>;
     /// Lists all settings that its answers depend on, for the journal of a job: names and values.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the settings cannot be determined, such as those of an engine that does not start.
     fn list_settings(&self) -> Result<Vec<(&'static str, String)>, EngineError>;
 }
 

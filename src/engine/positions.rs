@@ -37,7 +37,16 @@ pub struct PositionsJob {
     pub bad_records: u64,
 }
 
-/// Searches each position of the input without its past and writes the results, in order.
+/// Searches each position of the input without its past and writes the samples with these scores,
+/// in order.
+///
+/// # Errors
+///
+/// Fails with [`EngineError::Input`] or [`EngineError::Read`] if the input cannot be read, with
+/// [`EngineError::NoMoves`] or [`EngineError::Write`] if the format cannot store its positions,
+/// with [`EngineError::Journal`] if the output exists or is of another job, with
+/// [`EngineError::NodesIgnored`] or [`EngineError::Hopeless`] if the players fail, and with
+/// [`EngineError::Nothing`] if no position was scored. Fails also if a player does not start.
 pub fn label_positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobReport, EngineError> {
     let PositionsJob { input, output, format, limit, .. } = job;
     let (name, facts) = (format.name, format.facts);

@@ -30,6 +30,14 @@ pub struct SelfplayJob {
 }
 
 /// Plays games and writes them whole, in order, each after all earlier ones.
+///
+/// # Errors
+///
+/// Fails with [`EngineError::NoGames`] if the format cannot store games, with
+/// [`EngineError::Journal`] if the output exists or is of another job, with
+/// [`EngineError::NodesIgnored`] or [`EngineError::Hopeless`] if the players fail, with
+/// [`EngineError::Write`] if the format cannot store a position, and with [`EngineError::Nothing`]
+/// if no game was written. Fails also if a player does not start, and as [`Opener::new`] does.
 pub fn play_games(job: &SelfplayJob, watch: &dyn Progress) -> Result<JobReport, EngineError> {
     let Format { name, writer, facts, .. } = *job.format;
     let (Some(writer), true) = (writer, facts.moves != Presence::Never) else {

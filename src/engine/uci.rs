@@ -148,6 +148,13 @@ const TEST_NODES: [u64; 2] = [500, 100_000];
 
 impl Uci {
     /// Starts an engine and sets its options, which it must support.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`EngineError::Start`] if the program cannot be started, with
+    /// [`EngineError::NotUci`] if it does not answer as UCI requires, with [`EngineError::Option`]
+    /// for an option that it lacks, and with [`EngineError::Chess960`] if `UCI_Chess960` is among
+    /// the options.
     pub fn start_engine(settings: &EngineSettings) -> Result<Self, EngineError> {
         let program = settings.program.clone();
         let mut command = Command::new(&program);

@@ -59,6 +59,11 @@ impl Default for DeviceOptions {
 
 impl DeviceOptions {
     /// Opens the device for operations of this precision, which a GPU chooses itself.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such device or SIMD level here, and for mixed precision without the
+    /// fused operations.
     pub fn open_device(&self, precision: Precision) -> Result<(Device, Compute)> {
         let choice = DeviceChoice::parse_name(&self.device)?;
         let (device, level) = (choice.open_device()?, self.simd_level()?);
@@ -76,12 +81,21 @@ impl DeviceOptions {
     }
 
     /// Opens the device for evaluations, in 32 bits.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`DeviceOptions::open_device`] does.
     pub fn open_host<'a>(&self, listener: &'a dyn Progress) -> Result<Host<'a>> {
         let (device, compute) = self.open_device(Precision::F32)?;
         Ok(Host { device, compute, listener })
     }
 
     /// Opens the device for a run, whose precision is for the fused operations of the CPU alone.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`DeviceOptions::open_device`] does, if the GPU has too little memory for the net,
+    /// and for handcrafted terms on a GPU that was named.
     pub fn open_for<'a>(&self, config: &Config, listener: &'a dyn Progress) -> Result<Host<'a>> {
         let mut host = self.open_host(listener)?;
         if !config.is_net() && is_gpu(&host.device) {

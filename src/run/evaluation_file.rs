@@ -30,6 +30,11 @@ pub const BUILT_IN: &str = "constant (the mean result), material (100, 320, 330,
 
 impl Evaluator {
     /// Opens a built-in reference, a checkpoint, a quantised net or handcrafted weights (JSON).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the name is not built in and the file cannot be read, if a folder has no
+    /// checkpoint, and if the contents are not those of a net, a checkpoint or terms.
     pub fn open_evaluation(name: &str, host: &Host) -> Result<Self> {
         let built_in = |kind| Ok(Self::from_kind(name.to_string(), kind));
         match name {
@@ -62,6 +67,11 @@ impl Evaluator {
     }
 
     /// Opens the terms of a checkpoint as they were before training; None for a net.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is no checkpoint of this program, and if its weights are not those of its
+    /// terms.
     pub fn before_training(path: &Path) -> Result<Option<Self>> {
         let (Checkpoint { weights, .. }, recipe) = recipe::open_checkpoint(path)?;
         let Some(terms) = recipe.run_terms()? else { return Ok(None) };
@@ -69,7 +79,12 @@ impl Evaluator {
         Ok(Some(Self::from_kind("start weights".to_string(), kind)))
     }
 
-    /// Opens an evaluation as engines have it, in centipawns. Fails if it needs more than positions.
+    /// Opens an evaluation as engines have it, in centipawns.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Evaluator::open_evaluation`] does, if the evaluation needs more than positions,
+    /// and if a checkpoint's net cannot be exported.
     pub fn open_static(name: &str, host: &Host) -> Result<Evaluation> {
         let evaluator = Self::open_in_centipawns(name, host)?;
         evaluator.ensure_needs_only_position()?;
@@ -79,6 +94,10 @@ impl Evaluator {
 
     /// Opens an evaluation, of a run its net, whose values are centipawns: internal units of engines
     /// are converted.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Evaluator::open_evaluation`] does.
     pub fn open_in_centipawns(name: &str, host: &Host) -> Result<Self> {
         let name = evaluated_file(name);
         let mut opened = Self::open_evaluation(&name, host)?;

@@ -112,7 +112,11 @@ impl Evaluator {
         self.fitted_scale.unwrap_or(USUAL)
     }
 
-    /// Fails if a position alone cannot be evaluated.
+    /// Checks that a position alone can be evaluated.
+    ///
+    /// # Errors
+    ///
+    /// Fails for the mean result, for the data's scores, and for the terms of another engine.
     pub fn ensure_needs_only_position(&self) -> Result<()> {
         let why = match &self.kind {
             EvaluatorKind::Score => "a position alone has no score",
@@ -126,6 +130,11 @@ impl Evaluator {
     }
 
     /// Returns the evaluation for a search. A checkpoint's net is quantised first.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Evaluator::ensure_needs_only_position`] does, and if a checkpoint's net cannot be
+    /// exported.
     pub fn search_evaluation(&self) -> Result<Box<dyn Evaluate + Send + '_>> {
         self.ensure_needs_only_position()?;
         let evaluation = self.engine_evaluation().map_err(|why| {
@@ -136,6 +145,10 @@ impl Evaluator {
 
     /// Returns the evaluation that engines have: terms, or the integers of the net, which for a
     /// checkpoint are exported. None for an evaluation that needs more than positions.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason why a checkpoint's net cannot be exported.
     pub fn engine_evaluation(&self) -> Result<Option<&Evaluation>, &String> {
         Ok(match &self.kind {
             EvaluatorKind::Terms(evaluation, _) | EvaluatorKind::QuantisedNet(evaluation) => {
@@ -166,6 +179,11 @@ impl Evaluator {
     }
 
     /// Evaluates samples from these files to centipawns for the side to move.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a sample has no score for the evaluation `score`, if no trace has the terms of a
+    /// sample, if the device fails, and if a value is NaN or infinite.
     pub fn predict_samples(&self, samples: &[Sample], files: &[PathBuf]) -> Result<Predictions> {
         let cp = match &self.kind {
             EvaluatorKind::Constant => None,

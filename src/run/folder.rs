@@ -73,7 +73,12 @@ impl Drop for RunFolder {
 }
 
 impl RunFolder {
-    /// Locks a folder for a new run. Fails if it has other files, or a run that must stay.
+    /// Locks a folder for a new run, and makes it if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder cannot be written, if a process works in it, if it has a config or other
+    /// files of a run but no config that nnuance wrote, and if it holds a run, unless `overwrite`.
     pub fn lock_new(path: &Path, overwrite: bool, listener: &dyn Progress) -> Result<Self> {
         let folder = path.display();
         let config = path.join(CONFIG);
@@ -96,6 +101,11 @@ impl RunFolder {
     }
 
     /// Locks the folder of a run.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder holds no run, if a process works in it, and if its lock cannot be
+    /// written.
     pub fn of_run(path: &Path, listener: &dyn Progress) -> Result<Self> {
         ensure!(
             has_run(path),
@@ -131,6 +141,10 @@ impl RunFolder {
     }
 
     /// Removes the files of a run and of its stages.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a folder cannot be read, or a file cannot be removed.
     pub fn clear_runs(&self) -> Result<()> {
         if self.path.join(STAGES).exists() {
             let stages = (1..).map(|number| stage_folder(&self.path, number));
@@ -145,6 +159,10 @@ impl RunFolder {
     }
 
     /// Removes the files of a run, but not those of earlier stages.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a folder cannot be read, or a file cannot be removed.
     pub fn clear_run(&self) -> Result<()> {
         remove_files(&self.path, |name| FILES.contains(&name))?;
         let checkpoints = self.path.join(CHECKPOINT_FOLDER);

@@ -28,6 +28,10 @@ const MEBIBYTES: u32 = 4;
 
 impl SearchPlayer {
     /// Opens an evaluation that can play; `hash` is the size of its tables in MiB.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Evaluator::open_in_centipawns`] and [`Evaluator::search_evaluation`] do.
     pub fn open_player(name: &str, hash: Option<u32>, host: &Host) -> Result<Self> {
         let evaluator = Evaluator::open_in_centipawns(name, host)?;
         evaluator.search_evaluation()?;

@@ -80,6 +80,10 @@ impl Searcher {
     /// Searches the current position and passes the result of each finished iteration to `watch`.
     /// The evaluation must be the same as in earlier searches, unless the memory is cleared. Exact
     /// lines of an unfinished iteration count.
+    ///
+    /// # Panics
+    ///
+    /// Panics unless the scale of the settings is finite and above 0.
     pub fn search_position(
         &mut self,
         game: &SearchGame,

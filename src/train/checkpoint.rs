@@ -66,6 +66,11 @@ pub enum CheckpointError {
 }
 
 impl Checkpoint {
+    /// Writes the file, which appears only once it is complete.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be written; an earlier file of this name then remains.
     pub fn write_file(&self, path: &Path) -> Result<(), OutputError> {
         output::write_file(path, &self.to_bytes())
     }
@@ -78,6 +83,12 @@ impl Checkpoint {
         bytes.expect("shapes were checked on insertion")
     }
 
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`CheckpointError::Read`] if the file cannot be read, and as
+    /// [`Checkpoint::from_bytes`] does.
     pub fn read_file(path: &Path) -> Result<Self, CheckpointError> {
         let bytes = input::read_bytes(path, input::WEIGHTS)
             .map_err(|error| CheckpointError::Read { path: path.to_path_buf(), error })?;
@@ -85,6 +96,11 @@ impl Checkpoint {
     }
 
     /// Parses the bytes of a file; `path` is for errors.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`CheckpointError::Weights`] as [`Weights::from_bytes`] does, and with
+    /// [`CheckpointError::NoState`] for weights without the state of a run.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, CheckpointError> {
         let path = || path.to_path_buf();
         let WeightsFile { weights, mut facts, blob } = Weights::from_bytes(bytes)

@@ -114,6 +114,15 @@ pub enum TrainError {
 
 /// Trains from a checkpoint (a fresh one has step 0) to the end of the run. After an error, too,
 /// `last.safetensors` has the last good state.
+///
+/// # Errors
+///
+/// Fails with [`TrainError::Diverged`] if a loss or a weight is not finite, with
+/// [`TrainError::Data`] if a batch fails or does not fit a direct method, with
+/// [`TrainError::OutOfData`] if the batches end before the run, with [`TrainError::Output`] if a
+/// file cannot be written, with [`TrainError::Weights`], [`TrainError::Optimizer`] or
+/// [`TrainError::NoOptimizer`] if the checkpoint cannot be resumed, and with [`TrainError::Device`]
+/// or [`TrainError::RanksDiffer`] if a machine fails.
 pub fn train_model<E>(
     job: &Training,
     start: Checkpoint,

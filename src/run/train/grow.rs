@@ -11,6 +11,11 @@ use crate::model::initial_weights;
 use crate::weights::Weights;
 
 /// Returns weights of `wanted` whose output is that of `net`. Neither net has a factoriser.
+///
+/// # Errors
+///
+/// Fails if the larger net does not contain the smaller one, and if the weights are not those of
+/// `net`.
 pub fn grow_weights(
     weights: &Weights,
     net: &Architecture,
