@@ -74,10 +74,11 @@ impl HceWeights {
     ///
     /// # Errors
     ///
-    /// Fails with [`HceFileError::Json`] if the text is not JSON, with [`HceFileError::Manifest`]
-    /// for the manifest of a net, with [`HceFileError::Own`] for terms of another engine, with
-    /// [`HceFileError::Unknown`] for an unknown key, and with [`HceFileError::Wrong`] for a missing
-    /// or wrong value.
+    /// Fails with [`HceFileError::Json`] if the text is not JSON, or a key beside the terms is
+    /// missing or of another type; with [`HceFileError::Manifest`] for the manifest of a net; with
+    /// [`HceFileError::Own`] for terms of another engine; with [`HceFileError::Unknown`] for an
+    /// unknown key; and with [`HceFileError::Wrong`] for another format, and for a value that is
+    /// missing or out of range.
     pub fn from_json(text: &str) -> Result<Self, HceFileError> {
         let value: Value = serde_json::from_str(text)?;
         // A manifest lies beside its net and is easily mistaken for weights.
