@@ -54,13 +54,25 @@ pub fn leave() {
     }
 }
 
+/// Joins an error and its causes; causes that the text before them quotes are left out.
+fn join_causes(error: &Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| {
+        match (text.is_empty(), text.contains(&cause)) {
+            (true, _) => cause,
+            (false, true) => text,
+            (false, false) => format!("{text}: {cause}"),
+        }
+    })
+}
+
 /// Prints this process's error, and ends all others.
 pub fn fail(error: &Error) {
+    let text = join_causes(error);
     #[cfg(feature = "mpi")]
     if let Some(world) = world::World::joined() {
-        world.fail(&format!("{error:#}"));
+        world.fail(&text);
     }
     if is_first() {
-        eprintln!("error: {error:#}");
+        eprintln!("error: {text}");
     }
 }

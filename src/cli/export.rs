@@ -317,6 +317,7 @@ fn write_raw(args: &Args, path: &Path, output: &Path) -> Result<()> {
 /// Writes handcrafted terms in the language of the output's ending.
 fn write_terms(args: &Args, output: &Path) -> Result<()> {
     let path = &args.checkpoint;
+    ensure!(!args.json, "{} holds terms, which have no manifest; leave out --json", path.display());
     require_free(args, &weights_file(path), output)?;
     let (weights, units) = read_weights(path).with_context(|| path.display().to_string())?;
     let origin = weights.source.clone().unwrap_or_else(|| path.display().to_string());

@@ -270,7 +270,7 @@ impl Uci {
                     // Its last lines are in the pipe; if it only closed its input, it may write on.
                     let deadline = Deadline::after_milliseconds(EXIT_TIME);
                     while self.read_line(deadline, command).is_ok() {}
-                    self.describe_exit(command)
+                    self.describe_exit(command, "input")
                 }
                 _ => self.describe_fault(command, &format!("cannot be written to ({error})")),
             }
@@ -287,7 +287,9 @@ impl Uci {
                 return Ok(line);
             }
             Ok(Err(error)) => format!("cannot be read ({error})"),
-            Err(RecvTimeoutError::Disconnected) => return Err(self.describe_exit(command)),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(self.describe_exit(command, "output"));
+            }
             Ok(Ok(_)) | Err(RecvTimeoutError::Timeout) => {
                 format!("did not answer within {} ms", deadline.patience_ms)
             }
@@ -295,9 +297,10 @@ impl Uci {
         Err(self.describe_fault(command, &what))
     }
 
-    fn describe_exit(&mut self, command: &str) -> EngineFault {
+    /// Describes the fault of an engine that exited, or closed its input or output.
+    fn describe_exit(&mut self, command: &str, closed: &str) -> EngineFault {
         let deadline = Deadline::after_milliseconds(EXIT_TIME);
-        let how = loop {
+        let what = loop {
             match self.child.try_wait() {
                 Ok(status)
                     if (status.is_none() || !self.errors.is_finished())
@@ -305,13 +308,13 @@ impl Uci {
                 {
                     thread::sleep(Duration::from_millis(5))
                 }
-                Ok(None) => break "it closed its output".to_string(),
-                Ok(Some(status)) => break status.to_string(),
-                Err(error) => break error.to_string(),
+                Ok(None) => break format!("closed its {closed}"),
+                Ok(Some(status)) => break format!("exited ({status})"),
+                Err(error) => break format!("exited ({error})"),
             }
         };
         let message = self.messages.join_lines().into();
-        EngineFault { message, ..self.describe_fault(command, &format!("exited ({how})")) }
+        EngineFault { message, ..self.describe_fault(command, &what) }
     }
 
     /// Returns whether the engine searches as many nodes for a small limit as for a large one. It
@@ -379,7 +382,9 @@ impl Messages {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         lines.push_back(line.chars().take(MESSAGE_LENGTH).collect());
         if lines.len() > MESSAGES {
-            lines.pop_front();
+            // A backtrace comes after the message of a panic.
+            let is_panic = lines[0].contains("panicked at");
+            drop(if is_panic { lines.pop_back() } else { lines.pop_front() });
         }
     }
 

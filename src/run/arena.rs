@@ -159,10 +159,10 @@ pub fn play_match<'a>(
     };
     let ended =
         pool::run_workers(workers, items, work, keep, &|| decided.get() || progress.should_stop());
-    if let (Err(EngineError::NodesIgnored(_)), Some(recorder)) =
-        (&ended, recorder.take_if(|it| it.journal.progress.items == 0))
+    if let (true, Some(recorder)) =
+        (ended.is_err(), recorder.take_if(|it| it.journal.progress.items == 0))
     {
-        // The next match will have other rules and cannot resume this one.
+        // The next match will have other rules or options and cannot resume this one.
         recorder.journal.finish_job()?;
     }
     ended?;
