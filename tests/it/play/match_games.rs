@@ -233,6 +233,14 @@ fn programs_take_part_and_clocks_run() {
     // Sometimes it exits: it loses, and continues with the next game.
     let summary = play(&["--option", "Crash=97", "--pairs", "6"]);
     assert!(pairs(&summary) == 6 && summary["forfeits"].as_u64() > Some(0), "{summary}");
+    // It always exits, and the match ends before a game: with other options it may start again.
+    let folder = Workdir::empty();
+    let pgn = folder.path("match.pgn");
+    let mut broken = command(&["material", "--pairs", "1"], &pgn);
+    let said = complaint(with_fake(&mut broken).args(["--option", "Crash=1"]));
+    assert!(said.contains("cannot continue the match") && said.contains("no network"), "{said}");
+    assert_eq!(said.matches("no network").count(), 1, "{said}");
+    assert!(folder.names().is_empty(), "{:?}", folder.names());
 }
 
 const MATE: &str = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3";
