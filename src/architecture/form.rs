@@ -110,7 +110,7 @@ impl TryFrom<NetForm> for Architecture {
 }
 
 impl NetForm {
-    /// Checks that the integers are those of other sets than `pieces`, and not i32.
+    /// Checks that the integers are those of sets of this net other than `pieces`, and not i32.
     fn check_integers(&self) -> Result<(), ImpossibleNet> {
         if let Some((name, _)) = self.integers.iter().find(|(_, it)| **it == Integer::I32) {
             let reason = format!("rows of {name:?} are i8 or i16, found i32");

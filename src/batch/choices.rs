@@ -99,7 +99,8 @@ impl MoveChoices {
     }
 
     /// Computes the loss of a position, with its derivatives by values for the side that moved, from
-    /// the model's outputs of the position's rows. An output counts `scale` centipawns.
+    /// the model's outputs of the position's rows. An output counts `scale` centipawns. The
+    /// position must have alternative moves.
     pub fn position_loss<T: Copy + Into<f64>>(
         &self,
         position: usize,

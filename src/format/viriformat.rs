@@ -1,8 +1,7 @@
 //! viriformat: whole games, a start position and then its moves; docs/formats.md has the layout.
 //!
 //! `ply` counts from move number 1, and `game` is a hash of start position and moves. The reader
-//! accepts moves whose bits without meaning are set, and no illegal ones. It rejects a bad game as a
-//! whole, and continues after the next entry of four zero bytes.
+//! rejects a bad game as a whole, and continues after the next entry of four zero bytes.
 
 use std::num::NonZeroU16;
 
@@ -121,7 +120,7 @@ impl ViriReader {
             return Ok(false);
         }
         if length < START_BYTES {
-            let reason = format!("the file ends after {length} of the start's 32 bytes");
+            let reason = format!("the file ends after {length} of the start's {START_BYTES} bytes");
             return Err(Fault::CutOff(bad_game(game_offset, 0, reason.into())));
         }
         let (start, white_result) = parse_start(&record)

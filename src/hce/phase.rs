@@ -28,7 +28,7 @@ impl Phase {
         Phase::from_board(&TermBoard::from_position(position), true)
     }
 
-    /// Computes the phase of a board. Without `scales_endgame` the scale factor is 1.
+    /// Computes the phase of a board. Without `scales_endgame` no endgame is scaled down.
     pub(super) fn from_board(board: &TermBoard, scales_endgame: bool) -> Phase {
         let scale_factor = if scales_endgame { endgame_factor(board) } else { UNSCALED };
         // Rounded to the nearest.
@@ -105,8 +105,9 @@ fn queen_against_pieces(ours: PieceCounts, theirs: PieceCounts) -> i32 {
     if is_single_queen && are_several { 88 } else { UNSCALED }
 }
 
-/// Returns the factor of a side without pawns whose pieces are worth more than all that the other
-/// side has, but at most three pawns more than its pieces, or which has two knights against none.
+/// Returns the factor of a side without pawns whose pieces are worth more than the other's pieces and
+/// pawns: a low one if they are worth at most three pawns more than its pieces, or are two knights
+/// against pawns alone.
 fn without_pawns(ours: PieceCounts, theirs: PieceCounts) -> i32 {
     let ([our_pawns, our_knights, ..], [their_pawns, ..]) = (ours, theirs);
     let lead = piece_value(ours) - piece_value(theirs);
