@@ -48,9 +48,10 @@ fn rows_are_those_of_stockfish() {
     let [out, _] = said(nnuance().args(["rows", &path, "--fens", LISTS]));
     assert!(out.lines().all(|line| line.chars().count() <= 80));
     let (printed, text) = (printed(&out), fs::read_to_string(LISTS).unwrap());
-    assert_eq!(printed.len(), text.lines().count());
+    assert_eq!([printed.len(), text.lines().count()], [200; 2]);
     for (printed, line) in printed.iter().zip(text.lines()) {
         let listed = LISTED.into_iter().flat_map(|set| ["White", "Black"].map(|it| (set, it)));
+        assert_eq!(line.split(';').count(), 1 + 2 * LISTED.len(), "{line}");
         for ((set, perspective), listed) in listed.zip(line.split(';').skip(1)) {
             let mut found = printed[&format!("{set}, {perspective}")].clone();
             if set == "pieces" {

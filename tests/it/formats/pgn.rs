@@ -228,9 +228,14 @@ fn endless_game_takes_little_memory() {
 }
 
 #[test]
-fn written_lines_are_short() {
-    let text = write(&FORMAT, &first(GAMES, 100_000)).unwrap();
+fn viriformat_to_pgn_and_back() {
+    let samples = first(GAMES, 100_000);
+    let text = write(&FORMAT, &samples).unwrap();
     assert!(text.split(|&byte| byte == b'\n').all(|line| line.len() <= 80));
+    let back = read_bytes(&text).unwrap();
+    assert!(back == samples, "ply, move, score, result and game are the same in both formats");
+    let again = write(&nnuance::format::viriformat::FORMAT, &back).unwrap();
+    assert!(fs::read(GAMES).unwrap().starts_with(&again[..again.len()]));
 }
 
 #[test]

@@ -381,6 +381,23 @@ fn nets_of_many_rows() {
     }
 }
 
+#[test]
+fn lists_of_other_lengths() {
+    const FEW: usize = 5;
+    let is_wanted = |it: &Kernel| it.net.hidden == 100 && it.net.perspective_count() == 2;
+    let kernel = nets(Precision::F32).find(is_wanted).unwrap();
+    let mut case = Case::random(&kernel, 700, 4);
+    let mut short = vec![];
+    for list in near_mut(&mut case.lists).chunks_exact_mut(WIDTH) {
+        list[FEW..].fill(ROWS as u16);
+        short.extend_from_slice(&list[..FEW]);
+    }
+    let mut scratch = Scratch::default();
+    let long = case.logits(&mut scratch);
+    case.lists = listed::active(&kernel.net, short, FEW);
+    assert_eq!(case.logits(&mut scratch), long);
+}
+
 /// Equal to the last bit if the chunks are the same, and within rounding if they differ.
 #[test]
 fn plans_made_before() {

@@ -34,7 +34,9 @@ fn fused_operations_equal_plain_ones() {
         let (loss, gradients) = plain.compute_gradients(&batch.inputs, Aim::Targets(&targets));
         let logits = to_host(plain.logits(&batch.inputs));
         let float = Float::new(&weights, &net).expect("the weights fit");
-        for (sample, logit) in samples.iter().zip(&logits) {
+        let samples = games::samples(40, seed);
+        let inputs = Encoder::for_net(&net).encode_samples(&samples).inputs;
+        for (sample, logit) in samples.iter().zip(&to_host(plain.logits(&inputs))) {
             let right = defined_logit(&float, &sample.position);
             let error = (f64::from(*logit) - right).abs();
             assert!(error < 1e-4 * (1.0 + right.abs()), "{net}: {logit}, by definition {right}");
@@ -149,8 +151,10 @@ fn gradients_equal_central_differences() {
         let samples = games::samples(24, seed);
         let batch = Encoder::for_net(&net).encode_samples(&samples);
         let targets = blend_targets(&batch, 0.3, &[SourceTarget::new(win_rate(400.0), None)]);
-        let (_, gradients) = model(&net, &weights, fastest())
-            .compute_gradients(&batch.inputs, Aim::Targets(&targets));
+        let computed = [Compute::Plain, fastest()].map(|compute| {
+            let model = model(&net, &weights, compute);
+            model.compute_gradients(&batch.inputs, Aim::Targets(&targets))
+        });
         let loss = |weights: &Weights| {
             let float = Float::new(weights, &net).expect("the weights fit");
             let error = |(sample, target): (&Sample, &f32)| {
@@ -161,11 +165,16 @@ fn gradients_equal_central_differences() {
         };
         let step = 1e-4;
         let here = loss(&weights);
+        for (loss, _) in &computed {
+            assert!((f64::from(*loss) - here).abs() < 1e-6, "{net}: {loss}, by definition {here}");
+        }
         let mut telling = 0;
         for array in net.list_arrays() {
-            let found = &gradients.0[&array.name];
-            assert_eq!(found.shape, array.shape, "{net}: {}", array.name);
-            let some = |place: &usize| found.values[*place] != 0.0 || place.is_multiple_of(97);
+            let found = computed.each_ref().map(|(_, gradients)| &gradients.0[&array.name]);
+            for array_found in found {
+                assert_eq!(array_found.shape, array.shape, "{net}: {}", array.name);
+            }
+            let some = |place: &usize| found[1].values[*place] != 0.0 || place.is_multiple_of(97);
             // A few dozen of each array.
             let places: Vec<usize> = (0..array.len()).filter(some).collect();
             for place in places.iter().step_by(places.len().div_ceil(40)) {
@@ -180,13 +189,15 @@ fn gradients_equal_central_differences() {
                 let right = (above + below) / 2.0;
                 // A kink lies between two sides that differ, and one of them is right.
                 let kink = (above - below).abs() / 2.0;
-                let found = f64::from(found.values[*place]);
-                let near = |side: f64| (found - side).abs() < 1e-7 + 2e-3 * side.abs();
-                assert!(
-                    near(right) || kink > 1e-3 * right.abs() && (near(above) || near(below)),
-                    "seed {seed}, {net}, {}[{place}]: {found}, difference {right}, kink {kink}",
-                    array.name
-                );
+                for (found, what) in found.iter().zip(["plain", "fused"]) {
+                    let found = f64::from(found.values[*place]);
+                    let near = |side: f64| (found - side).abs() < 1e-7 + 2e-3 * side.abs();
+                    assert!(
+                        near(right) || kink > 1e-3 * right.abs() && (near(above) || near(below)),
+                        "{what}, seed {seed}, {net}, {}[{place}]: {found}, difference {right}, kink {kink}",
+                        array.name
+                    );
+                }
                 telling += usize::from(right.abs() > 1e-5 && kink < 0.05 * right.abs());
             }
         }

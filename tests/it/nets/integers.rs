@@ -40,7 +40,8 @@ fn loss(net: &Net) -> f64 {
 
 #[test]
 fn integers_match_the_definition() {
-    for net in drawn::nets().chain(set_nets::NETS.iter()) {
+    let drawn = drawn::nets().map(|net| (net, f64::INFINITY));
+    for (net, most) in drawn.chain(set_nets::NETS.iter().map(|net| (net, 1.2))) {
         let weights = dequantise_net(net);
         let float = Float::new(&weights, net.architecture()).unwrap();
         let (lost, scale) = (loss(net), f64::from(net.scales().scale));
@@ -52,7 +53,7 @@ fn integers_match_the_definition() {
             let by_definition = scale * float.logit(&position);
             let error = (f64::from(cp) - by_definition).abs();
             let allowed = 1.1 + 1e-4 * by_definition.abs() + scale * lost;
-            assert!(error <= allowed, "{}: {cp}, {by_definition}", net.architecture());
+            assert!(error <= allowed.min(most), "{}: {cp}, {by_definition}", net.architecture());
         }
     }
 }
